@@ -13,19 +13,20 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["public"]   = ""                # imghist.h includes the C library alone
     may["base"]     = "base public"     # statuses have the same meaning in every layer
     may["kernels"]  = "kernels"
-    may["counts"]   = "counts base public"
-    may["decode"]   = "decode counts base third_party stb"
-    may["isolate"]  = "isolate decode counts base"
-    may["count"]    = "count counts base kernels"
-    may["device"]   = "device count counts base kernels"
-    may["jpeg_gpu"] = "jpeg_gpu device decode counts base kernels"
-    may["output"]   = "output counts base third_party stb"
-    may["pipeline"] = "pipeline jpeg_gpu device decode counts base"
-    may["library"]  = "library pipeline device decode counts base public"   # what implements imghist.h
-    may["python"]   = "python library cli output pipeline counts base public"   # imghist.h, charts; scan.c: cli/merge.h, cli/paths.h
-    may["bench"]    = "bench output device count counts base kernels public"
-    may["cli"]      = "cli bench output pipeline isolate device count decode counts base kernels public third_party stb"
-    known = " library base counts kernels decode isolate count device jpeg_gpu output pipeline bench cli python third_party stb src tests samples "
+    may["histogram"] = "histogram base public"
+    may["decode"]   = "decode histogram base third_party stb"
+    may["isolate"]  = "isolate decode histogram base"
+    may["count"]    = "count histogram base kernels"
+    may["device"]   = "device count histogram base kernels"
+    may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
+    may["chart"]    = "chart output histogram base third_party stb"
+    may["output"]   = "output histogram base third_party stb"
+    may["scan"]     = "scan jpeg_gpu device decode histogram base"
+    may["library"]  = "library scan device decode histogram base public"   # what implements imghist.h
+    may["python"]   = "python library cli output chart scan histogram base public"   # imghist.h, charts; scan.c: cli/merge.h, cli/paths.h
+    may["bench"]    = "bench output chart device count histogram base kernels public"
+    may["cli"]      = "cli bench output chart scan isolate device count decode histogram base kernels public third_party stb"
+    known = " library base histogram kernels decode isolate count device jpeg_gpu output chart scan bench cli python third_party stb src tests samples "
   }
 
   function violation(why) {

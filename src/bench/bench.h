@@ -3,7 +3,7 @@
 #define IH_BENCH_BENCH_H
 
 #include "bench/report.h"
-#include "output/chart/chart.h"
+#include "chart/chart.h"
 
 /*
  * Size of a rung's input in bytes. More than 2 GiB of gray pixels would overflow a kernel's 32-bit

@@ -5,7 +5,7 @@
  */
 #include "base/text.h"
 #include "bench/report.h"
-#include "output/chart/parts.h"
+#include "chart/parts.h"
 
 #include <assert.h>
 #include <math.h>

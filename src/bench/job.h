@@ -24,7 +24,7 @@
 #define IH_BENCH_JOB_H
 
 #include "base/status.h"
-#include "counts/histogram.h"
+#include "histogram/histogram.h"
 
 enum ih_bench_kind {
     IH_BENCH_HISTOGRAM = 1,

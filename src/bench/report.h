@@ -9,7 +9,7 @@
 #define IH_BENCH_REPORT_H
 
 #include "bench/rung.h"
-#include "output/chart/chart.h"
+#include "chart/chart.h"
 
 #include <stdio.h>
 

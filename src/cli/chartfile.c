@@ -6,8 +6,8 @@
  */
 #include "cli/chartfile.h"
 
+#include "chart/label.h"
 #include "cli/endings.h"
-#include "output/chart/label.h"
 #include "output/file.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef IH_CLI_CHARTFILE_H
 #define IH_CLI_CHARTFILE_H
 
-#include "counts/result.h"
-#include "output/chart/chart.h"
+#include "chart/chart.h"
+#include "histogram/result.h"
 
 #include <stdbool.h>
 

@@ -6,9 +6,9 @@
 #ifndef IH_CLI_MERGE_H
 #define IH_CLI_MERGE_H
 
-#include "counts/total.h"
+#include "histogram/total.h"
 #include "output/shards.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 
 /* Zeroed but for the first part; ih_merge_reset at the end. One thread at a time. */
 struct ih_merge {

@@ -9,13 +9,13 @@
 #define IH_CLI_OPTIONS_H
 
 #include "base/machine.h"
+#include "chart/chart.h"
 #include "cli/progress.h"
-#include "counts/region.h"
 #include "device/backend.h"
-#include "output/chart/chart.h"
+#include "histogram/region.h"
 #include "output/condition.h"
 #include "output/output.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 
 enum {
     IH_OPTIONS_MAX = 64,

@@ -9,7 +9,7 @@
 #define IH_CLI_PATHS_H
 
 #include "cli/options.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 
 struct ih_walk;
 

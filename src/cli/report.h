@@ -2,8 +2,8 @@
 #ifndef IH_CLI_REPORT_H
 #define IH_CLI_REPORT_H
 
-#include "counts/result.h"
-#include "pipeline/pipeline.h"
+#include "histogram/result.h"
+#include "scan/pipeline.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "cli/notes.h"
 #include "cli/paths.h"
 #include "cli/report.h"
-#include "counts/total.h"
+#include "histogram/total.h"
 #include "output/file.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 
 struct ih_writer;
 

@@ -1,7 +1,7 @@
 /*
  * Counting on one CPU core: interleaved pixels in, an exact histogram out.
  *
- * "Counts" are data (src/counts); "count" is the code that produces them (this folder). A struct
+ * "Counts" are data (src/histogram); "count" is the code that produces them (this folder). A struct
  * ih_counter is the state of that code for one image: call begin, add any number of times, then
  * end. begin discards what the counter held. Nothing here allocates or fails.
  *
@@ -14,7 +14,7 @@
 #ifndef IH_COUNT_COUNT_H
 #define IH_COUNT_COUNT_H
 
-#include "counts/histogram.h"
+#include "histogram/histogram.h"
 
 enum {
     IH_COUNT_SUBTABLES = 16, /* divided among the channels: 16, 8, 4 or 4 for each */

@@ -14,7 +14,7 @@
 
 #include "base/budget.h"
 #include "base/source.h"
-#include "counts/result.h"
+#include "histogram/result.h"
 
 #include <stdatomic.h>
 

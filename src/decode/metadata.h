@@ -9,7 +9,7 @@
 #ifndef IH_DECODE_METADATA_H
 #define IH_DECODE_METADATA_H
 
-#include "counts/result.h"
+#include "histogram/result.h"
 
 /* The first bytes of Exif data, which are all that is looked at: its first tags. */
 enum { IH_METADATA_BYTES = 1024 };

@@ -5,7 +5,7 @@
 #ifndef IH_DECODE_SAMPLES_H
 #define IH_DECODE_SAMPLES_H
 
-#include "counts/result.h"
+#include "histogram/result.h"
 
 enum ih_sample_kind { IH_SAMPLES_GRAY, IH_SAMPLES_RGB, IH_SAMPLES_CMYK, IH_SAMPLES_PALETTE };
 enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha */

@@ -18,7 +18,7 @@
 #define IH_DEVICE_BACKEND_H
 
 #include "base/status.h"
-#include "counts/histogram.h"
+#include "histogram/histogram.h"
 
 struct ih_backend_options {
     const char *kernel;    /* NULL: the backend's best for each number of channels; else by name */

@@ -5,7 +5,7 @@
  */
 #include "base/machine.h"
 #include "count/count.h"
-#include "device/batch.h"
+#include "device/batch_job.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * everything as arguments, and what they need to know about the GPU is asked each time, which takes
  * less than a microsecond.
  */
-#include "device/batch.h"
+#include "device/batch_job.h"
 
 #ifdef IH_WITH_CUDA
 

@@ -7,7 +7,7 @@
 #define IH_DEVICE_DEVICE_PIXELS_H
 
 #include "base/status.h"
-#include "counts/histogram.h"
+#include "histogram/histogram.h"
 
 struct ih_device_pixels;
 

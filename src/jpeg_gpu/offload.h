@@ -13,7 +13,7 @@
 
 #include "base/budget.h"
 #include "base/source.h"
-#include "counts/result.h"
+#include "histogram/result.h"
 #include "jpeg_gpu/hw_jpeg.h"
 #include "jpeg_gpu/validate.h"
 

@@ -1,5 +1,5 @@
 /* Batches: checks them, and hands them to the CPU or to a GPU. */
-#include "device/batch.h"
+#include "device/batch_job.h"
 #include "library/library.h"
 
 #include <string.h>

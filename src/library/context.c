@@ -1,7 +1,7 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
 #include "library/library.h"
 
-#include "pipeline/settings.h"
+#include "scan/settings.h"
 
 #include <signal.h>
 #include <stdlib.h>

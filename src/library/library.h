@@ -8,12 +8,12 @@
 #define IH_LIBRARY_LIBRARY_H
 
 #include "base/budget.h"
-#include "counts/saved.h"
-#include "counts/total.h"
 #include "device/backend.h"
 #include "device/device_pixels.h"
+#include "histogram/saved.h"
+#include "histogram/total.h"
 #include "imghist.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 
 #include <pthread.h>
 

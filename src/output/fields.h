@@ -5,7 +5,7 @@
 #ifndef IH_OUTPUT_FIELDS_H
 #define IH_OUTPUT_FIELDS_H
 
-#include "counts/compare.h"
+#include "histogram/compare.h"
 
 enum ih_kind {
     IH_KIND_NONE, /* a value that the record lacks: a failed input has no width */

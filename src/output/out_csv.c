@@ -10,7 +10,7 @@
 #include "output/fields.h"
 #include "output/output.h"
 
-#include "counts/total.h"
+#include "histogram/total.h"
 
 #include <assert.h>
 #include <stdlib.h>

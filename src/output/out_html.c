@@ -9,7 +9,7 @@
 #include "output/fields.h"
 #include "output/output.h"
 
-#include "counts/total.h"
+#include "histogram/total.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "output/output.h"
 
 #include "base/text.h"
-#include "counts/total.h"
+#include "histogram/total.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -27,7 +27,7 @@
 #include "output/output.h"
 
 #include "base/text.h"
-#include "counts/region.h"
+#include "histogram/region.h"
 #include "output/text_parts.h"
 
 #include <inttypes.h>

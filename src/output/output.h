@@ -9,7 +9,7 @@
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H
 
-#include "counts/compare.h"
+#include "histogram/compare.h"
 
 #include <stdio.h>
 

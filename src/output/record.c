@@ -1,8 +1,8 @@
 #include "output/record.h"
 
 #include "base/text.h"
-#include "counts/region.h"
-#include "counts/total.h"
+#include "histogram/region.h"
+#include "histogram/total.h"
 
 #include <math.h>
 #include <string.h>

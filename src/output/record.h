@@ -5,7 +5,7 @@
 #ifndef IH_OUTPUT_RECORD_H
 #define IH_OUTPUT_RECORD_H
 
-#include "counts/result.h"
+#include "histogram/result.h"
 #include "output/json_in.h"
 
 struct ih_record_channel {

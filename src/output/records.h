@@ -9,7 +9,7 @@
 #define IH_OUTPUT_RECORDS_H
 
 #include "base/source.h"
-#include "counts/result.h"
+#include "histogram/result.h"
 
 /* A line may have this many bytes. A record of five channels has up to 30,000. */
 enum { IH_RECORD_BYTES_MAX = 1 << 20 };

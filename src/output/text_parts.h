@@ -7,7 +7,7 @@
 #ifndef IH_OUTPUT_TEXT_PARTS_H
 #define IH_OUTPUT_TEXT_PARTS_H
 
-#include "counts/histogram.h"
+#include "histogram/histogram.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Charts: from Counts to the result that the program's charts show. */
 #include "module.h"
 
-#include "output/chart/chart.h"
+#include "chart/chart.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
-#include "counts/total.h"
+#include "histogram/total.h"
 #include "imghist.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Records of result files, and totals with failed inputs: what the program writes and merges. */
 #include "module.h"
 
-#include "counts/saved.h"
-#include "counts/total.h"
+#include "histogram/saved.h"
+#include "histogram/total.h"
 #include "output/output.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@ repeats=${1:-21}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 sources="tests/bench/cpu_count.c src/count/count_tables.c
-         src/count/count_vectors.c src/count/count_planes.c src/count/count_reference.c src/counts/histogram.c src/counts/pixels.c"
+         src/count/count_vectors.c src/count/count_planes.c src/count/count_reference.c src/histogram/histogram.c src/histogram/pixels.c"
 
 case $($cc -dumpmachine) in
 x86_64* | i?86*) avx2=-mavx2 ;;

@@ -18,7 +18,7 @@ trap 'rm -rf "$dir"' EXIT
 # progressive files is left out.
 mkdir -p "$dir/decode"
 printf 'DECODER(jpeg)\n#undef DECODER\n#undef DECODER_MISSING\n' >"$dir/decode/decoders.def"
-sources="tests/bench/jpeg_validate.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/recognise.c src/decode/metadata.c src/decode/read_bytes.c
+sources="tests/bench/jpeg_validate.c src/base/*.c src/histogram/*.c src/decode/decode.c src/decode/recognise.c src/decode/metadata.c src/decode/read_bytes.c
          src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg/*.c
          src/jpeg_gpu/validate*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words

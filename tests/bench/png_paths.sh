@@ -23,7 +23,7 @@ fi
 # Only the PNG decoder is built, so the list of decoders is replaced.
 mkdir -p "$dir/decode"
 printf 'DECODER(png)\n#undef DECODER\n#undef DECODER_MISSING\n' >"$dir/decode/decoders.def"
-sources="tests/bench/png_paths.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/read_bytes.c
+sources="tests/bench/png_paths.c src/base/*.c src/histogram/*.c src/decode/decode.c src/decode/read_bytes.c
          src/decode/recognise.c src/decode/metadata.c src/decode/samples.c src/decode/composed.c src/decode/held.c
          src/decode/dec_raw.c src/decode/dec_png.c src/decode/png/*.c"
 # shellcheck disable=SC2046,SC2086 # word splitting is intended

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes saved counts (ih_counts_save) of every version, from the layout in src/counts/saved.h and without imghist.
+"""Writes saved counts (ih_counts_save) of every version, from the layout in src/histogram/saved.h and without imghist.
 
 The files are committed and stay as they are: later versions must read them. usage: make.py FOLDER
 """

@@ -9,7 +9,7 @@
 
 #include "tests/support/test.h"
 
-#include "output/chart/chart.h"
+#include "chart/chart.h"
 #include <png.h>
 
 static inline struct ih_result *new_result(unsigned n_channels)

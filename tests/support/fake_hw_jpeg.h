@@ -7,7 +7,7 @@
 #include "tests/support/test.h"
 
 #include "jpeg_gpu/hw_jpeg.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include "tests/support/test.h"
 
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -5,7 +5,7 @@
 #ifndef IH_TESTS_PLANES_PICTURE_H
 #define IH_TESTS_PLANES_PICTURE_H
 
-#include "counts/pixels.h"
+#include "histogram/pixels.h"
 #include "kernels/ycc.h"
 #include "tests/support/counted.h"
 

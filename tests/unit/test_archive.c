@@ -5,7 +5,7 @@
 #include "tests/fuzz/archive_reader.h"
 #include "tests/support/each_file.h"
 
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 
 /* ---- recognising ---- */
 

@@ -2,7 +2,7 @@
  * other parsers, and compares them with the raster canvas. */
 #include "tests/support/test.h"
 
-#include "output/chart/canvas.h"
+#include "chart/canvas.h"
 #include "tests/support/chart_picture.h"
 #include <locale.h>
 

@@ -1,7 +1,7 @@
 /* Comparisons: distances by hand, against sorted lists, exact near the end of 64 bits; channels. */
 #include "tests/support/test.h"
 
-#include "counts/compare.h"
+#include "histogram/compare.h"
 #include "tests/support/chart_picture.h"
 #include "tests/support/random.h"
 

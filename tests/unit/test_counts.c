@@ -1,7 +1,7 @@
 /* Histograms and their statistics, and totals, against brute force and near the end of 64 bits. */
 #include "tests/support/test.h"
 
-#include "counts/total.h"
+#include "histogram/total.h"
 #include <math.h>
 
 /* ---- one histogram ---- */

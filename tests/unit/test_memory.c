@@ -7,7 +7,7 @@
 
 #include "base/budget.h"
 #include "decode/held.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 #include "tests/support/sanitizer.h"
 #include <jpeglib.h>
 #include <pthread.h>

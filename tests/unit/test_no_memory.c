@@ -7,10 +7,10 @@
  */
 #include "tests/support/test.h"
 
-#include "output/chart/chart.h"
+#include "chart/chart.h"
 #include "output/output.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/thumbnail.h"
+#include "scan/pipeline.h"
+#include "scan/thumbnail.h"
 #include "tests/support/sanitizer.h"
 #include <errno.h>
 #include <stdatomic.h>

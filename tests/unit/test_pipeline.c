@@ -2,7 +2,7 @@
 #include "tests/support/test.h"
 
 #include "base/clock.h"
-#include "pipeline/state.h"
+#include "scan/state.h"
 #include "tests/support/pipeline_run.h"
 #include <pthread.h>
 

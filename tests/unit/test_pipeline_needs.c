@@ -7,7 +7,7 @@
 #include "tests/support/test.h"
 
 #include "isolate/decoder_process.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>

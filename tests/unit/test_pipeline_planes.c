@@ -6,7 +6,7 @@
 #include "tests/support/test.h"
 
 #include "count/count.h"
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 #include "tests/support/counted.h"
 #include "tests/support/jpeg_files.h"
 #include <stdatomic.h>

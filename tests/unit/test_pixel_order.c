@@ -4,8 +4,8 @@
  */
 #include "tests/support/test.h"
 
-#include "counts/pixel_order.h"
-#include "counts/region.h"
+#include "histogram/pixel_order.h"
+#include "histogram/region.h"
 
 enum { SIDE_MAX = 40 };
 

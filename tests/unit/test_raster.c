@@ -2,8 +2,8 @@
 #include "tests/support/test.h"
 
 #include "base/text.h"
-#include "output/chart/canvas.h"
-#include "output/chart/parts.h"
+#include "chart/canvas.h"
+#include "chart/parts.h"
 
 enum { SIDE = 16, PIXEL = IH_SUBPIXELS };
 

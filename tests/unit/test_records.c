@@ -1,7 +1,7 @@
 /* Result files, sound and hostile. The files in tests/records were written by each version. */
 #include "tests/support/each_file.h"
 
-#include "counts/total.h"
+#include "histogram/total.h"
 #include "output/output.h"
 #include "output/records.h"
 

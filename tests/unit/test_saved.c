@@ -2,7 +2,7 @@
  * imghist; each version stays readable. */
 #include "tests/support/library_data.h"
 
-#include "counts/result.h"
+#include "histogram/result.h"
 
 struct bytes {
     uint8_t p[IH_SAVED_BYTES_MAX];

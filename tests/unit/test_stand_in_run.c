@@ -1,7 +1,7 @@
 /* The pipeline on a device that starts slowly. */
 #include "tests/support/test.h"
 
-#include "pipeline/pipeline.h"
+#include "scan/pipeline.h"
 #include "tests/support/fake_device.h"
 
 struct run {

@@ -4,7 +4,7 @@
  */
 #include "tests/support/test.h"
 
-#include "pipeline/thumbnail.h"
+#include "scan/thumbnail.h"
 #include "tests/support/random.h"
 
 #include <jpeglib.h>

@@ -11,7 +11,7 @@
 #define IH_DECODE_JPEG_PARTS_H
 
 #include "base/source.h"
-#include "counts/pixels.h"
+#include "histogram/pixels.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

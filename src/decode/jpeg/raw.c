@@ -1,6 +1,6 @@
 /*
  * Rows of a JPEG as it stores them: planes of Y, Cb and Cr, which the counting code takes without
- * RGB ever being in memory (counts/pixels.h).
+ * RGB ever being in memory (histogram/pixels.h).
  *
  * The library delivers whole rows of MCUs. In 4:2:0 the last row of Y in them is upsampled with
  * the chroma row below, so it is kept back and delivered with the next MCU row.

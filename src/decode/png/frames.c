@@ -11,11 +11,11 @@
  *
  * Source: the PNG specification, third edition, sections 4.12 and 11.3.6.
  */
-#include "counts/pixel_order.h"
 #include "decode/composed.h"
 #include "decode/held.h"
 #include "decode/png/paths.h"
 #include "decode/read_bytes.h"
+#include "histogram/pixel_order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,145 @@
+/*
+ * The vertical axis.
+ *
+ * A single bar can ruin the shape that a chart shows: a sky clipped to 255, a black frame at 0, the
+ * flat background of a drawing. So bins 0 and 255 only set the scale if all others are empty, and
+ * the highest other bar that is no spike (ih_highest_bar) sets it otherwise. Higher bars are cut;
+ * the chart marks them and gives the height of the tallest. On the logarithmic scale nothing is
+ * cut.
+ *
+ * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
+ * (cuts all sparse ones); a broken axis (unreadable with four curves).
+ */
+#include "chart/parts.h"
+#include "output/output.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Space above the highest bar: only cut bars touch the top. */
+static const double HEADROOM = 1.06;
+
+/* ---- scales ---- */
+
+static double identity(double n)
+{
+    return n;
+}
+
+static double square(double y)
+{
+    return y * y;
+}
+
+const struct ih_chart_scale ih_chart_scale_linear = {"linear", "linear",      identity,
+                                                     identity, IH_STEPS_EVEN, true};
+
+const struct ih_chart_scale *ih_chart_scale_find(const char *name)
+{
+    static const struct ih_chart_scale log_scale = {"log", "log(1 + n)",     log1p,
+                                                    expm1, IH_STEPS_DECADES, false};
+    static const struct ih_chart_scale sqrt_scale = {"sqrt", "square-root",         sqrt,
+                                                     square, IH_STEPS_ONE_TWO_FIVE, true};
+    static const struct ih_chart_scale *const scales[] = {&ih_chart_scale_linear, &log_scale,
+                                                          &sqrt_scale};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (strcmp(scales[i]->name, name) == 0)
+            return scales[i];
+    return NULL;
+}
+
+/* ---- the limit ---- */
+
+/* Collects the bars of the drawn planes that are not empty, bins first to last. */
+static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigned last,
+                           uint64_t bars[IH_PLANES * IH_BINS])
+{
+    size_t n = 0;
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        for (unsigned v = first; v <= last && ih_chart_draws_plane(h, plane); v++)
+            if (h->bins[plane][v] > 0)
+                bars[n++] = h->bins[plane][v];
+    return n;
+}
+
+/* Returns the count that is shown just below the top; 1 if all bars are empty. */
+static double count_to_show(const struct ih_histogram *h, bool may_cut)
+{
+    uint64_t bars[IH_PLANES * IH_BINS];
+    size_t n = may_cut ? collect_bars(h, 1, IH_BINS - 2, bars) : 0;
+    if (n > 0)
+        return (double)ih_highest_bar(bars, n, true);
+    n = collect_bars(h, 0, IH_BINS - 1, bars);
+    return n > 0 ? (double)ih_highest_bar(bars, n, false) : 1;
+}
+
+/* ---- ticks ---- */
+
+static double share(const struct ih_chart_axis *axis, double n)
+{
+    return axis->scale->forward(n) / axis->scale->forward(axis->limit);
+}
+
+static void add_tick(struct ih_chart_axis *axis, double n)
+{
+    if (axis->n_ticks < IH_AXIS_TICKS_MAX && n < 0x1p64)
+        axis->ticks[axis->n_ticks++] = (uint64_t)n;
+}
+
+/* 1, 2, 5, 10, 20, 50, ... */
+static double next_step(double step)
+{
+    double mantissa = step;
+    while (mantissa >= 10)
+        mantissa /= 10;
+    return mantissa >= 2 && mantissa < 5 ? step / 2 * 5 : step * 2;
+}
+
+/* Adds ticks with equal steps, as small as the gap allows; counts are integers, so at least 1. */
+static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
+{
+    double step = 1;
+    while (step <= axis->limit && share(axis, step) < min_gap)
+        step = next_step(step);
+    for (double n = step; n <= axis->limit; n += step)
+        add_tick(axis, n);
+}
+
+/* Adds ticks with growing steps, without those that are too close to the tick before. */
+static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
+{
+    bool decades = axis->scale->steps == IH_STEPS_DECADES;
+    double before = 0;
+    for (double n = 1; n <= axis->limit; n = decades ? n * 10 : next_step(n)) {
+        if (share(axis, n) - share(axis, before) < min_gap)
+            continue;
+        add_tick(axis, n);
+        before = n;
+    }
+}
+
+/* ---- the axis ---- */
+
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
+                        const struct ih_chart_scale *scale, double min_gap)
+{
+    *axis = (struct ih_chart_axis){.scale = scale};
+    double shown = count_to_show(h, scale->may_cut);
+    axis->limit = scale->inverse(scale->forward(shown) * HEADROOM);
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        for (unsigned v = 0; v < IH_BINS && ih_chart_draws_plane(h, plane); v++)
+            if (ih_chart_axis_cuts(axis, h->bins[plane][v]) &&
+                h->bins[plane][v] > axis->tallest_cut)
+                axis->tallest_cut = h->bins[plane][v];
+    add_tick(axis, 0);
+    if (scale->steps == IH_STEPS_EVEN)
+        add_even_ticks(axis, min_gap);
+    else
+        add_growing_ticks(axis, min_gap);
+}
+
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height)
+{
+    double of_plot = share(axis, (double)n);
+    return of_plot >= 1 ? plot_height : (int32_t)floor(of_plot * plot_height + 0.5);
+}

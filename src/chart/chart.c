@@ -1,0 +1,306 @@
+/*
+ * A chart, from a result to a file in memory: the layout and the order of drawing. parts.h names
+ * the files that draw the parts.
+ *
+ * The layout is computed first, from the widths of all texts, so every canvas gets the same shapes
+ * at the same places. Rows are placed from the top and the bottom, in sizes that follow from the
+ * type, and the plot gets the rest. If that is too little, the footer gets shorter.
+ *
+ *     title                     scale
+ *     strip: clipped, cut
+ *     +-------------------------+
+ *     | plot                    |   numbers of the counts at its left
+ *     +-------------------------+
+ *     numbers of the values
+ *     legend                        one row, or a few in a narrow chart
+ *     facts                         the same
+ */
+#include "chart/chart.h"
+
+#include "chart/parts.h"
+
+#include <stdlib.h>
+
+/* ---- drawing, for all parts ---- */
+
+void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
+                   enum ih_blend blend)
+{
+    struct ih_paint paint = {colour, opacity, blend};
+    chart->canvas->fill(chart->canvas, &chart->path, &paint);
+}
+
+void ih_chart_fill_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                         struct ih_colour colour, uint8_t opacity)
+{
+    ih_path_clear(&chart->path);
+    ih_path_rectangle(&chart->path, x0, y0, x1, y1);
+    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
+}
+
+void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                       struct ih_colour colour, uint8_t opacity)
+{
+    ih_chart_fill_exact(chart, x0 * IH_SUBPIXELS, y0 * IH_SUBPIXELS, x1 * IH_SUBPIXELS,
+                        y1 * IH_SUBPIXELS, colour, opacity);
+}
+
+int32_t ih_chart_width(const struct ih_chart *chart, const char *text)
+{
+    return ih_glyphs_width(chart->glyphs, (unsigned)chart->layout.em, text);
+}
+
+void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
+                    struct ih_colour colour, const char *text)
+{
+    const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
+    const struct ih_text_place place = {x, baseline_px * IH_SUBPIXELS, align,
+                                        (unsigned)chart->layout.em};
+    chart->canvas->text(chart->canvas, &place, text, &paint);
+}
+
+void ih_chart_write_title(struct ih_chart *chart, int32_t baseline_px, const char *text)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
+    const struct ih_text_place place = {l->margin * IH_SUBPIXELS, baseline_px * IH_SUBPIXELS,
+                                        IH_ALIGN_LEFT, (unsigned)l->title_em};
+    chart->canvas->text(chart->canvas, &place, text, &paint);
+}
+
+/* ---- layout: rows ---- */
+
+/* In hundredths of the em. */
+enum {
+    HEADER_TO_STRIP = 250,
+    STRIP_TO_PLOT = 105, /* room for the marks of cut bars */
+    PLOT_TO_TICKS = 150, /* to the baseline below the plot */
+    TICKS_TO_FOOTER = 220,
+    ROW_PITCH = 175,
+    NUMBERS_TO_PLOT = 70,
+    TICK_GAP = 200, /* least distance of two numbers on the vertical axis */
+};
+
+/* At the default size, ordinary type is DESIGN_EM pixels. */
+enum { DESIGN_EM = 13, EM_LEAST = 10 };
+
+/* In hundredths of the em. */
+enum { TITLE_SIZE = 150, CAPITALS = 73 /* height in DejaVu Sans: 0.729 em */ };
+
+/* The least height of the plot, in percent of the chart. The footer gives way to it. */
+enum { PLOT_SHARE = 40 };
+
+/* Ticks on the vertical axis, at most. */
+static const double TICKS_MOST = 8;
+
+/* What the footer has, from nothing to everything. Each has what the one before it has. */
+enum footer { NOTHING, NAMES, FACTS_IN_ONE_ROW, NUMBERS, ALL_FACTS };
+
+/* Converts hundredths of the em to pixels. */
+static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
+{
+    return (l->em * hundredths + 50) / 100;
+}
+
+void ih_chart_set_sizes(struct ih_chart_layout *l, unsigned width, unsigned height)
+{
+    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
+    l->em = ih_larger(EM_LEAST, ih_smaller(l->width * DESIGN_EM / IH_CHART_WIDTH,
+                                           l->height * DESIGN_EM / IH_CHART_HEIGHT));
+    l->title_em = ems(l, TITLE_SIZE);
+    l->margin = ih_larger(l->em * 3 / 5, ih_smaller(l->width, l->height) / 32);
+    l->hair = ih_larger(1, (l->em + DESIGN_EM / 2) / DESIGN_EM);
+}
+
+/* Chooses the fewest rows in which the entries of the legend fit with their numbers, in columns. */
+static void choose_columns(struct ih_chart *chart)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    const int32_t n = (int32_t)chart->facts.n_entries, gap = ih_chart_entry_gap(chart);
+    const int32_t width = (l->right - l->margin) * IH_SUBPIXELS;
+    l->legend_columns = 0;
+    for (l->legend_rows = 1; l->legend_rows <= n; l->legend_rows++) {
+        const int32_t columns = (n + l->legend_rows - 1) / l->legend_rows;
+        int32_t widest = 0;
+        for (int32_t i = 0; i < n; i++)
+            widest = ih_larger(widest, ih_chart_entry_width(chart, &chart->facts.entries[i], true));
+        if ((widest + gap) * columns - gap > width)
+            continue;
+        l->legend_columns = columns;
+        return;
+    }
+}
+
+static bool names_fit(const struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t width = -ih_chart_entry_gap(chart);
+    for (unsigned i = 0; i < chart->facts.n_entries; i++)
+        width += ih_chart_entry_width(chart, &chart->facts.entries[i], false) +
+                 ih_chart_entry_gap(chart);
+    return width <= (l->right - l->margin) * IH_SUBPIXELS;
+}
+
+static void choose_rows(struct ih_chart *chart, enum footer footer)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    l->legend_rows = l->legend_columns = l->facts_rows = 0;
+    if (footer >= NUMBERS)
+        choose_columns(chart);
+    if (footer >= NAMES && l->legend_columns == 0)
+        l->legend_rows = names_fit(chart) ? 1 : 0;
+    if (footer >= FACTS_IN_ONE_ROW)
+        l->facts_rows = 1;
+    if (footer == ALL_FACTS)
+        l->facts_rows = ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS);
+}
+
+static void place_rows(struct ih_chart_layout *l)
+{
+    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
+    l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
+    l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
+
+    const int32_t n_rows = l->legend_rows + l->facts_rows;
+    int32_t y = l->height - l->margin - ih_larger(0, n_rows - 1) * l->row_pitch;
+    l->legend_y = y;
+    l->facts_y = y + l->legend_rows * l->row_pitch;
+    l->ticks_y = n_rows > 0 ? y - ems(l, TICKS_TO_FOOTER) : y;
+    l->bottom = l->ticks_y - ems(l, PLOT_TO_TICKS);
+}
+
+static bool plot_is_high(const struct ih_chart_layout *l)
+{
+    return (l->bottom - l->top) * 100 >= l->height * PLOT_SHARE;
+}
+
+/* Returns the width of the numbers and captions left of the plot, in pixels. */
+static int32_t numbers_width(const struct ih_chart *chart)
+{
+    int32_t width = ih_larger(ih_chart_width(chart, ih_chart_counts_caption),
+                              ih_chart_width(chart, ih_chart_values_caption));
+    for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
+        char number[IH_LABEL_MAX];
+        ih_label_count(number, chart->axis.ticks[i]);
+        width = ih_larger(width, ih_chart_width(chart, number));
+    }
+    return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
+}
+
+static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    ih_chart_set_sizes(l, width, height);
+    l->row_pitch = ems(l, ROW_PITCH);
+    l->right = l->width - l->margin;
+    enum footer footer = ALL_FACTS + 1;
+    do {
+        choose_rows(chart, --footer);
+        place_rows(l);
+    } while (footer > NOTHING && !plot_is_high(l));
+    double plot_height = l->bottom - l->top;
+    double gap = ems(l, TICK_GAP) / plot_height;
+    if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
+        gap = 1 / TICKS_MOST;
+    ih_chart_axis_init(&chart->axis, chart->heights, chart->axis.scale, gap);
+    l->numbers_right = l->margin + numbers_width(chart);
+    l->left = l->numbers_right + ems(l, NUMBERS_TO_PLOT);
+}
+
+/* ---- the chart ---- */
+
+void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
+{
+    lay_out(chart, width, height);
+    ih_chart_draw_header(chart);
+    ih_chart_draw_plot(chart);
+    ih_chart_draw_footer(chart);
+}
+
+static enum ih_status check_size(const struct ih_chart_options *options, struct ih_error *err)
+{
+    if (options->width >= IH_CHART_MIN_WIDTH && options->width <= IH_CHART_MAX &&
+        options->height >= IH_CHART_MIN_HEIGHT && options->height <= IH_CHART_MAX)
+        return IH_OK;
+    return ih_error_set(err, IH_USAGE, "chart size %ux%u: must be from %dx%d to %dx%d",
+                        options->width, options->height, IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT,
+                        IH_CHART_MAX, IH_CHART_MAX);
+}
+
+const char *ih_chart_source(const struct ih_result *result)
+{
+    return result->is_total ? "imghist --total" : result->path;
+}
+
+unsigned long ih_chart_lacking(const char *label)
+{
+    struct ih_glyphs *glyphs = NULL;
+    struct ih_error ignored;
+    unsigned long lacking = 0;
+    char *text = ih_label_text(label);
+    if (text && ih_glyphs_open(&glyphs, &ignored) == IH_OK)
+        lacking = ih_glyphs_lacking(glyphs, text);
+    ih_glyphs_close(glyphs);
+    free(text);
+    return lacking;
+}
+
+enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
+                             struct ih_error *err)
+{
+    chart->page.width = (unsigned)chart->layout.width;
+    chart->page.height = (unsigned)chart->layout.height;
+    chart->page.background = chart->theme->page;
+    chart->page.glyphs = chart->glyphs;
+    return ih_canvas_open(format, &chart->page, &chart->canvas, err);
+}
+
+enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
+                              size_t *size_bytes, struct ih_error *err)
+{
+    *file = NULL;
+    *size_bytes = 0;
+    if (status == IH_OK)
+        status = ih_canvas_finish(chart->canvas, file, size_bytes, err);
+    ih_path_reset(&chart->path);
+    ih_canvas_close(chart->canvas);
+    ih_glyphs_close(chart->glyphs);
+    return status;
+}
+
+enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
+                             const char *source, unsigned char **file, size_t *size_bytes,
+                             struct ih_error *err)
+{
+    struct ih_bytes title = {0}, description = {0};
+    chart->theme = options->theme ? options->theme : &ih_chart_theme_dark;
+    chart->axis.scale = options->scale ? options->scale : &ih_chart_scale_linear;
+    chart->layout.width = (int32_t)options->width;
+    chart->layout.height = (int32_t)options->height;
+    ih_chart_describe(chart, &title, &description);
+    chart->page.title = (const char *)title.data;
+    chart->page.description = (const char *)description.data;
+    chart->page.source = source;
+    enum ih_status status = check_size(options, err);
+    if (status == IH_OK && (title.failed || description.failed))
+        status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
+    if (status == IH_OK)
+        status = ih_glyphs_open(&chart->glyphs, err);
+    if (status == IH_OK)
+        status = ih_chart_open(chart, options->format, err);
+    if (status == IH_OK)
+        ih_chart_draw_all(chart, options->width, options->height);
+    status = ih_chart_close(chart, status, file, size_bytes, err);
+    ih_bytes_reset(&description);
+    ih_bytes_reset(&title);
+    return status;
+}
+
+enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
+                             unsigned char **file, size_t *size_bytes, struct ih_error *err)
+{
+    struct ih_chart chart = {
+        .result = result, .heights = &result->histogram, .title = options->title};
+    ih_chart_collect_facts(result, &chart.facts);
+    return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
+}

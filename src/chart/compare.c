@@ -1,0 +1,127 @@
+/*
+ * Two results in one chart: the colour channels of the first as areas, those of the second as
+ * lines.
+ *
+ * The bins of both are scaled to the number of pixels of the larger side, since their shares are
+ * compared. Luma is not drawn, as six curves are enough; the footer has its distance. The marks of
+ * clipping are left out: they would be those of one side.
+ */
+#include "chart/parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEAN_DECIMALS = 1, KS_DECIMALS = 3, EMD_DECIMALS = 2 };
+
+/* What a chart of a comparison shows. */
+struct pair {
+    struct ih_result area; /* the first side, scaled */
+    struct ih_histogram line, heights;
+};
+
+static void scale(struct ih_histogram *h, uint64_t n_pixels)
+{
+    const double factor = (double)n_pixels / (double)h->n_pixels;
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        for (unsigned v = 0; v < IH_BINS && h->n_pixels != n_pixels; v++)
+            h->bins[p][v] = (uint64_t)llround((double)h->bins[p][v] * factor);
+    h->any_low = h->any_high = h->all_low = h->all_high = 0;
+    h->n_pixels = n_pixels;
+}
+
+static void make_pair(const struct ih_comparison *c, struct pair *out)
+{
+    const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
+    out->area = c->sides[0];
+    out->line = c->sides[1].histogram;
+    scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
+    scale(&out->line, n_a > n_b ? n_a : n_b);
+    out->heights = out->area.histogram;
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        for (unsigned v = 0; v < IH_BINS; v++)
+            if (p == IH_LUMA)
+                out->heights.bins[p][v] = 0;
+            else if (out->line.bins[p][v] > out->heights.bins[p][v])
+                out->heights.bins[p][v] = out->line.bins[p][v];
+}
+
+/* ---- text ---- */
+
+static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_chart_facts *facts)
+{
+    struct ih_chart_entry *entry = &facts->entries[facts->n_entries++];
+    const struct ih_distance *d = &c->planes[plane];
+    char means[2][IH_LABEL_MAX], ks[IH_LABEL_MAX], emd[IH_LABEL_MAX];
+    entry->name = ih_plane_name(c->sides[0].histogram.n_channels, plane);
+    entry->plane = plane;
+    for (unsigned i = 0; i < 2; i++) {
+        struct ih_stats stats;
+        ih_stats_compute(&c->sides[i].histogram, plane, &c->sides[i].spec, &stats);
+        ih_label_real(means[i], stats.mean, MEAN_DECIMALS);
+    }
+    ih_label_real(ks, d->ks, KS_DECIMALS);
+    ih_label_real(emd, d->emd, EMD_DECIMALS);
+    snprintf(entry->numbers, sizeof entry->numbers,
+             "mean %.16s \xe2\x86\x92 %.16s  EMD %.16s  KS %.16s", means[0], means[1], emd, ks);
+}
+
+static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *facts)
+{
+    char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
+    ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
+    ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
+    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ih_result *side = &c->sides[i];
+        char *fact = facts->fact[facts->n_facts++];
+        ih_label_megapixels(size, side->histogram.n_pixels);
+        int n = snprintf(fact, IH_LABEL_MAX, "%s: %" PRIu64 " image%s, %.32s megapixels",
+                         i == 0 ? "areas" : "lines", side->n_images, side->n_images == 1 ? "" : "s",
+                         size);
+        if (side->histogram.n_pixels < c->sides[1 - i].histogram.n_pixels && n < IH_LABEL_MAX) {
+            ih_label_megapixels(size, c->sides[1 - i].histogram.n_pixels);
+            snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", drawn as %.32s", size);
+        }
+    }
+}
+
+/* "before.png (areas), after.png (lines)". The caller frees it; NULL: out of memory. */
+static char *make_title(const struct ih_comparison *c)
+{
+    const char *a = ih_label_last_part(c->sides[0].path);
+    const char *b = ih_label_last_part(c->sides[1].path);
+    const size_t size = strlen(a) + strlen(b) + IH_LABEL_MAX;
+    char *title = malloc(size);
+    if (title)
+        snprintf(title, size, "%s (areas), %s (lines)", a, b);
+    return title;
+}
+
+/* ---- the chart ---- */
+
+enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
+                                        const struct ih_chart_options *options,
+                                        unsigned char **file, size_t *size_bytes,
+                                        struct ih_error *err)
+{
+    struct pair pair;
+    char *title = make_title(comparison);
+    *file = NULL;
+    *size_bytes = 0;
+    if (!title)
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory");
+    make_pair(comparison, &pair);
+    struct ih_chart chart = {.result = &pair.area,
+                             .other = &pair.line,
+                             .heights = &pair.heights,
+                             .title = options->title ? options->title : title};
+    for (unsigned p = 0; p < ih_colour_channels(pair.line.n_channels); p++)
+        add_entry(comparison, p, &chart.facts);
+    add_facts(comparison, &chart.facts);
+    enum ih_status status = ih_chart_make(&chart, options, "imghist --diff", file, size_bytes, err);
+    free(title);
+    return status;
+}

@@ -1,0 +1,234 @@
+/* What the files of a chart share: theme, axis, layout and drawing. --bench draws its chart with
+ * the same theme, sizes and drawing. compare.c draws two results in one chart, canvas.h is the
+ * drawing surface, and format.c has the file formats. */
+#ifndef IH_CHART_PARTS_H
+#define IH_CHART_PARTS_H
+
+#include "chart/canvas.h"
+#include "chart/label.h"
+
+/* ---- theme.c: the colours; a theme is one row of its table ---- */
+
+struct ih_chart_theme {
+    const char *name;
+    enum ih_blend mixing; /* of the areas of the three channels */
+    struct ih_colour page, panel;
+    struct ih_colour red, green, blue, gray; /* areas */
+    struct ih_colour luma, casing;           /* the luma line, and its contrasting edge */
+    struct ih_colour text, muted;            /* names and marks; all other text */
+    struct ih_colour line;                   /* axes and grid */
+    struct ih_colour warning;                /* marks of clipping */
+    uint8_t grid_opacity, axis_opacity, casing_opacity;
+};
+
+extern const struct ih_chart_theme ih_chart_theme_dark;
+
+/* ---- axis.c: the vertical axis ---- */
+
+enum ih_chart_steps {
+    IH_STEPS_EVEN,         /* 0, 20k, 40k, 60k */
+    IH_STEPS_ONE_TWO_FIVE, /* 0, 1k, 2k, 5k, 10k */
+    IH_STEPS_DECADES       /* 0, 1, 10, 100 */
+};
+
+struct ih_chart_scale {
+    const char *name;            /* on the command line */
+    const char *title;           /* on the chart, before the word "scale" */
+    double (*forward)(double n); /* monotonic, 0 at 0 */
+    double (*inverse)(double y);
+    enum ih_chart_steps steps; /* between ticks */
+    bool may_cut;              /* bars far above the others are cut */
+};
+
+extern const struct ih_chart_scale ih_chart_scale_linear;
+
+enum { IH_AXIS_TICKS_MAX = 24 }; /* 0 and the powers of ten below 2^64 are 21 */
+
+struct ih_chart_axis {
+    const struct ih_chart_scale *scale;
+    double limit;         /* the count at the top of the plot */
+    uint64_t tallest_cut; /* the count of the highest bar that is cut; 0: none */
+    uint64_t ticks[IH_AXIS_TICKS_MAX];
+    unsigned n_ticks;
+};
+
+/*
+ * Chooses the limit and the ticks.
+ *
+ * min_gap   the least distance of two ticks, as a share of the axis, above 0
+ */
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
+                        const struct ih_chart_scale *scale, double min_gap);
+
+/* Returns the height of a count above the foot of a plot of this height, at most the height. */
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height);
+
+/* True if a bar of n pixels is higher than the plot. */
+static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t n)
+{
+    return (double)n > axis->limit;
+}
+
+/* True for the planes that are drawn: the colour channels, and the luma of colour images. */
+static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
+{
+    unsigned n_colours = ih_colour_channels(h->n_channels);
+    return plane < n_colours || (plane == IH_LUMA && n_colours > 1);
+}
+
+/* ---- the state of one chart ---- */
+
+enum { IH_CHART_FACTS_MAX = 8, IH_CHART_ENTRIES_MAX = 4 };
+
+/* An entry of the legend. */
+struct ih_chart_entry {
+    const char *name; /* static */
+    unsigned plane;
+    char numbers[IH_LABEL_MAX]; /* "" for an image without pixels */
+};
+
+struct ih_chart_facts {
+    char fact[IH_CHART_FACTS_MAX][IH_LABEL_MAX]; /* the most important ones first */
+    unsigned n_facts;
+    struct ih_chart_entry entries[IH_CHART_ENTRIES_MAX]; /* of the planes that are drawn */
+    unsigned n_entries;
+};
+
+/* Positions and sizes in pixels, integers so that straight lines are sharp. Text is placed by its
+ * baseline. */
+struct ih_chart_layout {
+    int32_t width, height;
+    int32_t margin;                   /* around the chart */
+    int32_t em, title_em;             /* sizes of type */
+    int32_t hair;                     /* the thinnest line */
+    int32_t left, top, right, bottom; /* of the plot */
+    int32_t numbers_right;            /* right end of the numbers left of the plot */
+    int32_t title_y, strip_y, ticks_y;
+    int32_t row_pitch;      /* distance of two rows of the footer */
+    int32_t legend_y;       /* the first row */
+    int32_t legend_rows;    /* 0: no legend */
+    int32_t legend_columns; /* 0: names without numbers, in one row */
+    int32_t facts_y;        /* the first row */
+    int32_t facts_rows;     /* 0: no facts */
+};
+
+struct ih_chart {
+    const struct ih_result *result;
+    const struct ih_histogram *other;   /* drawn as lines over the result; NULL: none */
+    const struct ih_histogram *heights; /* sets the scale and is cut: the result's, or the higher
+                                           bars of both */
+    const char *title;                  /* of the options */
+    const struct ih_chart_theme *theme;
+    struct ih_glyphs *glyphs;
+    struct ih_chart_page page;
+    struct ih_canvas *canvas;
+    struct ih_chart_facts facts;
+    struct ih_chart_layout layout;
+    struct ih_chart_axis axis;
+    struct ih_path path; /* scratch */
+};
+
+static inline int32_t ih_larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int32_t ih_smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Converts hundredths of the em to 1/IH_SUBPIXELS of a pixel. */
+static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hundredths)
+{
+    return l->em * hundredths * IH_SUBPIXELS / 100;
+}
+
+/* The left edge of bin v, in 1/IH_SUBPIXELS of a pixel, exactly; v = IH_BINS: the right edge of the
+ * plot. */
+static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v)
+{
+    return l->left * IH_SUBPIXELS + (int32_t)v * (l->right - l->left);
+}
+
+/* ---- text.c: the text around the plot ---- */
+
+/* The colour of a plane's area; for luma, of its line. */
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
+
+/* Collects the legend and the facts of the footer. */
+void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts);
+
+/* Writes the alternative text, with a NUL each. */
+void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
+                       struct ih_bytes *description);
+
+/* Widths of the footer, for the layout; in 1/IH_SUBPIXELS of a pixel. */
+int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
+                             bool with_numbers);
+int32_t ih_chart_entry_gap(const struct ih_chart *chart);
+int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width);
+
+void ih_chart_draw_header(struct ih_chart *chart);
+void ih_chart_draw_footer(struct ih_chart *chart);
+
+/* ---- plot.c: the plot, its numbers, and the strip above it ---- */
+
+extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
+
+void ih_chart_draw_plot(struct ih_chart *chart);
+
+/* ---- chart.c: the layout, and drawing for all parts ---- */
+
+/* Clears a layout and sets width, height, and the sizes that follow from them: em, title_em, margin
+ * and hair. They grow with the smaller of width and height, and stay readable in the smallest
+ * chart.
+ */
+void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned height);
+
+/*
+ * Lays out and draws a chart on any canvas.
+ *
+ * chart   result, heights, theme, glyphs, canvas, facts and axis.scale are set
+ */
+void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
+
+/* Draws a chart whose result, other, heights, title and facts are set. source: for the
+ * metadata of the file. The rest is that of ih_chart_draw. */
+enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
+                             const char *source, unsigned char **file, size_t *size_bytes,
+                             struct ih_error *err);
+
+/* Opens the canvas for a page of the layout's size. The page's texts are set, and borrowed until
+ * close. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
+                             struct ih_error *err);
+
+/* Makes the file if status is IH_OK, with the errors of ih_canvas_finish; otherwise returns status.
+ * Releases path, canvas and glyphs. *file: NULL on failure. */
+enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
+                              size_t *size_bytes, struct ih_error *err);
+
+/* Fills chart->path. */
+void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
+                   enum ih_blend blend);
+
+/* Fills a rectangle given in 1/IH_SUBPIXELS of a pixel. */
+void ih_chart_fill_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                         struct ih_colour colour, uint8_t opacity);
+
+/* Fills a rectangle given in pixels. */
+void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                       struct ih_colour colour, uint8_t opacity);
+
+/* Writes a line of ordinary type. x is in 1/IH_SUBPIXELS of a pixel, the baseline in pixels. */
+void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
+                    struct ih_colour colour, const char *text);
+
+/* Writes the title at the left margin. */
+void ih_chart_write_title(struct ih_chart *chart, int32_t baseline_px, const char *text);
+
+/* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
+int32_t ih_chart_width(const struct ih_chart *chart, const char *text);
+
+#endif

@@ -1,0 +1,394 @@
+/*
+ * The plot, the numbers of its axes, and the strip above it.
+ *
+ * Each colour channel is a step area, blended so that all are visible where they overlap. Luma is a
+ * line on top, because a fourth area would make every colour pale. Alpha is not drawn: its spikes
+ * at 0 and 255 would hide the tones. The footer gives the transparency.
+ *
+ * The strip shows the clipping at both ends. Its triangles follow from the joint counts of clipped
+ * pixels: a hundred in a hundred million are too few for a visible bar, but still mean that the
+ * exposure reached the end. A triangle is filled if some pixels are clipped in all channels. It is
+ * hollow if every clipped pixel keeps an unclipped channel: its colour is wrong, but not lost.
+ */
+#include "chart/parts.h"
+
+#include <stdio.h>
+
+enum { N_EDGES = IH_BINS + 1 };
+
+/* The width of the luma line is LUMA_WIDTH hundredths of the em. It is less if bins are so narrow
+ * that steps would run together, but at least LUMA_LEAST. The dark edge is CASING_TENTHS / 10 times
+ * as wide. */
+enum { LUMA_WIDTH = 11, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
+
+/* In hundredths of the em. */
+enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
+
+/* Values with a number and a grid line: quarters of the range, and the last value. */
+enum { N_VALUE_TICKS = 5 };
+static const unsigned value_ticks[N_VALUE_TICKS] = {0, 64, 128, 192, 255};
+
+/* The middle of bin v, in 1/IH_SUBPIXELS of a pixel: the place of its number and its grid line. */
+static int32_t value_x(const struct ih_chart_layout *l, unsigned v)
+{
+    return (ih_chart_bin_x(l, v) + ih_chart_bin_x(l, v + 1)) / 2;
+}
+
+static int32_t bar_y(const struct ih_chart *chart, uint64_t n)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t height = (l->bottom - l->top) * IH_SUBPIXELS;
+    return l->bottom * IH_SUBPIXELS - ih_chart_axis_height(&chart->axis, n, height);
+}
+
+/* ---- grid and axes ---- */
+
+static void draw_grid(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    for (unsigned i = 1; i < chart->axis.n_ticks; i++) {
+        int32_t y = bar_y(chart, chart->axis.ticks[i]) / IH_SUBPIXELS;
+        ih_chart_fill_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
+    }
+    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
+        int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
+        ih_chart_fill_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
+    }
+}
+
+static void draw_axes(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    int32_t length = ih_chart_ems(l, TICK_LENGTH) / IH_SUBPIXELS;
+    ih_chart_fill_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line,
+                      t->axis_opacity);
+    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
+        int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
+        ih_chart_fill_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
+                          t->axis_opacity);
+    }
+}
+
+/* ---- areas ---- */
+
+static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blend)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const uint64_t *bins = chart->result->histogram.bins[plane];
+    struct ih_path *path = &chart->path;
+    ih_path_clear(path);
+    ih_path_move(path, ih_chart_bin_x(l, 0), l->bottom * IH_SUBPIXELS);
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        int32_t y = bar_y(chart, bins[v]);
+        ih_path_line(path, ih_chart_bin_x(l, v), y);
+        ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
+    }
+    ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
+    ih_chart_fill(chart, ih_chart_plane_colour(chart, plane), 255, blend);
+}
+
+static void draw_areas(struct ih_chart *chart)
+{
+    const unsigned n = ih_colour_channels(chart->result->histogram.n_channels);
+    for (unsigned plane = 0; plane < n; plane++)
+        draw_area(chart, plane, n == 1 ? IH_BLEND_NORMAL : chart->theme->mixing);
+}
+
+/* ---- lines: luma, and the other side of a comparison ---- */
+
+/* The highest and lowest point that the pen touches from x to the x of the next entry. */
+struct reach {
+    int32_t x, high, low;
+};
+
+/*
+ * Computes the outline of the line that a square pen of half-width d draws along the steps. At x it
+ * reaches from d above the highest bin within d of x to d below the lowest. This changes only d
+ * left and d right of the edges of bins: two sorted sequences, which the loop merges. Outside the
+ * bins the curve is at the foot of the plot.
+ */
+static size_t follow_steps(const struct ih_chart *chart, const uint64_t bins[IH_BINS], int32_t d,
+                           struct reach out[2 * N_EDGES])
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t top = l->top * IH_SUBPIXELS, foot = l->bottom * IH_SUBPIXELS;
+    unsigned entered = 0, left = 0; /* edges that the pen has reached, and has passed */
+    size_t n = 0;
+    while (left < N_EDGES) {
+        bool enters =
+            entered < N_EDGES && ih_chart_bin_x(l, entered) - d <= ih_chart_bin_x(l, left) + d;
+        int32_t x = enters ? ih_chart_bin_x(l, entered++) - d : ih_chart_bin_x(l, left++) + d;
+        struct reach r = {x, foot, top};
+        for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 ends at this edge */
+            bool is_bin = edge >= 1 && edge <= IH_BINS;
+            int32_t y = is_bin ? bar_y(chart, bins[edge - 1]) : foot;
+            r.high = ih_smaller(r.high, y);
+            r.low = ih_larger(r.low, y);
+        }
+        r.high = ih_larger(r.high - d, top);
+        r.low = ih_smaller(r.low + d, foot);
+        out[n++] = r;
+    }
+    return n;
+}
+
+static void draw_along(struct ih_chart *chart, const uint64_t bins[IH_BINS], int32_t width,
+                       struct ih_colour colour, uint8_t opacity)
+{
+    struct reach reach[2 * N_EDGES];
+    struct ih_path *path = &chart->path;
+    size_t n = follow_steps(chart, bins, width / 2, reach);
+    ih_path_clear(path);
+    ih_path_move(path, reach[0].x, reach[0].low);
+    for (size_t i = 0; i + 1 < n; i++) {
+        ih_path_line(path, reach[i].x, reach[i].high);
+        ih_path_line(path, reach[i + 1].x, reach[i].high);
+    }
+    for (size_t i = n - 1; i-- > 0;) {
+        ih_path_line(path, reach[i + 1].x, reach[i].low);
+        ih_path_line(path, reach[i].x, reach[i].low);
+    }
+    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
+}
+
+static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
+    int32_t width = ih_smaller(ih_chart_ems(l, LUMA_WIDTH), ih_larger(of_bin, LUMA_LEAST));
+    draw_along(chart, bins, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
+    draw_along(chart, bins, width, colour, 255);
+}
+
+/* The lines are between the colours of their areas and that of luma, so that both are visible. */
+static void draw_other(struct ih_chart *chart)
+{
+    const struct ih_colour luma = chart->theme->luma;
+    const unsigned n = ih_colour_channels(chart->other->n_channels);
+    for (unsigned plane = 0; plane < n; plane++) {
+        const struct ih_colour area = ih_chart_plane_colour(chart, plane);
+        draw_line(chart, chart->other->bins[plane],
+                  (struct ih_colour){(uint8_t)((area.red + luma.red) / 2),
+                                     (uint8_t)((area.green + luma.green) / 2),
+                                     (uint8_t)((area.blue + luma.blue) / 2)});
+    }
+}
+
+/* ---- marks of cut bars ---- */
+
+static bool is_cut(const struct ih_chart *chart, unsigned v)
+{
+    const struct ih_histogram *h = chart->heights;
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        if (ih_chart_draws_plane(h, plane) && ih_chart_axis_cuts(&chart->axis, h->bins[plane][v]))
+            return true;
+    return false;
+}
+
+/* Draws a bright edge on top of every cut bar. Each run of cut bars gets an arrow above its middle,
+ * unless the arrow would touch the one before. */
+static void draw_cut_marks(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t edge = 2 * l->hair * IH_SUBPIXELS, top = l->top * IH_SUBPIXELS;
+    int32_t free_from = 0;
+    if (chart->axis.tallest_cut == 0)
+        return;
+    ih_path_clear(&chart->path);
+    for (unsigned v = 0, end = 0; v < IH_BINS; v = end + 1) {
+        for (end = v; end < IH_BINS && is_cut(chart, end);)
+            end++;
+        if (end == v)
+            continue;
+        int32_t x0 = ih_chart_bin_x(l, v), x1 = ih_chart_bin_x(l, end), middle = (x0 + x1) / 2;
+        int32_t half = ih_chart_ems(l, CUT_MARK_WIDTH) / 2;
+        ih_path_rectangle(&chart->path, x0, top - edge, x1, top);
+        if (middle - half < free_from)
+            continue;
+        free_from = middle + half;
+        ih_path_move(&chart->path, middle - half, top - 2 * edge);
+        ih_path_line(&chart->path, middle, top - 2 * edge - ih_chart_ems(l, CUT_MARK_HEIGHT));
+        ih_path_line(&chart->path, middle + half, top - 2 * edge);
+    }
+    ih_chart_fill(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
+}
+
+/* ---- numbers of the axes ---- */
+
+enum { HALF_A_DIGIT = 36 /* of its height, hundredths of the em: centres a number on its line */ };
+
+const char ih_chart_counts_caption[] = "pixels";
+const char ih_chart_values_caption[] = "value";
+
+static void draw_counts(struct ih_chart *chart, int32_t column)
+{
+    char number[IH_LABEL_MAX];
+    for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
+        const uint64_t n = chart->axis.ticks[i];
+        const int32_t baseline = bar_y(chart, n) + ih_chart_ems(&chart->layout, HALF_A_DIGIT);
+        ih_label_count(number, n);
+        ih_chart_write(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
+                       number);
+    }
+}
+
+static void draw_values(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    char number[IH_LABEL_MAX];
+    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
+        snprintf(number, sizeof number, "%u", value_ticks[i]);
+        int32_t x = value_x(l, value_ticks[i]);
+        int32_t half = ih_chart_width(chart, number) / 2;
+        int32_t last = (l->width - l->margin / 2) * IH_SUBPIXELS - half;
+        ih_chart_write(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
+                       number);
+    }
+}
+
+static void draw_numbers(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t column = l->numbers_right * IH_SUBPIXELS;
+    draw_counts(chart, column);
+    draw_values(chart);
+    ih_chart_write(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                   ih_chart_counts_caption);
+    ih_chart_write(chart, column, l->ticks_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                   ih_chart_values_caption);
+}
+
+/* ---- the strip: clipping at both ends, cut bars in the middle ---- */
+
+/* In hundredths of the em. */
+enum { TRIANGLE = 80, RIM = 14, TRIANGLE_GAP = 40, TEXT_GAP = 150, HALF_A_CAPITAL = 36 };
+
+/* The text of each end, from the longest to the shortest. */
+enum detail { ANY_AND_ALL, ANY_AND_WHERE, ANY };
+
+struct end {
+    bool is_right;
+    uint64_t any, all;       /* pixels */
+    unsigned first, last;    /* the values that count as clipped */
+    char text[IH_LABEL_MAX]; /* beside the triangle */
+    int32_t width;           /* of both; 0: nothing is clipped */
+};
+
+/* Sets text and width. */
+static void describe_end(const struct ih_chart *chart, struct end *end, enum detail detail)
+{
+    const struct ih_histogram *h = &chart->result->histogram;
+    char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX];
+    bool is_colour = ih_colour_channels(h->n_channels) > 1;
+    if (end->any == 0)
+        return;
+    ih_label_percent(any, end->any, h->n_pixels);
+    ih_label_percent(all, end->all, h->n_pixels);
+    if (end->first == end->last)
+        snprintf(where, sizeof where, "%u", end->first);
+    else
+        snprintf(where, sizeof where, "%u\xe2\x80\x93%u", end->first, end->last);
+    if (detail == ANY)
+        snprintf(end->text, IH_LABEL_MAX, "%.32s", any);
+    else if (detail == ANY_AND_ALL && is_colour)
+        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s, %.32s in all channels", any, where, all);
+    else
+        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
+    end->width =
+        ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_chart_width(chart, end->text);
+}
+
+/* Adds a triangle that points to its end of the plot, inset by `rim` on all sides. */
+static void add_triangle(struct ih_chart *chart, const struct end *end, int32_t rim, bool backwards)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t size = ih_chart_ems(l, TRIANGLE), sign = end->is_right ? -1 : 1;
+    int32_t tip = (end->is_right ? l->right : l->left) * IH_SUBPIXELS + sign * rim * 9 / 4;
+    int32_t base = tip + sign * (size - rim * 13 / 4);
+    int32_t middle = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL);
+    int32_t half = (size - rim * 13 / 4) / 2;
+    ih_path_move(&chart->path, tip, middle);
+    ih_path_line(&chart->path, base, backwards ? middle + half : middle - half);
+    ih_path_line(&chart->path, base, backwards ? middle - half : middle + half);
+}
+
+static void draw_end(struct ih_chart *chart, const struct end *end)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
+    if (end->any == 0)
+        return;
+    ih_path_clear(&chart->path);
+    add_triangle(chart, end, 0, false);
+    if (end->all == 0) /* a hole: a smaller triangle of the opposite direction */
+        add_triangle(chart, end, ih_chart_ems(l, RIM), true);
+    ih_chart_fill(chart, t->warning, 255, IH_BLEND_NORMAL);
+    if (end->is_right)
+        ih_chart_write(chart, l->right * IH_SUBPIXELS - inset, l->strip_y, IH_ALIGN_RIGHT, t->text,
+                       end->text);
+    else
+        ih_chart_write(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
+                       end->text);
+}
+
+/* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
+static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    char count[IH_LABEL_MAX], text[IH_LABEL_MAX];
+    if (chart->axis.tallest_cut == 0)
+        return;
+    ih_label_count(count, chart->axis.tallest_cut);
+    snprintf(text, sizeof text, "\xe2\x96\xb2 cut, up to %.32s", count);
+    if (ih_chart_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
+        return;
+    ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
+}
+
+static void draw_strip(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_histogram *h = &chart->result->histogram;
+    const struct ih_count_spec *spec = &chart->result->spec;
+    struct end low = {false, h->any_low, h->all_low, 0, spec->clip_low, "", 0};
+    struct end high = {true, h->any_high, h->all_high, spec->clip_high, IH_BINS - 1, "", 0};
+    const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
+    if (h->n_pixels == 0)
+        return;
+    for (enum detail detail = ANY_AND_ALL; detail <= ANY; detail++) {
+        describe_end(chart, &low, detail);
+        describe_end(chart, &high, detail);
+        if (low.width + high.width + ih_chart_ems(l, TEXT_GAP) <= right - left)
+            break;
+    }
+    draw_end(chart, &low);
+    draw_end(chart, &high);
+    draw_cut_note(chart, left + low.width, right - high.width);
+}
+
+/* ---- all of it ---- */
+
+void ih_chart_draw_plot(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    const struct ih_histogram *h = &chart->result->histogram;
+    ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
+    draw_grid(chart);
+    draw_areas(chart);
+    if (chart->other)
+        draw_other(chart);
+    else if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
+        draw_line(chart, h->bins[IH_LUMA], t->luma);
+    draw_axes(chart);
+    draw_cut_marks(chart);
+    draw_strip(chart);
+    draw_numbers(chart);
+    if (h->n_pixels == 0)
+        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
+                       IH_ALIGN_CENTRE, t->muted, "no pixels");
+}

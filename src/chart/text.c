@@ -1,0 +1,360 @@
+/*
+ * The text around the plot: the title above it and the footer below it.
+ *
+ * The footer has a legend (colour, name, mean and standard deviation of each plane) and facts about
+ * the image. The alternative text of the file gives the same. The layout in chart.c decides how
+ * much of the footer fits.
+ */
+#include "chart/parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- facts ---- */
+
+enum { MEDIAN = 3 }; /* in ih_percentile_percents */
+
+static char *next_fact(struct ih_chart_facts *facts)
+{
+    assert(facts->n_facts < IH_CHART_FACTS_MAX);
+    return facts->fact[facts->n_facts++];
+}
+
+static void add_size(const struct ih_result *result, struct ih_chart_facts *facts)
+{
+    const struct ih_image_info *info = &result->info;
+    char number[IH_LABEL_MAX];
+    if (!result->is_total) {
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " \xc3\x97 %" PRIu64 " px", info->width,
+                 info->height);
+        return;
+    }
+    snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " image%s", result->n_images,
+             result->n_images == 1 ? "" : "s");
+    ih_label_megapixels(number, result->histogram.n_pixels);
+    snprintf(next_fact(facts), IH_LABEL_MAX, "%.32s megapixels", number);
+    if (result->n_failed > 0)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " failed", result->n_failed);
+}
+
+/* The alpha plane of a total only counts images with alpha; all others are opaque. */
+static void add_transparency(const struct ih_histogram *h, struct ih_chart_facts *facts)
+{
+    const uint64_t *alpha = h->bins[h->n_channels - 1];
+    char clear[IH_LABEL_MAX], partly[IH_LABEL_MAX];
+    uint64_t n_partly = 0;
+    for (unsigned v = 1; v < IH_BINS - 1; v++)
+        n_partly += alpha[v];
+    ih_label_percent(clear, alpha[0], h->n_pixels);
+    ih_label_percent(partly, n_partly, h->n_pixels);
+    char *fact = next_fact(facts);
+    if (n_partly > 0)
+        snprintf(fact, IH_LABEL_MAX, "%.32s transparent, %.32s partly", clear, partly);
+    else
+        snprintf(fact, IH_LABEL_MAX, "%.32s transparent", clear);
+}
+
+/* Adds the name of the format in capitals. toupper would depend on the locale. */
+static void add_format(const struct ih_result *result, struct ih_chart_facts *facts)
+{
+    char *fact = next_fact(facts);
+    snprintf(fact, IH_LABEL_MAX, "%.32s", result->info.format);
+    for (char *c = fact; *c; c++)
+        if (*c >= 'a' && *c <= 'z')
+            *c = (char)(*c - 'a' + 'A');
+}
+
+static void add_tones(const struct ih_result *result, struct ih_chart_facts *facts)
+{
+    const struct ih_histogram *h = &result->histogram;
+    struct ih_stats luma;
+    char number[IH_LABEL_MAX];
+    ih_stats_compute(h, IH_LUMA, &result->spec, &luma);
+    ih_label_real(number, luma.mean, 1);
+    snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
+    snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
+    ih_label_real(number, ih_mean_luminance(h), 4);
+    snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
+}
+
+static void add_plane(const struct ih_result *result, unsigned plane, struct ih_chart_entry *entry)
+{
+    const struct ih_histogram *h = &result->histogram;
+    struct ih_stats stats;
+    char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
+    *entry = (struct ih_chart_entry){ih_plane_name(h->n_channels, plane), plane, ""};
+    if (h->n_pixels == 0)
+        return;
+    ih_stats_compute(h, plane, &result->spec, &stats);
+    ih_label_real(mean, stats.mean, 1);
+    ih_label_real(deviation, stats.stddev, 1);
+    int n =
+        snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  sd %.32s", mean, deviation);
+    if (stats.clip_low + stats.clip_high == 0 || n < 0)
+        return;
+    ih_label_percent(low, stats.clip_low, stats.count);
+    ih_label_percent(high, stats.clip_high, stats.count);
+    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  low %.20s high %.20s", low,
+             high);
+}
+
+void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts)
+{
+    const struct ih_histogram *h = &result->histogram;
+    *facts = (struct ih_chart_facts){0};
+    add_size(result, facts);
+    if (h->n_pixels > 0 && h->n_channels != ih_colour_channels(h->n_channels))
+        add_transparency(h, facts);
+    if (h->n_pixels > 0)
+        add_tones(result, facts);
+    if (result->info.format)
+        add_format(result, facts);
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        if (ih_chart_draws_plane(h, plane))
+            add_plane(result, plane, &facts->entries[facts->n_entries++]);
+}
+
+/* ---- alternative text ---- */
+
+/* "summer: 12 images together": the folder's own name, if it has one. NULL: out of memory. */
+static char *total_name(const struct ih_chart *chart)
+{
+    const char *folder = chart->result->folder ? chart->result->folder : "";
+    size_t n = strlen(folder);
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    size_t start = n;
+    while (start > 0 && folder[start - 1] != '/')
+        start--;
+    const bool has_name = n > start && folder[start] != '.';
+    const uint64_t n_images = chart->result->n_images;
+    char *text = malloc(n + IH_LABEL_MAX);
+    if (!text)
+        return NULL;
+    snprintf(text, n + IH_LABEL_MAX, "%.*s%s%" PRIu64 " image%s together",
+             has_name ? (int)(n - start) : 0, folder + start, has_name ? ": " : "", n_images,
+             n_images == 1 ? "" : "s");
+    char *name = ih_label_text(text);
+    free(text);
+    return name;
+}
+
+/* What the chart shows. The caller frees it; NULL: out of memory. */
+static char *chart_name(const struct ih_chart *chart)
+{
+    return chart->title              ? ih_label_text(chart->title)
+           : chart->result->is_total ? total_name(chart)
+                                     : ih_label_name(chart->result->path);
+}
+
+static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *end,
+                          uint64_t any, uint64_t all)
+{
+    const uint64_t n_pixels = chart->result->histogram.n_pixels;
+    char any_percent[IH_LABEL_MAX], all_percent[IH_LABEL_MAX];
+    if (any == 0)
+        return;
+    ih_label_percent(any_percent, any, n_pixels);
+    ih_label_percent(all_percent, all, n_pixels);
+    ih_bytes_format(out, " Clipped at the %s end: %s of the pixels, %s in all channels.", end,
+                    any_percent, all_percent);
+}
+
+void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
+                       struct ih_bytes *description)
+{
+    const struct ih_chart_facts *facts = &chart->facts;
+    const struct ih_histogram *h = &chart->result->histogram;
+    char *name = chart_name(chart);
+    title->failed = !name;
+    ih_bytes_text(title, "Histogram of ");
+    ih_bytes_text(title, name ? name : "");
+    ih_bytes_append(title, "", 1);
+    free(name);
+    for (unsigned i = 0; i < facts->n_facts; i++)
+        ih_bytes_format(description, "%s%s", i > 0 ? ", " : "", facts->fact[i]);
+    ih_bytes_text(description, ".");
+    for (unsigned i = 0; i < facts->n_entries && h->n_pixels > 0; i++)
+        ih_bytes_format(description, "%s%s %s", i > 0 ? "; " : " ", facts->entries[i].name,
+                        facts->entries[i].numbers);
+    if (h->n_pixels > 0)
+        ih_bytes_text(description, ".");
+    describe_clip(chart, description, "dark", h->any_low, h->all_low);
+    describe_clip(chart, description, "bright", h->any_high, h->all_high);
+    ih_bytes_format(description, " Counts are drawn on a %s scale.", chart->axis.scale->title);
+    ih_bytes_append(description, "", 1);
+}
+
+/* ---- header ---- */
+
+enum { NAME_TO_SCALE = 200 }; /* hundredths of the em, at least */
+
+/* The scale at the right, and the name in the room that is left. */
+void ih_chart_draw_header(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t right = l->right * IH_SUBPIXELS;
+    char scale[IH_LABEL_MAX], *name = chart_name(chart);
+    snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
+    ih_chart_write(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
+    if (!name) {
+        chart->canvas->status = IH_MEMORY;
+        return;
+    }
+    const int32_t end = right - ih_chart_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
+    ih_glyphs_shorten(chart->glyphs, (unsigned)l->title_em, end - l->margin * IH_SUBPIXELS, name);
+    ih_chart_write_title(chart, l->title_y, name);
+    free(name);
+}
+
+/* ---- legend ---- */
+
+/* In hundredths of the em. */
+enum {
+    SWATCH = 78,     /* a square */
+    SWATCH_GAP = 45, /* to the name */
+    WORD_GAP = 60,   /* from the name to its numbers */
+    ENTRY_GAP = 180  /* least distance of two entries */
+};
+
+static int32_t longest_name(const struct ih_chart *chart)
+{
+    int32_t longest = 0;
+    for (unsigned i = 0; i < chart->facts.n_entries; i++)
+        longest = ih_larger(longest, ih_chart_width(chart, chart->facts.entries[i].name));
+    return longest;
+}
+
+/* Returns the start of the numbers: after the name, or aligned with those of the other rows. */
+static int32_t numbers_x(const struct ih_chart *chart, const struct ih_chart_entry *entry)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t name =
+        l->legend_rows > 1 ? longest_name(chart) : ih_chart_width(chart, entry->name);
+    return ih_chart_ems(l, SWATCH + SWATCH_GAP) + name + ih_chart_ems(l, WORD_GAP);
+}
+
+int32_t ih_chart_entry_gap(const struct ih_chart *chart)
+{
+    return ih_chart_ems(&chart->layout, ENTRY_GAP);
+}
+
+int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
+                             bool with_numbers)
+{
+    if (with_numbers && entry->numbers[0])
+        return numbers_x(chart, entry) + ih_chart_width(chart, entry->numbers);
+    return ih_chart_ems(&chart->layout, SWATCH + SWATCH_GAP) + ih_chart_width(chart, entry->name);
+}
+
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
+{
+    const struct ih_chart_theme *t = chart->theme;
+    const struct ih_colour channels[] = {t->red, t->green, t->blue};
+    const bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
+    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : channels[plane];
+}
+
+/* Draws a square; for luma, a line. */
+static void draw_swatch(struct ih_chart *chart, int32_t x, int32_t baseline, unsigned plane)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t size = ih_chart_ems(l, SWATCH) / IH_SUBPIXELS, left = x / IH_SUBPIXELS;
+    int32_t bottom = baseline, top = bottom - size;
+    if (plane == IH_LUMA) {
+        int32_t thickness = 2 * l->hair;
+        top += (size - thickness) / 2;
+        bottom = top + thickness;
+    }
+    ih_chart_fill_box(chart, left, top, left + size, bottom, ih_chart_plane_colour(chart, plane),
+                      255);
+}
+
+static void draw_entry(struct ih_chart *chart, int32_t x, int32_t baseline,
+                       const struct ih_chart_entry *entry)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    draw_swatch(chart, x, baseline, entry->plane);
+    ih_chart_write(chart, x + ih_chart_ems(l, SWATCH + SWATCH_GAP), baseline, IH_ALIGN_LEFT,
+                   chart->theme->text, entry->name);
+    if (l->legend_columns > 0 && entry->numbers[0])
+        ih_chart_write(chart, x + numbers_x(chart, entry), baseline, IH_ALIGN_LEFT,
+                       chart->theme->muted, entry->numbers);
+}
+
+static void draw_legend(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t gap = ih_chart_entry_gap(chart), left = l->margin * IH_SUBPIXELS;
+    const int32_t width = (l->right - l->margin) * IH_SUBPIXELS + gap;
+    int32_t x = left;
+    for (int32_t i = 0; i < (int32_t)chart->facts.n_entries && l->legend_rows > 0; i++) {
+        const struct ih_chart_entry *entry = &chart->facts.entries[i];
+        int32_t row = 0;
+        if (l->legend_columns > 0) {
+            row = i / l->legend_columns;
+            x = left + width / l->legend_columns * (i % l->legend_columns);
+        }
+        draw_entry(chart, x, l->legend_y + row * l->row_pitch, entry);
+        x += ih_chart_entry_width(chart, entry, false) + gap;
+    }
+}
+
+/* ---- rows of facts ---- */
+
+enum { ROW_MAX = IH_CHART_FACTS_MAX * (IH_LABEL_MAX + 8) };
+
+/* Joins the facts from `first` on that fit in a row, at least one. Returns their number. */
+static unsigned join_facts(const struct ih_chart *chart, unsigned first, int32_t width,
+                           char row[ROW_MAX])
+{
+    static const char separator[] = "  \xc2\xb7  ";
+    const struct ih_chart_facts *facts = &chart->facts;
+    size_t size = 0;
+    unsigned n = 0;
+    for (row[0] = '\0'; first + n < facts->n_facts; n++) {
+        const size_t before = size;
+        if (n > 0) {
+            memcpy(row + size, separator, sizeof separator);
+            size += sizeof separator - 1;
+        }
+        strcpy(row + size, facts->fact[first + n]);
+        size += strlen(facts->fact[first + n]);
+        if (n > 0 && ih_chart_width(chart, row) > width) {
+            row[before] = '\0';
+            break;
+        }
+    }
+    return n;
+}
+
+int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width)
+{
+    char row[ROW_MAX];
+    int32_t n_rows = 0;
+    for (unsigned i = 0; i < chart->facts.n_facts; n_rows++)
+        i += join_facts(chart, i, width, row);
+    return n_rows;
+}
+
+static void draw_facts(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t width = (l->right - l->margin) * IH_SUBPIXELS;
+    char row[ROW_MAX];
+    for (unsigned i = 0, n_rows = 0; (int32_t)n_rows < l->facts_rows; n_rows++) {
+        i += join_facts(chart, i, width, row);
+        ih_glyphs_shorten(chart->glyphs, (unsigned)l->em, width, row);
+        ih_chart_write(chart, l->margin * IH_SUBPIXELS, l->facts_y + (int32_t)n_rows * l->row_pitch,
+                       IH_ALIGN_LEFT, chart->theme->muted, row);
+    }
+}
+
+void ih_chart_draw_footer(struct ih_chart *chart)
+{
+    draw_legend(chart);
+    draw_facts(chart);
+}

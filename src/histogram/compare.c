@@ -1,0 +1,94 @@
+#include "histogram/compare.h"
+
+#include <math.h>
+
+/* ---- 128-bit integers, which C11 lacks ---- */
+
+struct wide {
+    uint64_t high, low;
+};
+
+static struct wide multiply(uint64_t a, uint64_t b)
+{
+    const uint64_t a1 = a >> 32, a0 = a & UINT32_MAX, b1 = b >> 32, b0 = b & UINT32_MAX;
+    const uint64_t low = a0 * b0, left = a1 * b0 + (low >> 32);
+    const uint64_t right = a0 * b1 + (left & UINT32_MAX);
+    return (struct wide){a1 * b1 + (left >> 32) + (right >> 32), right << 32 | (low & UINT32_MAX)};
+}
+
+static bool is_less(struct wide a, struct wide b)
+{
+    return a.high != b.high ? a.high < b.high : a.low < b.low;
+}
+
+static struct wide add(struct wide a, struct wide b)
+{
+    const uint64_t low = a.low + b.low;
+    return (struct wide){a.high + b.high + (low < a.low), low};
+}
+
+/* a - b; b is at most a. */
+static struct wide subtract(struct wide a, struct wide b)
+{
+    return (struct wide){a.high - b.high - (a.low < b.low), a.low - b.low};
+}
+
+static double to_double(struct wide a)
+{
+    return (double)a.high * 0x1p64 + (double)a.low;
+}
+
+/* a / b, which is at most 255: the integer part exactly, then the rest. */
+static double divide(struct wide a, struct wide b)
+{
+    unsigned whole = 0;
+    for (; !is_less(a, b); whole++)
+        a = subtract(a, b);
+    return whole + to_double(a) / to_double(b);
+}
+
+/* ---- distances ---- */
+
+/* F_a(v) - F_b(v) is the difference of c_a * n_b and c_b * n_a, divided by n_a * n_b; c counts the
+ * values up to v. No n exceeds 2^57 (total.h), so the sum of all v stays below 2^122. */
+static struct ih_distance distance(const uint64_t a[IH_BINS], const uint64_t b[IH_BINS])
+{
+    const uint64_t n_a = ih_count_range(a, 0, IH_BINS - 1), n_b = ih_count_range(b, 0, IH_BINS - 1);
+    const struct wide whole = multiply(n_a, n_b);
+    struct wide sum = {0, 0}, most = {0, 0};
+    uint64_t c_a = 0, c_b = 0;
+    if (n_a == 0 || n_b == 0)
+        return (struct ih_distance){(double)NAN, (double)NAN};
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        c_a += a[v];
+        c_b += b[v];
+        const struct wide x = multiply(c_a, n_b), y = multiply(c_b, n_a);
+        const struct wide gap = is_less(x, y) ? subtract(y, x) : subtract(x, y);
+        sum = add(sum, gap);
+        most = is_less(most, gap) ? gap : most;
+    }
+    return (struct ih_distance){divide(most, whole), divide(sum, whole)};
+}
+
+void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
+                       struct ih_comparison *out)
+{
+    const struct ih_total *from[2] = {a, b};
+    const struct ih_histogram *h = &out->sides[0].histogram, *h_b = &out->sides[1].histogram;
+    for (unsigned i = 0; i < 2; i++) {
+        struct ih_total total = *from[i];
+        total.has_colour = a->has_colour || b->has_colour;
+        total.has_alpha = a->has_alpha || b->has_alpha;
+        ih_total_result(&total, &out->sides[i]);
+        if (out->sides[i].version)
+            out->sides[i].version = from[i]->version;
+    }
+    out->largest = (struct ih_distance){(double)NAN, (double)NAN};
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        if (!ih_plane_name(h->n_channels, p))
+            continue;
+        const struct ih_distance d = out->planes[p] = distance(h->bins[p], h_b->bins[p]);
+        out->largest.ks = fmax(out->largest.ks, d.ks); /* ignores NaN */
+        out->largest.emd = fmax(out->largest.emd, d.emd);
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * The comparison of two sets of images, as --diff writes it: their totals side by side, and for
+ * each channel two distances of the distributions of its values.
+ *
+ * With F(v) the share of pixels with a value of at most v, v from 0 to 255:
+ *
+ *     ks  = max over v of |F_a(v) - F_b(v)|   Kolmogorov-Smirnov statistic, 0 to 1
+ *     emd = sum over v of |F_a(v) - F_b(v)|   earth mover's (first Wasserstein) distance, in
+ * values, 0 to 255
+ *
+ * Shares do not depend on the number of pixels, so the sizes of the two sets may differ. Both
+ * distances are the quotient of two exact integers. It is rounded at the end, so a distance that is
+ * an integer is exact, and others have a relative error below 1e-15. (emd in one dimension: S. S.
+ * Vallender, Calculation of the Wasserstein distance, 1974.)
+ */
+#ifndef IH_HISTOGRAM_COMPARE_H
+#define IH_HISTOGRAM_COMPARE_H
+
+#include "histogram/total.h"
+
+struct ih_distance {
+    double ks, emd; /* NaN if a side has no values */
+};
+
+struct ih_comparison {
+    struct ih_result sides[2]; /* totals with the same channels; the caller sets their paths */
+    struct ih_distance planes[IH_PLANES]; /* of the planes that sides have */
+    struct ih_distance largest;           /* of any plane */
+};
+
+/* Compares two totals with the same measurement. Gray beside colour counts as R = G = B, as in one
+ * total of both. If one of them has alpha, the other has an alpha channel without values. */
+void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
+                       struct ih_comparison *out);
+
+#endif

@@ -1,0 +1,52 @@
+#include "histogram/pixels.h"
+
+#include <string.h>
+
+const struct ih_luma_weights ih_luma_bt709 = {"bt709", 13933, 46871, 4732};
+const struct ih_luma_weights ih_luma_bt601 = {"bt601", 19595, 38470, 7471};
+
+const struct ih_luma_weights *ih_luma_find(const char *name)
+{
+    if (strcmp(name, ih_luma_bt709.name) == 0)
+        return &ih_luma_bt709;
+    if (strcmp(name, ih_luma_bt601.name) == 0)
+        return &ih_luma_bt601;
+    return NULL;
+}
+
+/* Copies every pixel, but advances only past those that stay: no branch depends on the data. */
+size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
+{
+    const uint8_t *from = pixels;
+    uint8_t *to = pixels;
+    if (n_channels == 4)
+        for (size_t i = 0; i < n_pixels; i++, from += 4) {
+            uint32_t pixel;
+            memcpy(&pixel, from, sizeof pixel);
+            bool is_kept = from[3] != 0; /* before it is written over */
+            memcpy(to, &pixel, sizeof pixel);
+            to += is_kept ? 4 : 0;
+        }
+    else
+        for (size_t i = 0; i < n_pixels; i++, from += 2) {
+            uint8_t gray = from[0], alpha = from[1];
+            to[0] = gray;
+            to[1] = alpha;
+            to += alpha != 0 ? 2 : 0;
+        }
+    return (size_t)(to - pixels) / n_channels;
+}
+
+const char *ih_plane_name(unsigned n_channels, unsigned plane)
+{
+    static const char *const names[IH_CHANNELS_MAX + 1][IH_CHANNELS_MAX] = {
+        {NULL, NULL, NULL, NULL},          {"gray", NULL, NULL, NULL},
+        {"gray", "alpha", NULL, NULL},     {"red", "green", "blue", NULL},
+        {"red", "green", "blue", "alpha"},
+    };
+    if (plane == IH_LUMA)
+        return "luma";
+    if (n_channels > IH_CHANNELS_MAX || plane >= IH_CHANNELS_MAX)
+        return NULL;
+    return names[n_channels][plane];
+}

@@ -1,0 +1,100 @@
+/*
+ * The pixels that decoders produce and backends count.
+ *
+ * A decoder produces 8-bit samples, interleaved: 1 channel is gray; 2 are gray, alpha; 3 are red,
+ * green, blue; 4 are red, green, blue, alpha. JPEG may instead produce YCbCr planes (struct
+ * ih_planes). Luma is one more plane of counts. It is computed from each pixel and never stored;
+ * its index is IH_LUMA for every number of channels, so a table [IH_PLANES] fits all layouts.
+ */
+#ifndef IH_HISTOGRAM_PIXELS_H
+#define IH_HISTOGRAM_PIXELS_H
+
+#include "imghist.h" /* IH_BINS, IH_LUMA and so on */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Weights of R, G and B in the luma Y', in 1/65536. They sum to 65536, so white stays 255.
+ * Source: ITU-R BT.709-6 item 3.2 and BT.601-7 section 2.5.1, rounded to 16 bits.
+ */
+struct ih_luma_weights {
+    const char *name; /* static: "bt709" */
+    uint32_t red, green, blue;
+};
+
+extern const struct ih_luma_weights ih_luma_bt709;
+extern const struct ih_luma_weights ih_luma_bt601;
+
+/* Returns NULL if the name is unknown. */
+const struct ih_luma_weights *ih_luma_find(const char *name);
+
+static inline uint8_t ih_luma(const struct ih_luma_weights *w, uint8_t r, uint8_t g, uint8_t b)
+{
+    return (uint8_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
+}
+
+/* What to count. The same for every band of an image. */
+struct ih_count_spec {
+    unsigned n_channels;                /* 1 to IH_CHANNELS_MAX */
+    const struct ih_luma_weights *luma; /* borrowed, static */
+    uint8_t clip_low, clip_high;        /* low < high; values <= low and >= high are clipped */
+};
+
+/* Channels without alpha: 1 or 3. */
+static inline unsigned ih_colour_channels(unsigned n_channels)
+{
+    return n_channels < 3 ? 1 : 3;
+}
+
+/*
+ * Moves the pixels with alpha above 0 to the front and keeps their order.
+ *
+ * pixels   uint8 [n_pixels][n_channels], n_channels 2 or 4, alpha last
+ *
+ * Returns their number. The contents after them are undefined.
+ */
+size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
+
+/* Static name of a plane: "gray", "red", "green", "blue", "alpha" or "luma". NULL if images of
+ * n_channels have no such plane; IH_LUMA always exists. */
+const char *ih_plane_name(unsigned n_channels, unsigned plane);
+
+enum {
+    IH_PLANES_PADDING = 16,  /* readable bytes after each row of Cb and Cr */
+    IH_PLANES_ALIGNMENT = 16 /* of planes, from the start of the buffer, and of rows */
+};
+
+/*
+ * A band of an image as a JPEG file stores it: Y, and Cb and Cr of full or half width and height.
+ * The backend scales the chroma up and converts to RGB with libjpeg-turbo's integers
+ * (kernels/ycc.h).
+ */
+struct ih_planes {
+    /* uint8 [rows][pitch], borrowed, in one buffer in the order Y, Cb, Cr. Y begins at row `row` of
+     * the image, Cb and Cr at chroma row `chroma_row`. They hold every chroma row that the rows of
+     * Y need. With halved height that is, for each row of Y, the chroma row it lies in and the
+     * nearer neighbour of that row. */
+    const uint8_t *planes[3];
+    size_t pitch_bytes[3];
+    size_t size_bytes;           /* of the buffer, from the first byte of Y */
+    unsigned chroma_h, chroma_v; /* pixels per chroma sample: 1, 1; 2, 1; or 2, 2 */
+    uint32_t width;              /* pixels; at least 5 if the chroma width is halved */
+    uint32_t n_rows;             /* rows of Y to count */
+    /* With halved height, `row` is 0 or odd. So is the first row after the band, unless the image
+     * ends there. */
+    uint32_t row, chroma_row;
+    uint32_t height, n_chroma_rows; /* of the image */
+};
+
+/* Stores a * b in *out. Returns false if it does not fit. All sizes are computed with it. */
+static inline bool ih_size_multiply(size_t a, size_t b, size_t *out)
+{
+    if (b != 0 && a > SIZE_MAX / b)
+        return false;
+    *out = a * b;
+    return true;
+}
+
+#endif

@@ -1,0 +1,143 @@
+#include "histogram/result.h"
+
+#include "histogram/region.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const ih_range_names[IH_RANGES] = {"", "full", "limited"};
+
+/* ---- reduction ---- */
+
+void ih_reduction_print(struct ih_sample_range range, char text[IH_REDUCTION_BYTES])
+{
+    if (range.high == 0)
+        snprintf(text, IH_REDUCTION_BYTES, "%s", IH_REDUCTION);
+    else
+        snprintf(text, IH_REDUCTION_BYTES, "round((v-%u)*255/%u)", (unsigned)range.low,
+                 (unsigned)(range.high - range.low));
+}
+
+bool ih_reduction_parse(const char *text, struct ih_sample_range *range)
+{
+    char again[IH_REDUCTION_BYTES];
+    unsigned low = 0, width = 0;
+    *range = (struct ih_sample_range){0, 0};
+    if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &width) == 2 && width > 0 &&
+        low + width <= UINT16_MAX)
+        *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)(low + width)};
+    ih_reduction_print(*range, again);
+    return strcmp(text, again) == 0;
+}
+
+/* ---- names ---- */
+
+bool ih_result_is_of_stdin(const struct ih_result *r)
+{
+    const bool is_frame = !r->is_total && strncmp(r->path, "-#", 2) == 0 && r->path[2] != '\0' &&
+                          r->path[2 + strspn(r->path + 2, "0123456789")] == '\0';
+    return is_frame || strcmp(r->path, "-") == 0;
+}
+
+/* ---- statistics ---- */
+
+void ih_result_compute_stats(struct ih_result *r)
+{
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        if (ih_plane_name(r->histogram.n_channels, p))
+            ih_stats_compute(&r->histogram, p, &r->spec, &r->stats[p]);
+    r->has_stats = true;
+}
+
+void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats *stats)
+{
+    if (r->has_stats)
+        *stats = r->stats[plane];
+    else
+        ih_stats_compute(&r->histogram, plane, &r->spec, stats);
+}
+
+/* ---- checking ---- */
+
+/* Fills in sum[plane]. Returns the number of pixels, or UINT64_MAX if there are more than any
+ * result may have. */
+static uint64_t add_up(struct ih_histogram *h, unsigned plane)
+{
+    const uint64_t n_max = UINT64_MAX / (IH_BINS - 1); /* so that no sum overflows */
+    uint64_t n = 0;
+    h->sum[plane] = 0;
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        if (h->bins[plane][v] > n_max - n)
+            return UINT64_MAX;
+        n += h->bins[plane][v];
+        h->sum[plane] += v * h->bins[plane][v];
+    }
+    return n;
+}
+
+static bool is_size_possible(const struct ih_result *r)
+{
+    const struct ih_image_info *info = &r->info;
+    const uint64_t n = r->histogram.n_pixels;
+    if (r->is_total)
+        return true;
+    if (info->height != 0 && info->width > UINT64_MAX / info->height)
+        return false;
+    struct ih_rectangle all = {0, 0, info->width, info->height};
+    struct ih_region region;
+    struct ih_error ignored;
+    if (r->region && (ih_region_parse(r->region, &region, &ignored) != IH_OK ||
+                      ih_region_place(&region, info->width, info->height, &all, &ignored) != IH_OK))
+        return false;
+    const uint64_t n_all = all.width * all.height;
+    return r->alpha == IH_ALPHA_COUNT && !r->mask ? n == n_all : n <= n_all;
+}
+
+/* Clip counts of the colour channels bound those of any and all of them. */
+static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t any, uint64_t all)
+{
+    const struct ih_histogram *h = &r->histogram;
+    const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
+    uint64_t most = 0, least = h->n_pixels, n_clipped = 0;
+    for (unsigned c = 0; c < n_colours; c++) {
+        const uint64_t n = is_low ? ih_count_range(h->bins[c], 0, r->spec.clip_low)
+                                  : ih_count_range(h->bins[c], r->spec.clip_high, IH_BINS - 1);
+        most = n > most ? n : most;
+        least = n < least ? n : least;
+        n_clipped += n; /* at most three times n_pixels */
+    }
+    if (n_colours == 1)
+        return any == most && all == most;
+    return all <= any && any >= most && all <= least && any <= n_clipped && any <= h->n_pixels;
+}
+
+enum ih_status ih_result_check(struct ih_result *r, struct ih_error *err)
+{
+    struct ih_histogram *h = &r->histogram;
+    const bool is_empty_total = r->is_total && r->n_images == 0;
+    if (is_empty_total ? h->n_channels != 0 || h->n_pixels != 0
+                       : h->n_channels < 1 || h->n_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_CORRUPT, "no image has these channels");
+    if (r->spec.clip_low >= r->spec.clip_high)
+        return ih_error_set(err, IH_CORRUPT, "the clip limits contradict each other");
+    const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        if (!ih_plane_name(h->n_channels, p))
+            continue;
+        const bool is_alpha = p == n_colours && p != IH_LUMA;
+        const uint64_t n = add_up(h, p);
+        if (r->is_total && is_alpha ? n > h->n_pixels : n != h->n_pixels)
+            return ih_error_set(err, IH_CORRUPT, "the histogram of %s has another number of pixels",
+                                ih_plane_name(h->n_channels, p));
+    }
+    if (n_colours == 1)
+        for (unsigned v = 0; v < IH_BINS; v++)
+            if (h->bins[0][v] != h->bins[IH_LUMA][v])
+                return ih_error_set(err, IH_CORRUPT, "the luma of gray is not its gray");
+    if (!is_size_possible(r))
+        return ih_error_set(err, IH_CORRUPT, "width and height give another number of pixels");
+    if (!are_clips_possible(r, true, h->any_low, h->all_low) ||
+        !are_clips_possible(r, false, h->any_high, h->all_high))
+        return ih_error_set(err, IH_CORRUPT, "the clip counts contradict the histogram");
+    return IH_OK;
+}

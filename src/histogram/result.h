@@ -1,0 +1,159 @@
+/* The result of one input: its description and counts, or an error. It is all that outputs see. */
+#ifndef IH_HISTOGRAM_RESULT_H
+#define IH_HISTOGRAM_RESULT_H
+
+#include "base/status.h"
+#include "histogram/histogram.h"
+#include "histogram/pixel_order.h"
+
+enum { IH_SHARDS_MAX = 9999 };
+
+/* Beside enum ih_not_applied: the record does not tell. Stands alone. */
+enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
+enum { IH_NOT_APPLIED_KNOWN = IH_NOT_APPLIED_UNKNOWN - 1 }; /* all bits that a decoder sets */
+
+/* The range of the stored samples. Limited range is expanded to full range before counting. */
+enum ih_range { IH_RANGE_UNKNOWN, IH_RANGE_FULL, IH_RANGE_LIMITED, IH_RANGES };
+extern const char *const ih_range_names[IH_RANGES]; /* "", "full", "limited" */
+
+/* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
+#define IH_REDUCTION "round(v*255/max)"
+
+/* Samples of 16 bits from low to high become 0 to 255, and those outside are clamped:
+ * round((v - low) * 255 / (high - low)), half up. Not for alpha. high 0: the rule above. */
+struct ih_sample_range {
+    uint16_t low, high;
+};
+enum { IH_REDUCTION_BYTES = 40 };
+
+/* The rule as JSON has it: IH_REDUCTION, or "round((v-0)*255/4095)". */
+void ih_reduction_print(struct ih_sample_range range, char text[IH_REDUCTION_BYTES]);
+
+/* Returns false for a text that ih_reduction_print does not write. */
+bool ih_reduction_parse(const char *text, struct ih_sample_range *range);
+
+/* Which pixels are counted. */
+enum ih_alpha {
+    IH_ALPHA_COUNT,
+    IH_ALPHA_SKIP_TRANSPARENT,
+    IH_ALPHA_EITHER /* a record does not tell, and its counts are the same */
+};
+
+/* The stored colour samples of images of more than 8 bits a sample. All zero: not known. */
+struct ih_extremes {
+    uint32_t min, end; /* the smallest, and the largest plus 1 */
+};
+
+/* Adds the extremes of further samples. */
+static inline void ih_extremes_join(struct ih_extremes *to, struct ih_extremes from)
+{
+    if (from.end > 0 && (to->end == 0 || from.min < to->min))
+        to->min = from.min;
+    if (from.end > to->end)
+        to->end = from.end;
+}
+
+/* Adds one sample. */
+static inline void ih_extremes_add(struct ih_extremes *to, uint32_t sample)
+{
+    ih_extremes_join(to, (struct ih_extremes){sample, sample + 1});
+}
+
+/* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
+ * a decoder that does not know it leaves it 0. */
+struct ih_image_info {
+    const char *format;     /* static: the decoder's name, "png" */
+    uint64_t width, height; /* pixels; for raw samples the number of pixels and 1 */
+    unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
+    unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
+                               bits per index */
+    struct ih_extremes extremes;
+    unsigned warnings; /* set of enum ih_warning */
+    unsigned n_frames; /* images in the file, pages included; 0: not known */
+    enum ih_range range;
+    unsigned not_applied;        /* set of enum ih_not_applied */
+    unsigned orientation;        /* 1 to 8 as in Exif, for thumbnails; 0: not known */
+    struct ih_pixel_order order; /* of the decoded pixels; complete after open */
+};
+
+/* Wall-clock time that one input took. Waiting for memory counts as decoding, waiting for a device
+ * that is still starting as counting. */
+struct ih_times {
+    uint64_t read_ns;   /* opening and reading the file */
+    uint64_t decode_ns; /* the rest of the time spent in the decoder */
+    uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
+};
+
+struct ih_source;
+
+enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
+
+struct ih_result {
+    const char *path;      /* as the user gave it; "-" for standard input; borrowed */
+    struct ih_times times; /* valid for failed inputs too */
+    enum ih_status status; /* if not IH_OK, the fields after `error` are invalid */
+    struct ih_error error; /* valid if status is not IH_OK */
+    struct ih_image_info info;
+    struct ih_count_spec spec;
+    enum ih_alpha alpha;
+    struct ih_sample_range sample_range; /* of the run, whatever the image's depth */
+    const char *region, *mask;           /* as recorded; NULL: the whole image; borrowed */
+    uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
+    struct ih_histogram histogram;
+    /* Of each plane, for ih_result_stats; only if has_stats. A worker computes them, so that the
+     * one thread that writes the records need not. */
+    struct ih_stats stats[IH_PLANES];
+    bool has_stats;
+    const char *version; /* of the imghist that counted; NULL: this one; "": not known */
+    const char *library; /* that decodes the format, with its version: the same on every device; "":
+                            not known */
+    const char *decoder_version; /* lives as long as the run */
+    const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
+    const char *kernel;          /* static */
+    uint8_t *thumbnail; /* a small JPEG; owned by the pipeline, until the result is taken; NULL:
+                           none */
+    size_t thumbnail_bytes;
+
+    bool is_read; /* from a result file: texts are borrowed from its reader */
+
+    /* The input is a result file, and not counted (IH_UNKNOWN): its records are its results. */
+    bool has_records;
+    struct ih_source *records; /* owned by the taker; NULL: open path */
+
+    unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
+    uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an
+                               archive's own record has the number of its members */
+    uint64_t frame; /* the third number of the place: of an image in its file, from 1; 0: the only
+                       one */
+    uint64_t inputs_hash; /* with --resume: of all inputs up to this one, their sizes and times; 0:
+                             not known */
+    uint64_t run; /* of a shard's total and end: hash of the run's options and inputs; else 0 */
+    bool is_end;  /* no result, but the last record of a complete shard: n_images is the number of
+                     its records */
+
+    /* The total of all inputs (total.h) is a result too, with the path IH_TOTAL_NAME. It has no
+     * format, size, depth, library, decoder, device or kernel (NULL and 0). Its alpha plane counts
+     * only the pixels of images with alpha. */
+    bool is_total;
+    uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
+    const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
+};
+
+/* Whether the path is "-", or "-#2" of an image that follows on standard input. */
+bool ih_result_is_of_stdin(const struct ih_result *result);
+
+/* Fills in stats from the histogram of a counted image. */
+void ih_result_compute_stats(struct ih_result *result);
+
+/* The statistics of a plane, computed now if the result has none. */
+void ih_result_stats(const struct ih_result *result, unsigned plane, struct ih_stats *stats);
+
+/*
+ * Checks counts that came from outside, and fills in the sums, which follow from the bins. Every
+ * field of a counted result is set.
+ *
+ * Returns IH_OK or IH_CORRUPT: no image, or no total of images, has these counts.
+ */
+enum ih_status ih_result_check(struct ih_result *result, struct ih_error *err);
+
+#endif

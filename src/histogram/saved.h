@@ -1,0 +1,49 @@
+/*
+ * Counts as a string of bytes, for ih_counts_save and ih_counts_load.
+ *
+ * Numbers are little-endian. Version 1:
+ *
+ *     offset  bytes
+ *          0      8  "ihcounts"
+ *          8      4  version of the layout
+ *         12      4  size of the whole string
+ *         16      8  bytes: kind (0 empty, 1 image, 2 sum), channels, luma weights (0 bt709,
+ *                    1 bt601), alpha (0 count, 1 skip-transparent), clip_low, clip_high,
+ *                    reduction (0 round(v*255/max)), range (0 not known, 1 full, 2 limited)
+ *         24     16  4 each: source_depth, warnings, not_applied, n_frames
+ *         40     72  8 each: width, height, n_images, n_failed, n_pixels, any_low, any_high,
+ *                    all_low, all_high
+ *        112         2,048 for each channel and for luma: 256 numbers of 8 bytes
+ *                    3 texts (format, library, version): a byte with the length, then the bytes
+ *                  8  FNV-1a of all bytes before it
+ *
+ * Version 2 has before the checksum what version 1 cannot say, and is written only for such counts:
+ * a text each for region and mask (empty: none), then low and high of struct ih_sample_range, 2
+ * bytes each, and min and end of struct ih_extremes, 4 bytes each. Its not_applied may be
+ * IH_NOT_APPLIED_UNKNOWN.
+ */
+#ifndef IH_HISTOGRAM_SAVED_H
+#define IH_HISTOGRAM_SAVED_H
+
+#include "histogram/region.h"
+#include "histogram/result.h"
+
+enum { IH_SAVED_TEXT_MAX = 256 };
+
+/* The texts of a loaded result. */
+struct ih_saved_texts {
+    char format[IH_SAVED_TEXT_MAX], library[IH_SAVED_TEXT_MAX], version[IH_SAVED_TEXT_MAX],
+        region[IH_SAVED_TEXT_MAX], mask[IH_SAVED_TEXT_MAX];
+};
+
+/* Copies the texts of a result, cut to the room that there is, and lets it point to them. */
+void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *result);
+
+/* result: NULL: empty. The rest is as for ih_counts_save. */
+size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes);
+
+/* Overwrites *result, which then points to texts, unless *is_empty. Returns as ih_counts_load. */
+enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih_result *result,
+                              bool *is_empty, struct ih_saved_texts *texts, struct ih_error *err);
+
+#endif

@@ -1,0 +1,185 @@
+/* Adds all images as if they had four channels. ih_total_result keeps the channels that the set
+ * has. */
+#include "histogram/total.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ALPHA = IH_CHANNELS_MAX - 1 };
+
+const char *ih_alpha_name(enum ih_alpha alpha)
+{
+    return alpha == IH_ALPHA_EITHER             ? NULL
+           : alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent"
+                                                : "count";
+}
+
+/* text: NULL is "". */
+static bool is_same(const char *recorded, const char *text)
+{
+    return strcmp(recorded, text ? text : "") == 0;
+}
+
+enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *r,
+                                   struct ih_error *err)
+{
+    const struct ih_count_spec *spec = &r->spec;
+    const char *const others = m->has_results ? "the others have" : "this run asks for";
+    if (r->status != IH_OK)
+        return IH_OK;
+    if (m->luma && m->luma != spec->luma)
+        return ih_error_set(err, IH_USAGE, "counted with luma weights %s; %s %s", spec->luma->name,
+                            others, m->luma->name);
+    if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high))
+        return ih_error_set(err, IH_USAGE, "counted with clip limits %u,%u; %s %u,%u",
+                            (unsigned)spec->clip_low, (unsigned)spec->clip_high, others,
+                            (unsigned)m->clip_low, (unsigned)m->clip_high);
+    if (m->alpha != IH_ALPHA_EITHER && r->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
+        return ih_error_set(err, IH_USAGE, "counted with alpha %s; %s %s", ih_alpha_name(r->alpha),
+                            others, ih_alpha_name(m->alpha));
+    if (m->has_range &&
+        (m->range.low != r->sample_range.low || m->range.high != r->sample_range.high)) {
+        char this_rule[IH_REDUCTION_BYTES], other_rule[IH_REDUCTION_BYTES];
+        ih_reduction_print(r->sample_range, this_rule);
+        ih_reduction_print(m->range, other_rule);
+        return ih_error_set(err, IH_USAGE, "counted with samples reduced by %s; %s %s", this_rule,
+                            others, other_rule);
+    }
+    m->has_range = true;
+    m->range = r->sample_range;
+    if (m->has_selection && (!is_same(m->region, r->region) || !is_same(m->mask, r->mask))) {
+        const bool is_region = !is_same(m->region, r->region);
+        const char *kind = is_region ? "region" : "mask", *own = is_region ? r->region : r->mask;
+        const char *other = is_region ? m->region : m->mask;
+        return ih_error_set(err, IH_USAGE, "counted with %s %.80s; %s %.80s", kind,
+                            own ? own : "none", others, *other ? other : "none");
+    }
+    if (m->mask_hash && r->mask_hash && m->mask_hash != r->mask_hash)
+        return ih_error_set(err, IH_USAGE, "counted with another mask of the same name, %.80s",
+                            r->mask ? r->mask : "");
+    if (r->mask_hash)
+        m->mask_hash = r->mask_hash;
+    m->has_results = true;
+    m->has_selection = true;
+    snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
+    snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
+    m->luma = spec->luma;
+    m->has_clip = true;
+    m->clip_low = spec->clip_low;
+    m->clip_high = spec->clip_high;
+    if (r->alpha != IH_ALPHA_EITHER)
+        m->alpha = r->alpha;
+    return IH_OK;
+}
+
+void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8_t clip_low,
+                   uint8_t clip_high)
+{
+    memset(t, 0, sizeof *t);
+    t->measurement = IH_MEASUREMENT_ANY;
+    t->luma = luma;
+    t->clip_low = clip_low;
+    t->clip_high = clip_high;
+    ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
+}
+
+static void add_plane(struct ih_histogram *to, unsigned to_plane, const struct ih_histogram *from,
+                      unsigned from_plane)
+{
+    for (unsigned v = 0; v < IH_BINS; v++)
+        to->bins[to_plane][v] += from->bins[from_plane][v];
+    to->sum[to_plane] += from->sum[from_plane];
+}
+
+/* Before the result is added. */
+static void add_description(struct ih_total *t, const struct ih_result *r)
+{
+    const char *version = r->version ? r->version : IH_VERSION;
+    if (t->n_images == 0)
+        snprintf(t->version, sizeof t->version, "%s", version);
+    else if (strcmp(t->version, version) != 0)
+        t->version[0] = '\0';
+    ih_extremes_join(&t->extremes, r->info.extremes);
+    t->not_applied |= r->info.not_applied;
+    if (t->not_applied & IH_NOT_APPLIED_UNKNOWN)
+        t->not_applied = IH_NOT_APPLIED_UNKNOWN;
+}
+
+enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
+                            struct ih_error *err)
+{
+    const struct ih_histogram *h = &result->histogram;
+    struct ih_measurement m = t->measurement;
+    if (result->status != IH_OK) {
+        t->n_failed++;
+        return IH_OK;
+    }
+    const uint64_t n_images = result->is_total ? result->n_images : 1;
+    if (n_images > UINT64_MAX - t->n_images || result->n_failed > UINT64_MAX - t->n_failed)
+        return ih_error_set(err, IH_LIMIT, "more images than 64 bits can hold");
+    if (n_images == 0) {
+        t->n_failed += result->n_failed;
+        return IH_OK;
+    }
+    if (ih_measurement_join(&m, result, err) != IH_OK)
+        return err ? err->status : IH_USAGE;
+    /* No counter exceeds a sum, and no sum exceeds 255 * n_pixels. */
+    if (h->n_pixels > UINT64_MAX / (IH_BINS - 1) - t->sum.n_pixels)
+        return ih_error_set(err, IH_LIMIT, "more pixels than sums of 64 bits can hold");
+    t->measurement = m;
+    add_description(t, result);
+    const unsigned n_colours = ih_colour_channels(h->n_channels);
+    for (unsigned c = 0; c < 3; c++)
+        add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
+    if (h->n_channels > n_colours)
+        add_plane(&t->sum, ALPHA, h, n_colours);
+    add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
+    t->sum.any_low += h->any_low;
+    t->sum.any_high += h->any_high;
+    t->sum.all_low += h->all_low;
+    t->sum.all_high += h->all_high;
+    t->sum.n_pixels += h->n_pixels;
+    t->has_colour = t->has_colour || n_colours == 3;
+    t->has_alpha = t->has_alpha || h->n_channels > n_colours;
+    t->n_images += n_images;
+    t->n_failed += result->is_total ? result->n_failed : 0;
+    return IH_OK;
+}
+
+void ih_total_result(const struct ih_total *t, struct ih_result *out)
+{
+    const unsigned n_colours = t->n_images == 0 ? 0 : t->has_colour ? 3 : 1;
+    const unsigned n_channels = n_colours + t->has_alpha;
+    memset(out, 0, sizeof *out);
+    out->path = IH_TOTAL_NAME;
+    out->is_total = true;
+    out->n_images = t->n_images;
+    out->n_failed = t->n_failed;
+    out->info.n_channels = n_channels;
+    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
+    out->alpha = t->alpha;
+    out->sample_range = t->range;
+    out->region = t->region;
+    out->mask = t->mask;
+    if (t->measurement.has_results) {
+        const struct ih_measurement *m = &t->measurement;
+        out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
+        out->alpha = m->alpha;
+        out->sample_range = m->range;
+        out->region = *m->region ? m->region : NULL;
+        out->mask = *m->mask ? m->mask : NULL;
+        out->mask_hash = m->mask_hash;
+        out->version = t->n_images > 0 ? t->version : NULL;
+    }
+    out->info.not_applied = t->not_applied;
+    out->info.extremes = t->extremes;
+    struct ih_histogram *h = &out->histogram;
+    *h = t->sum;
+    h->n_channels = n_channels;
+    for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
+        memset(h->bins[p], 0, sizeof h->bins[p]);
+        h->sum[p] = 0;
+    }
+    if (t->has_alpha)
+        add_plane(h, n_colours, &t->sum, ALPHA);
+}

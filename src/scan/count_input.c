@@ -1,0 +1,346 @@
+/* One input from start to end: open, decode and count band after band, histogram. */
+#include "scan/pipeline.h"
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "decode/archive.h"
+#include "scan/thumbnail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum ih_status open_source(const struct ih_input *input, struct ih_source *src,
+                                  struct ih_error *err)
+{
+    if (input->error.status != IH_OK) {
+        *err = input->error;
+        return err->status;
+    }
+    if (input->bytes || input->is_member) { /* never a file of the member's name */
+        static const uint8_t nothing[1];
+        ih_source_open_memory(src, input->bytes ? input->bytes : nothing, input->size_bytes);
+        return IH_OK;
+    }
+    if (input->read)
+        return ih_source_open_function(src, input->read, input->read_user, err);
+    if (input->is_stdin)
+        return ih_source_open_fd(src, STDIN_FILENO, err);
+    struct stat st;
+    const enum ih_status status = ih_source_open_path(src, input->path, err);
+    if (status == IH_IO && !input->is_named && ih_path_stat(input->path, &st, 0) != 0 &&
+        errno == ENOENT)
+        return ih_error_set(err, IH_UNKNOWN, "it was removed after its folder had been read");
+    return status;
+}
+
+/* The time since *last_ns, which is set to now. */
+static uint64_t lap(uint64_t *last_ns)
+{
+    uint64_t before_ns = *last_ns;
+    *last_ns = ih_clock_ns();
+    return *last_ns - before_ns;
+}
+
+/* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
+ * else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
+static enum ih_status count_bands(const struct ih_pipeline_options *options,
+                                  struct ih_selection *selection, struct ih_thumbnail *thumbnail,
+                                  struct ih_decode *decode, struct ih_lane *lane,
+                                  struct ih_result *result)
+{
+    struct ih_error *err = &result->error;
+    struct ih_times *times = &result->times;
+    const unsigned n_channels = result->spec.n_channels;
+    const bool has_alpha = n_channels != ih_colour_channels(n_channels);
+    const bool skips_transparent = options->skips_transparent && has_alpha;
+    uint64_t last_ns = ih_clock_ns();
+    enum ih_status status = ih_lane_begin(lane, &result->spec, err);
+    const size_t planes_bytes =
+        !selection && !thumbnail && ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
+    const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
+    while (status == IH_OK) {
+        struct ih_planes planes = {.n_rows = 0};
+        uint8_t *buffer;
+        size_t size_bytes, n_pixels = 0;
+        status = ih_lane_band(lane, min_bytes, &buffer, &size_bytes, err);
+        times->count_ns += lap(&last_ns);
+        if (status == IH_OK && planes_bytes)
+            status = ih_decode_read_planes(decode, buffer, size_bytes, &planes, err);
+        else if (status == IH_OK)
+            status = ih_decode_read(decode, buffer, size_bytes / n_channels, &n_pixels, err);
+        times->decode_ns += lap(&last_ns);
+        if (status == IH_OK && n_pixels == 0 && planes.n_rows == 0)
+            break;
+        if (status == IH_OK && thumbnail)
+            ih_thumbnail_add(thumbnail, buffer, n_pixels);
+        if (status == IH_OK && selection)
+            n_pixels = ih_selection_keep(selection, buffer, n_pixels, n_channels);
+        if (status == IH_OK && skips_transparent)
+            n_pixels = ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
+        if (status == IH_OK && planes.n_rows > 0)
+            status = ih_lane_count_planes(lane, &planes, err);
+        else if (status == IH_OK && n_pixels > 0)
+            status = ih_lane_count(lane, n_pixels, err);
+    }
+    if (status == IH_OK)
+        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    times->count_ns += lap(&last_ns);
+    return status;
+}
+
+/* Counts the selected pixels of an opened image. mask: its own, or empty. */
+static enum ih_status count_selected(const struct ih_pipeline_options *options,
+                                     const struct ih_mask *mask, struct ih_thumbnail *thumbnail,
+                                     struct ih_decode *decode, struct ih_lane *lane,
+                                     struct ih_result *result)
+{
+    const struct ih_selection_options *select = &options->select;
+    struct ih_selection selection;
+    if (!select->region && !select->mask)
+        return count_bands(options, NULL, thumbnail, decode, lane, result);
+    const struct ih_mask *used = select->one_mask ? select->one_mask : select->mask ? mask : NULL;
+    enum ih_status status =
+        ih_selection_start(&selection, &decode->info, select->region, used, &result->error);
+    if (status == IH_OK)
+        status = count_bands(options, &selection, thumbnail, decode, lane, result);
+    if (status == IH_OK && selection.n_kept == 0)
+        status = ih_error_set(&result->error, IH_LIMIT, "the mask selects no pixel of the %s",
+                              select->region ? "region" : "image");
+    return status;
+}
+
+/* Loads the mask of an input if each has its own. It comes before the image, which may wait for
+ * memory: an image that holds memory must not wait. */
+static enum ih_status find_mask(const struct ih_pipeline_options *options,
+                                const struct ih_input *input, struct ih_mask *mask,
+                                struct ih_error *err)
+{
+    const struct ih_selection_options *select = &options->select;
+    *mask = (struct ih_mask){.values = NULL};
+    if (!select->mask || select->one_mask)
+        return IH_OK;
+    return ih_mask_find(mask, select->mask, input->path + input->name_at, options->outputs,
+                        options->n_outputs, &options->decode, select->mask_budget, err);
+}
+
+/* Leaves a result file to the taker, open if it cannot be opened again. Only if it is named: in a
+ * directory walk it may be the output of an earlier run over the same images. */
+static bool leave_records(const struct ih_pipeline_options *options, const struct ih_input *input,
+                          struct ih_source *src, struct ih_result *result)
+{
+    const uint8_t *head;
+    size_t size;
+    uint64_t n_bytes;
+    struct ih_error ignored;
+    if (!options->is_result_file || options->decode.raw_channels || !input->is_named ||
+        ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) != IH_OK ||
+        !options->is_result_file(head, size))
+        return false;
+    if (input->is_stdin || input->bytes || !ih_source_size(src, &n_bytes)) {
+        result->records = malloc(sizeof *result->records);
+        if (!result->records)
+            return false;
+        *result->records = *src;
+        result->records->time = (struct ih_time_limit){0}; /* the limit is for decoding */
+        *src = (struct ih_source){.is_open = false};
+    }
+    result->has_records = true;
+    return true;
+}
+
+/* Counts the image that decode is at. mask: the input's own, or empty. */
+static enum ih_status count_image(const struct ih_pipeline_options *options,
+                                  const struct ih_mask *mask, struct ih_decode *decode,
+                                  struct ih_lane *lane, struct ih_result *result)
+{
+    result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
+                                          options->clip_high};
+    result->decoder_version = result->library = decode->decoder->version;
+    struct ih_thumbnail thumbnail = {.sums = NULL};
+    const bool has_thumbnail = options->makes_thumbnails;
+    enum ih_status status = IH_OK;
+    if (has_thumbnail)
+        status = ih_thumbnail_start(&thumbnail, &decode->info, &result->error);
+    if (status == IH_OK)
+        status =
+            count_selected(options, mask, has_thumbnail ? &thumbnail : NULL, decode, lane, result);
+    if (status == IH_OK && has_thumbnail)
+        status = ih_thumbnail_end(&thumbnail, decode->info.orientation, &result->thumbnail,
+                                  &result->thumbnail_bytes, &result->error);
+    ih_thumbnail_reset(&thumbnail);
+    result->info = decode->info;
+    return status;
+}
+
+static void begin_result(const struct ih_pipeline_options *options, const struct ih_input *input,
+                         struct ih_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    result->region = options->select.region ? options->select.region->text : NULL;
+    result->mask = options->select.mask;
+    result->mask_hash = options->select.one_mask ? options->select.one_mask->hash : 0;
+    result->sample_range = options->decode.sample_range;
+    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+}
+
+/* Takes the time of reading out of that of decoding. *read_ns: of src when it was last taken. */
+static void split_times(struct ih_result *result, const struct ih_source *src, uint64_t *read_ns)
+{
+    const uint64_t more_ns = src->read_ns - *read_ns;
+    result->times.read_ns += more_ns;
+    result->times.decode_ns -= more_ns;
+    *read_ns = src->read_ns;
+}
+
+/* Goes on to further images as long as there are some. Returns the number of the last, or of the
+ * one that failed; its result is in result. */
+static uint64_t count_frames(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_lane *lane,
+                             const struct ih_mask *mask, struct ih_decode *decode,
+                             const struct ih_frames *frames, uint64_t *read_ns,
+                             struct ih_result *result)
+{
+    uint64_t number = 1;
+    while (result->status == IH_OK) {
+        struct ih_error error = {0};
+        bool has_next = false;
+        uint64_t last_ns = ih_clock_ns();
+        split_times(result, decode->src, read_ns);
+        const enum ih_status status = ih_decode_next(decode, &options->decode, &has_next, &error);
+        const uint64_t next_ns = lap(&last_ns);
+        if (status == IH_OK && !has_next) {
+            result->times.decode_ns += next_ns;
+            break;
+        }
+        const bool goes_on = frames->take(frames->user, number++, result);
+        result->thumbnail = NULL;
+        if (!goes_on)
+            break;
+        begin_result(options, input, result);
+        result->times.decode_ns = next_ns;
+        result->status = status;
+        result->error = error;
+        if (status == IH_OK)
+            result->status = count_image(options, mask, decode, lane, result);
+    }
+    return number;
+}
+
+/* Whether the input has images that were not counted. */
+static bool has_more_images(const struct ih_pipeline_options *options, const struct ih_input *input,
+                            struct ih_decode *decode, uint64_t number)
+{
+    return decode->info.n_frames > number ||
+           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames ||
+             decode->decoder->ends_exactly) &&
+            ih_decode_has_next(decode));
+}
+
+/* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
+ * the image that result describes. */
+static uint64_t count_source(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_lane *lane,
+                             struct ih_source *src, const struct ih_frames *frames,
+                             uint64_t *read_ns, struct ih_result *result)
+{
+    struct ih_error *err = &result->error, conflict = {0}, no_mask = {0};
+    struct ih_file_identity id;
+    struct ih_decode decode;
+    struct ih_mask mask;
+    uint64_t number = 1;
+    if (ih_source_identity(src, &id))
+        ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
+    uint64_t last_ns = ih_clock_ns();
+    find_mask(options, input, &mask, &no_mask);
+    result->status = ih_decode_open(&decode, src, &options->decode, err);
+    result->times.decode_ns += lap(&last_ns);
+    bool is_open = result->status == IH_OK;
+    /* In a directory walk, an output that is not an image is skipped like any other such file. */
+    if (conflict.status != IH_OK && (input->is_named || result->status != IH_UNKNOWN)) {
+        *err = conflict;
+        result->status = conflict.status;
+    }
+    if (result->status == IH_OK && no_mask.status != IH_OK) {
+        *err = no_mask;
+        result->status = no_mask.status;
+    }
+    if (result->status == IH_UNKNOWN)
+        leave_records(options, input, src, result);
+    if (result->status == IH_OK)
+        result->status = count_image(options, &mask, &decode, lane, result);
+    if (result->status == IH_OK && frames)
+        number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
+    if (result->status == IH_OK && has_more_images(options, input, &decode, number))
+        result->info.warnings |= IH_WARNING_MORE_IMAGES;
+    if (is_open) {
+        last_ns = ih_clock_ns();
+        ih_decode_close(&decode);
+        result->times.decode_ns += lap(&last_ns);
+    }
+    ih_mask_release(&mask, options->select.mask_budget);
+    return number;
+}
+
+bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
+                             const struct ih_input *input)
+{
+    return options->reads_archives && !options->decode.raw_channels && !input->bytes &&
+           input->error.status == IH_OK && (input->is_named || ih_archive_is_name(input->path));
+}
+
+enum ih_status ih_input_open(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_source *src, bool *is_archive,
+                             struct ih_error *err)
+{
+    struct ih_file_identity id;
+    enum ih_archive_kind kind = IH_ARCHIVE_NONE;
+    const uint8_t *head;
+    size_t size;
+    *is_archive = false;
+    enum ih_status status = open_source(input, src, err);
+    if (status != IH_OK || !ih_input_may_be_archive(options, input))
+        return status;
+    status = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err);
+    if (status == IH_OK && (kind = ih_archive_probe(head, size)) == IH_ARCHIVE_UNSURE) {
+        status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
+        kind = ih_archive_probe(head, size);
+    }
+    if (status != IH_OK)
+        return status;
+    *is_archive = kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+    if (*is_archive && ih_source_identity(src, &id))
+        status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
+    return status;
+}
+
+uint64_t ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+                         struct ih_lane *lane, struct ih_source *src,
+                         const struct ih_frames *frames, struct ih_result *result)
+{
+    uint64_t read_ns = src->read_ns;
+    begin_result(options, input, result);
+    result->times.read_ns = read_ns;
+    const uint64_t number = count_source(options, input, lane, src, frames, &read_ns, result);
+    split_times(result, src, &read_ns);
+    ih_source_close(src);
+    return number;
+}
+
+void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
+                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+{
+    struct ih_error error = {0};
+    if (open_source(input, src, &error) == IH_OK) {
+        ih_count_source(options, input, lane, src, NULL, result);
+        return;
+    }
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    result->status = error.status;
+    result->error = error;
+    ih_source_close(src);
+}

@@ -1,0 +1,135 @@
+/* What the files of the pipeline share: its state, its slots and its workers. */
+#ifndef IH_SCAN_STATE_H
+#define IH_SCAN_STATE_H
+
+#include "decode/archive.h"
+#include "jpeg_gpu/offload.h"
+#include "scan/pipeline.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/*
+ * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an
+ * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
+ * its result is taken. If the taker is slow, 16 are enough to keep all workers busy, or 64 results:
+ * the hardware JPEG decoders end up to 256 inputs at the same moment.
+ */
+enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16, READY_OF_SLOW_TAKER = 64 };
+
+/* With this many open archives, no more inputs are started. Each has a process. More than this are
+ * open only if workers start several at the same moment. */
+enum { ARCHIVES_MAX = 8 };
+
+struct slot {
+    struct slot *previous, *next; /* in the list */
+    struct slot *next_fetched;    /* of the inputs that are fetched and not started */
+    uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
+    uint64_t frame;               /* as in struct ih_result */
+    bool is_ready;                /* to be taken */
+    bool has_result;              /* an archive has one only if it failed */
+    bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */
+    bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
+    struct ih_input input;
+    struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
+    uint64_t n_frames_waiting;    /* of this input */
+    struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
+    struct ih_result result;
+};
+
+struct open_archive {
+    struct open_archive *next; /* in the order of the inputs */
+    struct slot *slot;         /* of the archive itself */
+    struct ih_archive *reader; /* owned until the archive's end */
+    bool is_being_read;        /* by a worker */
+    uint64_t n_members;        /* so far; of the worker that reads */
+    uint64_t n_waiting;        /* members that are started and not taken */
+};
+
+struct pipeline {
+    struct ih_device *device;
+    const struct ih_pipeline_options *options;
+    const struct ih_pipeline_calls *calls;
+    struct ih_offload offload;
+    uint64_t start_ns;
+
+    /* Inputs at the hardware JPEG decoders. Workers change it without the lock, while they are
+     * counted in n_working; the decoders decrease it under the lock. */
+    atomic_uint_fast64_t n_offloaded;
+
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
+    pthread_cond_t on_frame;             /* workers wait for frames to be taken */
+    struct slot *first, *last;           /* the list */
+    struct slot *fetched, *last_fetched; /* its inputs that no worker has started, in order */
+    uint64_t n_fetched;                  /* of these */
+    uint64_t n_inputs, n_inputs_waiting; /* fetched; and not taken, with images of them */
+    uint64_t n_started;                  /* inputs */
+    uint64_t n_members_waiting;          /* of all archives */
+    uint64_t n_ready;                    /* slots in the list that are ready */
+    struct slot *spare;                  /* n_spare slots, owned; for new inputs */
+    uint64_t n_spare;
+    struct open_archive *archives; /* not at their end */
+    unsigned n_archives;
+    unsigned n_undecided;  /* inputs that may yet prove to be archives */
+    unsigned n_working;    /* workers */
+    bool is_fetching;      /* a worker calls next */
+    bool is_long;          /* the device was asked for; for the worker that fetches only */
+    bool is_at_end;        /* of the inputs */
+    bool is_stopping;      /* start no more inputs */
+    struct ih_error error; /* ends the run */
+};
+
+struct worker {
+    struct ih_pipeline_options options; /* with this worker's remote decoder */
+    struct ih_lane *lane;
+    struct ih_source src;
+    struct ih_offload_file file;
+    struct ih_member member;
+};
+
+/* ---- slots.c ---- */
+
+/* Whether one more may be started while n_waiting of its kind are not taken. The caller holds the
+ * lock. */
+bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting);
+
+/* The same for a member. All other results wait behind the first archive, so its members always get
+ * some room. */
+bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archive *a);
+
+/* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
+void ih_slot_insert_before(struct pipeline *p, struct slot *slot, struct slot *next);
+
+/* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
+void ih_slots_remove_first(struct pipeline *p);
+
+/* Releases all that the slot owns. */
+void ih_slot_empty(struct slot *slot);
+
+/* Hands a slot to the taker, with its result or without. */
+void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result);
+
+/* Whether a member of an input is in the shard of this run. */
+bool ih_is_in_shard(const struct pipeline *p, uint64_t input, uint64_t member);
+
+/* Starts no more inputs, and ends those of several images. The caller holds the lock. */
+void ih_pipeline_stop(struct pipeline *p);
+
+/* ---- several.c ---- */
+
+/* Counts the worker's open source, image by image if that is wanted. The slot gets the last image;
+ * those before it get slots of their own. */
+void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot);
+
+/* Makes the worker's open source an open archive. False: it failed, and the slot has the result. */
+bool ih_start_archive(struct pipeline *p, struct worker *w, struct slot *slot);
+
+/* Reads the next member of an archive into the slot and inserts it. False at the archive's end. */
+bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *a,
+                     struct slot *slot);
+
+/* Counts the member that was read, and finishes its slot. */
+void ih_count_member(struct pipeline *p, struct worker *w, struct slot *slot);
+
+#endif
