@@ -280,7 +280,6 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(addprefix $(BUILD)/tests/,test_crashers test_walk): $(addprefix $(BUILD)/src/cli/,paths.o endings.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
 $(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
   $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
@@ -326,9 +325,8 @@ perturb: all ## decode damaged files under two fills of new memory: the records 
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
-$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o endings.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o endings.o chartfile.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o chartfile.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

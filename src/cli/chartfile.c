@@ -7,8 +7,8 @@
 #include "cli/chartfile.h"
 
 #include "chart/label.h"
-#include "cli/endings.h"
 #include "output/file.h"
+#include "scan/endings.h"
 
 #include <errno.h>
 #include <stdlib.h>

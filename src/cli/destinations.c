@@ -1,8 +1,8 @@
 #include "cli/destinations.h"
 
 #include "cli/chartfile.h"
-#include "cli/endings.h"
 #include "output/file.h"
+#include "scan/endings.h"
 
 #include <errno.h>
 #include <stdio.h>

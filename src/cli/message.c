@@ -2,8 +2,8 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "cli/endings.h"
 #include "decode/archive.h"
+#include "scan/endings.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,10 +2,10 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/endings.h"
 #include "cli/message.h"
 #include "output/file.h"
 #include "output/output.h"
+#include "scan/endings.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define IH_CLI_REPORT_H
 
 #include "histogram/result.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 
 #include <stdio.h>
 

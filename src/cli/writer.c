@@ -5,12 +5,11 @@
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/look.h"
-#include "cli/merge.h"
 #include "cli/notes.h"
-#include "cli/paths.h"
 #include "cli/report.h"
 #include "histogram/total.h"
 #include "output/file.h"
+#include "scan/scan.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,31 +22,6 @@
 #include <unistd.h>
 
 /* ---- opening ---- */
-
-/* What the command line asks for explicitly; records of result files have to agree. */
-static struct ih_measurement measurement_of(const struct ih_options *o)
-{
-    struct ih_measurement m = IH_MEASUREMENT_ANY;
-    if (ih_option_is_given(o, "luma"))
-        m.luma = o->luma;
-    if (ih_option_is_given(o, "clip")) {
-        m.has_clip = true;
-        m.clip_low = o->clip_low;
-        m.clip_high = o->clip_high;
-    }
-    if (o->sample_range.high) {
-        m.has_range = true;
-        m.range = o->sample_range;
-    }
-    if (ih_option_is_given(o, "alpha"))
-        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    if (*o->region.text || o->mask_path) {
-        m.has_selection = true;
-        memcpy(m.region, o->region.text, sizeof m.region);
-        snprintf(m.mask, sizeof m.mask, "%s", o->mask_path ? o->mask_path : "");
-    }
-    return m;
-}
 
 /* Of a data stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
 enum { BUFFER_BYTES = 1 << 16 };
@@ -66,15 +40,19 @@ struct sink {
 };
 
 struct ih_writer {
-    const struct ih_options *options; /* borrowed */
+    const struct ih_options *options;      /* borrowed */
+    const struct ih_walk_sources *sources; /* borrowed */
+    uint64_t n_images;                     /* 0: unknown */
+    const struct ih_scan *scan;            /* borrowed; NULL: not begun */
     struct ih_destinations destinations;
-    struct ih_merge merge;
     char *folder; /* owned; of all inputs */
     struct ih_total total;
     char *total_folder; /* owned; of the images in the total; NULL: none yet */
     struct ih_run_report report;
     struct ih_notes notes;
-    bool has_members;   /* an archive's member has come */
+    bool has_members; /* an archive's member has come */
+    bool has_totals;  /* of result files, and images */
+    bool has_images;
     bool is_double;     /* the image has the name of an earlier one, and of its chart */
     uint64_t run;       /* hash of a complete run; 0: not complete */
     uint64_t n_records; /* written, without the total */
@@ -95,9 +73,6 @@ struct ih_writer {
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
 };
-
-static bool take_result(void *writer, const char *path, const struct ih_result *result);
-static void skip(void *writer, const char *path, const struct ih_result *result);
 
 /* Whether standard output and the messages go to the same file or pipe. */
 static bool is_beside_messages(void)
@@ -133,7 +108,7 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     if (w->options->compares) /* nothing is written before the comparison */
         return IH_OK;
     const struct ih_output_options look =
-        ih_look_of(s->file.stream, w->options, s->data, w->folder);
+        ih_look_of(s->file.stream, w->options, s->data, w->folder, w->n_images == 1);
     return s->data->output->begin(s->file.stream, &look, &s->state, err);
 }
 
@@ -142,24 +117,26 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
 static void open_progress(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
     struct stat st;
     bool is_piped = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         if (fstat(fileno(w->sinks[i].file.stream), &st) == 0 && S_ISFIFO(st.st_mode))
             is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
-        w->notes.progress = ih_progress_open(ih_walk_count(&sources));
-    if (ih_walk_count(&sources) == 0)
-        w->ahead = ih_ahead_start(&sources, w->notes.progress);
+        w->notes.progress = ih_progress_open(w->n_images);
+    if (w->n_images == 0)
+        w->ahead = ih_ahead_start(w->sources, w->notes.progress);
 }
 
-struct ih_writer *ih_writer_new(const struct ih_options *options)
+struct ih_writer *ih_writer_new(const struct ih_options *options,
+                                const struct ih_walk_sources *sources, uint64_t n_images)
 {
     struct ih_writer *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
     w->options = w->notes.options = options;
+    w->sources = sources;
+    w->n_images = n_images;
     w->notes.report = &w->report;
     w->adds_to = &w->total;
     atomic_init(&w->charts, NULL);
@@ -173,22 +150,6 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->report.list_path = options->list_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
-    w->merge = (struct ih_merge){
-        .take = take_result,
-        .skip = skip,
-        .user = w,
-        .measurement = measurement_of(options),
-        .of_empty = measurement_of(options),
-        .why_no_records = options->n_shards || options->resume_path
-                              ? "a result file is no input of --shard and --resume"
-                              : NULL,
-        .why_no_totals = options->where
-                             ? "--where selects images, and a total no longer has them: give "
-                               "it to the run that counts them"
-                             : NULL,
-        .why_not_mixed = options->with_total ? NULL : "a total beside single images needs --total",
-        .is_resumed = options->resume_path != NULL,
-    };
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
     w->total.range = options->sample_range;
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
@@ -281,7 +242,7 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     errno = 0;
     if (comparison) {
         const struct ih_output_options look =
-            ih_look_of(s->file.stream, w->options, s->data, w->folder);
+            ih_look_of(s->file.stream, w->options, s->data, w->folder, w->n_images == 1);
         s->data->output->compare(s->file.stream, &look, comparison);
     } else {
         s->data->output->record(s->state, result);
@@ -290,9 +251,8 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
 }
 
 /* A reader of the pipe sees all records while no further one is ready. */
-void ih_writer_flush(void *writer)
+void ih_writer_flush(struct ih_writer *w)
 {
-    struct ih_writer *w = writer;
     pthread_mutex_lock(&w->lock);
     errno = 0;
     for (size_t i = 0; i < w->options->n_outputs; i++)
@@ -473,7 +433,7 @@ static void expect_many(struct ih_writer *w)
         struct sink *s = &w->sinks[i];
         if (s->data->output != &ih_output_text || s->data->layout)
             continue;
-        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder);
+        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder, false);
         look.layout = "lines";
         s->data->output->close(s->state);
         s->state = NULL;
@@ -482,21 +442,35 @@ static void expect_many(struct ih_writer *w)
     }
 }
 
-static void skip(void *writer, const char *path, const struct ih_result *result)
+static void skip(struct ih_writer *w, const struct ih_item *item)
 {
-    struct ih_writer *w = writer;
     w->report.n_skipped++;
     ih_progress_add(w->notes.progress, &(struct ih_progress_counts){.n_skipped = 1});
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
-    snprintf(line, sizeof line, "skipped: %s", result->error.message);
-    ih_notes_print_line(&w->notes, path, line);
+    snprintf(line, sizeof line, "skipped: %s", item->error.message);
+    ih_notes_print_line(&w->notes, item->path, line);
 }
 
-static bool take_result(void *writer, const char *path, const struct ih_result *result)
+/* A total counts its images a second time beside single ones, and no longer has them for --where.
+ */
+static void check_total(struct ih_writer *w, const struct ih_item *item)
 {
-    struct ih_writer *w = writer;
+    const char *why = NULL;
+    w->has_totals = w->has_totals || item->kind == IH_ITEM_TOTAL;
+    w->has_images = w->has_images || item->kind != IH_ITEM_TOTAL;
+    if (w->has_totals && w->options->where)
+        why = "--where selects images, and a total no longer has them: give it to the run that "
+              "counts them";
+    else if (w->has_totals && w->has_images && !w->options->with_total)
+        why = "a total beside single images needs --total";
+    if (why)
+        give_up(w, IH_EXIT_USAGE, item->result_file ? item->result_file : item->path, why);
+}
+
+static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
     const bool selected = is_selected(w->options->where, result);
     account(w, path, result, selected);
     if (selected && !w->options->only_total && !result->is_total) {
@@ -507,55 +481,59 @@ static bool take_result(void *writer, const char *path, const struct ih_result *
     w->report.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && w->options->fails_fast)
         leave(w, ih_writer_finish(w));
-    return true;
 }
 
-void ih_writer_resume(struct ih_writer *w, const struct ih_resume_point *done)
+void ih_writer_resume(struct ih_writer *w, uint64_t size_bytes)
 {
     struct ih_error reason;
-    const char *path = w->options->resume_path;
     for (size_t i = 0; i < w->options->n_outputs; i++)
         if (w->sinks[i].is_resumed &&
-            ftruncate(fileno(w->sinks[i].file.stream), (off_t)done->size_bytes) != 0) {
+            ftruncate(fileno(w->sinks[i].file.stream), (off_t)size_bytes) != 0) {
             ih_error_errno(&reason, errno, "cannot write");
-            give_up(w, IH_EXIT_FAILED, path, reason.message);
+            give_up(w, IH_EXIT_FAILED, w->options->resume_path, reason.message);
         }
-    if (ih_merge_records(&w->merge, path, NULL, &path, &reason) != IH_OK)
-        give_up(w, ih_exit_of(reason.status), path, reason.message);
-    w->merge.n_in_folder = done->n_in_folder;
+}
+
+void ih_writer_begin(struct ih_writer *w, const struct ih_scan *scan)
+{
+    w->scan = scan;
 }
 
 void ih_writer_complete(struct ih_writer *w, uint64_t run)
 {
-    struct ih_error reason;
     w->run = run;
-    if (ih_merge_complete(&w->merge, &reason) != IH_OK)
-        give_up(w, IH_EXIT_USAGE, NULL, reason.message);
 }
 
-bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
+void ih_writer_give_up(struct ih_writer *w, const char *path, const struct ih_error *err)
 {
-    struct ih_writer *w = writer;
-    const char *path = input->path ? input->path : "";
-    const char *subject;
+    ih_writer_stop_progress(w);
+    give_up(w, ih_exit_of(err->status), path, err->message);
+}
+
+void ih_writer_take(struct ih_writer *w, const struct ih_item *item)
+{
     struct ih_result shown;
-    w->side = w->options->compares && input->source > 0;
+    const struct ih_result *result = item->result;
+    w->side = w->options->compares && item->source > 0;
     w->adds_to = w->side ? &w->other : &w->total;
-    struct ih_error reason;
-    if (input->is_member && !w->has_members)
+    if (item->is_member && !w->has_members)
         expect_many(w);
-    if (!ih_merge_skips(input, result) &&
-        (result->status == IH_IO || (result->status != IH_OK && result->error.limit))) {
+    if (item->kind == IH_ITEM_SKIPPED) {
+        skip(w, item);
+        return;
+    }
+    if (item->kind == IH_ITEM_FOLDER_END) {
+        ih_notes_print_listed_folder(&w->notes, item->path);
+        return;
+    }
+    check_total(w, item);
+    if (item->kind == IH_ITEM_FAILURE && (item->error.status == IH_IO || item->error.limit)) {
         shown = *result;
-        ih_explain_path(path, &shown.error);
+        ih_explain_path(item->path, &shown.error);
         ih_name_options(&shown.error);
         result = &shown;
     }
-    if (input->folder == IH_FOLDER_ENDS)
-        ih_notes_print_listed_folder(&w->notes, path);
-    if (ih_merge_take(&w->merge, input, result, &subject, &reason) != IH_OK)
-        give_up(w, ih_exit_of(reason.status), subject, reason.message);
-    return true;
+    take_result(w, item->path, result);
 }
 
 /* ---- the end ---- */
@@ -564,7 +542,7 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 static bool found_no_input(const struct ih_writer *w)
 {
     return w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards &&
-           !w->merge.merged_run;
+           !(w->scan && ih_scan_has_merged(w->scan));
 }
 
 /* A worthless file is not made, and replaces none. */
@@ -591,11 +569,10 @@ static void complete_outputs(struct ih_writer *w)
     struct ih_error reason;
     if (o->compares) {
         write_comparison(w);
-    } else if (o->with_total || w->merge.has_totals) {
+    } else if (o->with_total || w->has_totals) {
         struct ih_result total;
         if (w->total.n_images == 0) /* only totals of no images, or --where left all out */
-            w->total.measurement =
-                w->merge.measurement.has_results ? w->merge.measurement : w->merge.of_empty;
+            w->total.measurement = *ih_scan_measurement(w->scan);
         ih_total_result(&w->total, &total);
         total.folder = w->total_folder;
         total.shard = o->shard;
@@ -649,7 +626,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");
     if (w->report.n_charts > 0)
         ih_notes_print_chart(&w->notes);
-    if (w->merge.has_totals && w->merge.has_images && !o->compares)
+    if (w->has_totals && w->has_images && !o->compares)
         ih_notes_print(&w->notes, NULL,
                        "a total of a result file and single images are added up; an image that is "
                        "in both counts twice");
@@ -691,7 +668,6 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
-    ih_merge_reset(&w->merge);
     free(w->folder);
     free(w->total_folder);
     free(w->notes.hashes);

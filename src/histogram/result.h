@@ -84,8 +84,6 @@ struct ih_times {
     uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
 };
 
-struct ih_source;
-
 enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
 
 struct ih_result {
@@ -110,15 +108,11 @@ struct ih_result {
     const char *decoder_version; /* lives as long as the run */
     const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
     const char *kernel;          /* static */
-    uint8_t *thumbnail; /* a small JPEG; owned by the pipeline, until the result is taken; NULL:
+    uint8_t *thumbnail; /* a small JPEG; owned by the scan, until the result is taken; NULL:
                            none */
     size_t thumbnail_bytes;
 
     bool is_read; /* from a result file: texts are borrowed from its reader */
-
-    /* The input is a result file, and not counted (IH_UNKNOWN): its records are its results. */
-    bool has_records;
-    struct ih_source *records; /* owned by the taker; NULL: open path */
 
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
     uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an

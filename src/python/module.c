@@ -2,7 +2,7 @@
 #include "module.h"
 
 #include "base/machine.h"
-#include "cli/endings.h"
+#include "scan/endings.h"
 
 #include <string.h>
 

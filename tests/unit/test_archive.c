@@ -5,7 +5,7 @@
 #include "tests/fuzz/archive_reader.h"
 #include "tests/support/each_file.h"
 
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 
 /* ---- recognising ---- */
 
@@ -64,7 +64,7 @@ static ptrdiff_t read_piece(void *user, void *bytes, size_t size_bytes)
 
 static bool is_archive_in_pieces(struct pieces *p)
 {
-    const struct ih_pipeline_options options = {.reads_archives = true};
+    const struct ih_scan_options options = {.reads_archives = true};
     char path[] = "-";
     const struct ih_input input = {
         .path = path, .is_named = true, .read = read_piece, .read_user = p};

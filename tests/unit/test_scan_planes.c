@@ -1,12 +1,12 @@
 /*
  * Which images a lane counts as planes and which as pixels, and that their counts are equal: before
- * and after the device has started, with an assistant thread and without, and in the pipeline. The
+ * and after the device has started, with an assistant thread and without, and in a scan. The
  * backend is the CPU's, and counts its calls.
  */
 #include "tests/support/test.h"
 
 #include "count/count.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 #include "tests/support/counted.h"
 #include "tests/support/jpeg_files.h"
 #include <stdatomic.h>
@@ -130,12 +130,12 @@ enum { N_FILES = sizeof files / sizeof files[0] };
 /* Counts all files in one lane, and for each the bands of planes and of pixels. */
 static void count_files(struct ih_device *device, struct ih_result *results, unsigned (*n_bands)[2])
 {
-    const struct ih_pipeline_options options = {.n_threads = 1,
-                                                .decode = {.max_pixels = 1000000},
-                                                .luma = &ih_luma_bt601,
-                                                .clip_low = 10,
-                                                .clip_high = 240,
-                                                .skips_transparent = true};
+    const struct ih_scan_options options = {.n_threads = 1,
+                                            .decode = {.max_pixels = 1000000},
+                                            .luma = &ih_luma_bt601,
+                                            .clip_low = 10,
+                                            .clip_high = 240,
+                                            .skips_transparent = true};
     struct ih_source source = {0};
     struct ih_lane *lane;
     struct ih_error err;

@@ -1,6 +1,6 @@
 /* The endings of file names: what a name promises. The content decides what is read. */
-#ifndef IH_CLI_ENDINGS_H
-#define IH_CLI_ENDINGS_H
+#ifndef IH_SCAN_ENDINGS_H
+#define IH_SCAN_ENDINGS_H
 
 #include <stdbool.h>
 

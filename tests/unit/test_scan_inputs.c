@@ -1,5 +1,6 @@
 /* Inputs that fail or are an output, and devices that do not exist. */
-#include "tests/support/pipeline_run.h"
+#include "tests/support/scan_run.h"
+#include "tests/support/take_all.h"
 
 #include "tests/support/packets.h"
 
@@ -38,7 +39,7 @@ TEST(reason_of_the_input_is_kept)
     assert_string_equal(r.last_error.message, "from the directory walk");
 }
 
-/* The file that results are written to is not counted. */
+/* The file that results are written to is not counted; it ends the scan. */
 TEST(input_that_is_the_output)
 {
     const struct ih_device_options cpu = {.backend = "cpu"};
@@ -50,9 +51,8 @@ TEST(input_that_is_the_output)
         struct stat st;
         assert_int_equal(stat(path, &st), 0);
         struct ih_file_identity output = {st.st_dev, st.st_ino};
-        assert_int_equal(run_with(&r, 1, &output, &cpu), IH_OK);
-        assert_int_equal(r.statuses[i], IH_CONFLICT);
-        assert_int_equal(r.statuses[1 - i], IH_OK);
+        assert_int_equal(run_with(&r, 1, &output, &cpu), IH_CONFLICT);
+        assert_int_equal(r.n_taken, i);
         free(path);
     }
 }
@@ -70,8 +70,8 @@ TEST(refused_input_that_is_the_output)
     struct ih_file_identity output = {st.st_dev, st.st_ino};
     free(path);
     r.n_given = r.n_taken = 0;
-    assert_int_equal(run_with(&r, 1, &output, &cpu), IH_OK);
-    assert_int_equal(r.statuses[0], IH_CONFLICT);
+    assert_int_equal(run_with(&r, 1, &output, &cpu), IH_CONFLICT);
+    assert_int_equal(r.n_taken, 0);
 }
 
 TEST(unit_that_does_not_exist)
@@ -141,12 +141,12 @@ static bool next_path(void *user, struct ih_input *input)
     return true;
 }
 
-static bool take_pixels(void *user, const struct ih_input *input, const struct ih_result *result)
+static bool take_pixels(void *user, const char *path, const struct ih_result *result)
 {
     struct members *m = user;
     const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
     size_t n_paths = 0;
-    (void)input;
+    (void)path;
     assert_non_null(result->path);
     m->has_member = m->has_member || strncmp(result->path, "-/", 2) == 0;
     m->n_pixels += result->status == IH_OK ? result->histogram.n_pixels : 0;
@@ -207,19 +207,19 @@ static void run_members(struct members *m, const char *name, const char *content
     struct ih_remote_decoder *remote = &archive.packets.remote;
     const struct ih_remote_decoders readers = {packets_make, packets_close, &remote};
     const struct ih_device_options cpu = {.backend = "cpu"};
-    const struct ih_pipeline_options options = {.n_threads = 4,
-                                                .decode = {.max_pixels = 100},
-                                                .luma = &ih_luma_bt709,
-                                                .clip_high = 255,
-                                                .reads_archives = true,
-                                                .archive_readers = &readers,
-                                                .makes_thumbnails = true};
-    const struct ih_pipeline_calls calls = {
+    const struct ih_scan_options options = {.n_threads = 4,
+                                            .decode = {.max_pixels = 100},
+                                            .luma = &ih_luma_bt709,
+                                            .clip_high = 255,
+                                            .reads_archives = true,
+                                            .archive_readers = &readers,
+                                            .makes_thumbnails = true};
+    const struct taking calls = {
         .next = next_path, .next_user = m, .take = take_pixels, .take_user = m};
     struct ih_device *device = NULL;
     struct ih_error error = {0};
     assert_int_equal(ih_device_open(&cpu, &device, &error), IH_OK);
-    assert_int_equal(ih_pipeline_run(device, &options, &calls, &error), IH_OK);
+    assert_int_equal(take_all(device, &options, &calls, &error), IH_OK);
     ih_device_close(device);
     free(bytes);
     close(STDIN_FILENO);

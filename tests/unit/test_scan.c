@@ -1,9 +1,9 @@
-/* The workers of the pipeline: the order of results, slow inputs, the end of a run. */
+/* The workers of a scan: the order of results, slow inputs, the end of a run. */
 #include "tests/support/test.h"
 
 #include "base/clock.h"
 #include "scan/state.h"
-#include "tests/support/pipeline_run.h"
+#include "tests/support/scan_run.h"
 #include <pthread.h>
 
 /* More inputs than the window holds, some of which fail, with different numbers of threads. */
@@ -81,18 +81,17 @@ TEST(idle_taker)
 TEST(room)
 {
     enum { N_THREADS = 2, FEW = N_THREADS * READY_OF_SLOW_TAKER };
-    const struct ih_pipeline_options options = {.n_threads = N_THREADS};
     struct slot *slots = calloc(FEW, sizeof *slots);
-    struct pipeline p = {.options = &options};
+    struct ih_scan s = {.options = {.n_threads = N_THREADS}};
     for (unsigned i = 0; i < FEW; i++) {
-        assert_true(ih_slots_have_room(&p, 100));
-        ih_slot_insert_before(&p, &slots[i], NULL);
-        ih_slot_finish(&p, &slots[i], false);
+        assert_true(ih_slots_have_room(&s, 100));
+        ih_slot_insert_before(&s, &slots[i], NULL);
+        ih_slot_finish(&s, &slots[i], false);
     }
-    assert_false(ih_slots_have_room(&p, 100));
-    ih_slots_remove_first(&p);
-    assert_true(ih_slots_have_room(&p, 100));
-    assert_false(ih_slots_have_room(&p, N_THREADS * WINDOW_PER_THREAD));
+    assert_false(ih_slots_have_room(&s, 100));
+    ih_slots_remove_first(&s);
+    assert_true(ih_slots_have_room(&s, 100));
+    assert_false(ih_slots_have_room(&s, N_THREADS * WINDOW_PER_THREAD));
     free(slots);
 }
 

@@ -1,9 +1,10 @@
-#include "cli/inputs.h"
+#include "scan/inputs.h"
 
 #include "base/path.h"
 #include "base/text.h"
 #include "output/records.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,53 +15,22 @@ struct ih_inputs {
     uint64_t n_fetched;            /* from the walk */
     struct ih_input *held;         /* owned; already fetched, still to be returned */
     size_t n_held, next_held, capacity;
+    bool is_quick; /* no input is waited for */
 };
 
 /* ---- hashes ---- */
-
-static uint64_t hash_number(uint64_t hash, uint64_t n)
-{
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(n >> 8 * i);
-    return ih_hash(hash, bytes, sizeof bytes);
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return ih_hash(hash, text ? text : "", text ? strlen(text) + 1 : 0);
-}
-
-/* The values of all options that decide which records a run has and what is in them: those that
- * choose and read inputs, except where the inputs' names and the part of the run come from. */
-static uint64_t hash_options(const struct ih_options *o)
-{
-    static const char *const others[] = {"files-from", "files0-from", "name", "shard", "resume"};
-    uint64_t hash = IH_HASH_START;
-    for (const struct ih_option *row = ih_option_table; row->name; row++) {
-        bool is_hashed = row->group == IH_GROUP_INPUT || row->group == IH_GROUP_COUNTING ||
-                         strcmp(row->name, "where") == 0;
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            is_hashed = is_hashed && strcmp(row->name, others[k]) != 0;
-        if (!is_hashed || !ih_option_is_given(o, row->name))
-            continue;
-        hash = hash_text(hash, row->name);
-        hash = hash_text(hash, ih_option_value(o, row->name));
-    }
-    return hash_number(hash, o->n_shards);
-}
 
 /* Adds size and time of a file, but not of a folder, which changes with its files, nor of the
  * output, which changes during the run. */
 static uint64_t hash_file(uint64_t hash, const struct ih_input *input, const char *output)
 {
     struct stat st, out;
-    if (input->folder == IH_FOLDER_ENDS || !input->path || ih_path_stat(input->path, &st, 0) != 0 ||
+    if (input->ends_folder || !input->path || ih_path_stat(input->path, &st, 0) != 0 ||
         (stat(output, &out) == 0 && st.st_dev == out.st_dev && st.st_ino == out.st_ino))
         return hash;
-    hash = hash_number(hash, (uint64_t)st.st_size);
-    hash = hash_number(hash, (uint64_t)st.st_mtim.tv_sec);
-    return hash_number(hash, (uint64_t)st.st_mtim.tv_nsec);
+    hash = ih_hash_number(hash, (uint64_t)st.st_size);
+    hash = ih_hash_number(hash, (uint64_t)st.st_mtim.tv_sec);
+    return ih_hash_number(hash, (uint64_t)st.st_mtim.tv_nsec);
 }
 
 /* Adds the names, sizes and times of the masks in a folder. *hash: unchanged for one mask, whose
@@ -78,7 +48,7 @@ static enum ih_status hash_masks(const char *folder, const char *output, uint64_
     if (status != IH_OK)
         return status;
     while (ih_walk_next(walk, &mask)) {
-        *hash = hash_file(hash_text(*hash, mask.path), &mask, output);
+        *hash = hash_file(ih_hash_text(*hash, mask.path), &mask, output);
         free(mask.path);
     }
     ih_walk_close(walk);
@@ -92,9 +62,9 @@ static bool fetch(struct ih_inputs *in, struct ih_input *input)
     if (!ih_walk_next(in->walk, input))
         return false;
     in->n_fetched++;
-    in->run_hash = hash_text(in->run_hash, input->path);
+    in->run_hash = ih_hash_text(in->run_hash, input->path);
     if (in->output && !input->is_stdin) {
-        in->files_hash = hash_file(hash_text(in->files_hash, input->path), input, in->output);
+        in->files_hash = hash_file(ih_hash_text(in->files_hash, input->path), input, in->output);
         input->hash = in->files_hash ? in->files_hash : 1; /* 0: no hash */
     }
     return true;
@@ -107,23 +77,23 @@ uint64_t ih_inputs_hash(const struct ih_inputs *in)
 
 /* ---- inputs ---- */
 
-enum ih_status ih_inputs_open(const struct ih_options *options, struct ih_inputs **inputs,
+enum ih_status ih_inputs_open(const struct ih_inputs_options *options, struct ih_inputs **inputs,
                               struct ih_error *err)
 {
-    const struct ih_walk_sources sources = ih_walk_sources_of(options);
     struct ih_inputs *in = calloc(1, sizeof *in);
     if (!in)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    in->run_hash = hash_options(options);
-    in->files_hash = hash_number(in->run_hash, options->shard);
-    in->output = options->resume_path;
+    in->run_hash = options->options_hash;
+    in->files_hash = ih_hash_number(in->run_hash, options->shard);
+    in->output = options->resumed_path;
+    in->is_quick = ih_walk_is_quick(&options->sources);
     *inputs = in;
     const enum ih_status status =
-        in->output ? hash_masks(options->mask_path, in->output, &in->files_hash, err) : IH_OK;
-    return status == IH_OK ? ih_walk_open(&sources, &in->walk, err) : status;
+        in->output ? hash_masks(options->mask, in->output, &in->files_hash, err) : IH_OK;
+    return status == IH_OK ? ih_walk_open(&options->sources, &in->walk, err) : status;
 }
 
-bool ih_inputs_next(void *inputs, struct ih_input *input)
+static bool next(void *inputs, struct ih_input *input)
 {
     struct ih_inputs *in = inputs;
     if (in->next_held == in->n_held)
@@ -132,10 +102,22 @@ bool ih_inputs_next(void *inputs, struct ih_input *input)
     return true;
 }
 
-double ih_inputs_n_left(void *inputs)
+static unsigned n_ready(void *inputs)
+{
+    const struct ih_inputs *in = inputs;
+    return in->is_quick ? UINT_MAX : 0;
+}
+
+static double n_left(void *inputs)
 {
     const struct ih_inputs *in = inputs;
     return (double)(in->n_held - in->next_held) + ih_walk_n_left(in->walk);
+}
+
+struct ih_scan_inputs ih_inputs_of_scan(struct ih_inputs *inputs)
+{
+    return (struct ih_scan_inputs){
+        .next = next, .n_ready = n_ready, .n_left = n_left, .user = inputs};
 }
 
 void ih_inputs_close(struct ih_inputs *in)
@@ -181,12 +163,12 @@ static enum ih_status find(struct ih_inputs *in, const struct ih_result *r, uint
     while (in->n_fetched <= r->input) {
         if (hold(in, input, err) != IH_OK || !*input)
             return err->status;
-        if ((*input)->folder == IH_FOLDER_ENDS)
+        if ((*input)->ends_folder)
             *n_in_folder = 0;
     }
     if (*input && (*input)->hash != r->inputs_hash)
         *input = NULL;
-    if (*input && (*input)->folder == IH_FOLDER_WITHIN)
+    if (*input && (*input)->is_in_folder)
         *n_in_folder = 1;
     return IH_OK;
 }

@@ -1,8 +1,9 @@
-#include "cli/paths.h"
+#include "scan/walk.h"
 
 #include "base/path.h"
-#include "cli/endings.h"
 #include "decode/archive.h"
+#include "output/records.h"
+#include "scan/endings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -121,8 +122,7 @@ static void ascend(struct ih_walk *w)
 static bool give_error(struct ih_input *input, char *path, bool is_named, int error,
                        const char *what)
 {
-    *input = (struct ih_input){
-        .path = path, .is_named = is_named, .folder = is_named ? IH_FOLDER_NONE : IH_FOLDER_WITHIN};
+    *input = (struct ih_input){.path = path, .is_named = is_named, .is_in_folder = !is_named};
     ih_error_errno(&input->error, error, what);
     return true;
 }
@@ -155,7 +155,7 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
 /* Gives an entry that the walk leaves out. Takes ownership of path. */
 static bool give_skipped(struct ih_input *input, char *path, const char *why)
 {
-    *input = (struct ih_input){.path = path, .folder = IH_FOLDER_WITHIN};
+    *input = (struct ih_input){.path = path, .is_in_folder = true};
     ih_error_set(&input->error, IH_UNKNOWN, "%s", why);
     return true;
 }
@@ -193,7 +193,7 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
         size_t name_at = w->levels[0].n_path;
         while (path[name_at] == '/')
             name_at++;
-        *input = (struct ih_input){.path = path, .name_at = name_at, .folder = IH_FOLDER_WITHIN};
+        *input = (struct ih_input){.path = path, .name_at = name_at, .is_in_folder = true};
         return true;
     }
     free(path); /* it vanished */
@@ -203,7 +203,7 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
 /* The walk of a named folder has ended. */
 static bool give_end(const char *folder, struct ih_input *input)
 {
-    *input = (struct ih_input){.path = strdup(folder), .is_named = true, .folder = IH_FOLDER_ENDS};
+    *input = (struct ih_input){.path = strdup(folder), .is_named = true, .ends_folder = true};
     return ih_error_set(&input->error, IH_UNKNOWN, "no images in this folder") != IH_OK;
 }
 
@@ -293,8 +293,9 @@ static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, str
     return true;
 }
 
-/* Whether a file looks like an archive. Pipes are not opened: reading would take their data. */
-static bool is_archive(const char *path)
+/* Whether a file looks like an archive or a result file. Pipes are not opened: reading would take
+ * their data. */
+static bool holds_images(const char *path)
 {
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     const int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -302,7 +303,8 @@ static bool is_archive(const char *path)
     if (fd >= 0)
         close(fd);
     const enum ih_archive_kind kind = ih_archive_probe(head, n > 0 ? (size_t)n : 0);
-    return kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+    return (kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE) ||
+           ih_records_probe(head, n > 0 ? (size_t)n : 0);
 }
 
 uint64_t ih_walk_count(const struct ih_walk_sources *sources)
@@ -313,7 +315,7 @@ uint64_t ih_walk_count(const struct ih_walk_sources *sources)
     for (size_t i = 0; i < sources->n_paths; i++) {
         const bool exists = ih_path_stat(sources->paths[i], &st, 0) == 0;
         if (exists && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && i < IH_WALK_PROBED &&
-                                               is_archive(sources->paths[i]))))
+                                               holds_images(sources->paths[i]))))
             return 0;
     }
     return sources->n_paths;

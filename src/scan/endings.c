@@ -1,4 +1,4 @@
-#include "cli/endings.h"
+#include "scan/endings.h"
 
 #include "decode/archive.h"
 

@@ -7,7 +7,7 @@
 #include "tests/support/test.h"
 
 #include "isolate/decoder_process.h"
-#include "scan/pipeline.h"
+#include "tests/support/take_all.h"
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static bool next(void *user, struct ih_input *input)
     return input->path != NULL;
 }
 
-static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+static bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
     assert_int_equal(result->status, IH_OK);
@@ -55,18 +55,17 @@ static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes
     assert_true(fd >= 0 && write(fd, bytes, size_bytes) == (ssize_t)size_bytes);
     close(fd);
     const struct ih_remote_decoders decoder_processes = ih_decoder_processes(command);
-    const struct ih_pipeline_options options = {
+    const struct ih_scan_options options = {
         .n_threads = 2,
         .decode = {.max_pixels = 100, .isolates_all = isolates_all},
         .remote_decoders = command ? &decoder_processes : NULL,
         .luma = &ih_luma_bt709,
         .clip_high = 255};
-    const struct ih_pipeline_calls calls = {
-        .next = next, .next_user = r, .take = take, .take_user = r};
+    const struct taking calls = {.next = next, .next_user = r, .take = take, .take_user = r};
     struct ih_device *device = NULL;
     r->path = path;
     assert_int_equal(ih_device_open(on, &device, err), IH_OK);
-    enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
+    enum ih_status status = take_all(device, &options, &calls, err);
     ih_device_close(device);
     unlink(path);
     return status;

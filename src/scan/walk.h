@@ -5,11 +5,10 @@
  * Memory holds the names of one directory for each level of depth. No directory stays open between
  * calls.
  */
-#ifndef IH_CLI_PATHS_H
-#define IH_CLI_PATHS_H
+#ifndef IH_SCAN_WALK_H
+#define IH_SCAN_WALK_H
 
-#include "cli/options.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 
 struct ih_walk;
 
@@ -22,18 +21,12 @@ struct ih_walk_sources {
     char list_separator;    /* '\n' or '\0', after each path of the list */
 };
 
-static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options *o)
-{
-    return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->stdin_name,
-                                    o->list_separator};
-}
-
-/* How many of the first paths are opened to see whether they are archives: enough to keep a worker
- * for each core. */
+/* How many of the first paths are opened to see what they are: enough to keep a worker for each
+ * core. */
 enum { IH_WALK_PROBED = 64 };
 
-/* The number of inputs; 0: unknown, because there is a directory, a list, or an archive among the
- * first paths. Standard input counts as one. */
+/* The number of images; 0: unknown, because there is a directory or a list, or an archive or a
+ * result file among the first paths. Standard input counts as one. */
 uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
 /* Whether no source is a pipe, whose other end may take its time. */

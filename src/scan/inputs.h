@@ -4,10 +4,10 @@
  * --resume reads its file as a prefix of the run: each record has a hash of all inputs up to its
  * own, with their sizes and times. As long as records and inputs agree, the inputs are done.
  */
-#ifndef IH_CLI_INPUTS_H
-#define IH_CLI_INPUTS_H
+#ifndef IH_SCAN_INPUTS_H
+#define IH_SCAN_INPUTS_H
 
-#include "cli/paths.h"
+#include "scan/walk.h"
 
 struct ih_inputs;
 
@@ -18,22 +18,28 @@ struct ih_resume_point {
     uint64_t n_in_folder; /* of them, in the folder whose walk has not ended */
 };
 
-/* *inputs: owned by the caller; options: borrowed. Returns what ih_walk_open returns. */
-enum ih_status ih_inputs_open(const struct ih_options *options, struct ih_inputs **inputs,
+/* Strings are borrowed until close. */
+struct ih_inputs_options {
+    struct ih_walk_sources sources;
+    uint64_t options_hash;    /* of the options that decide which records a run has */
+    unsigned shard;           /* 0: the whole run */
+    const char *resumed_path; /* the file of --resume; NULL: none */
+    const char *mask;         /* of --mask; NULL: none */
+};
+
+/* *inputs: owned by the caller. Returns what ih_walk_open returns. */
+enum ih_status ih_inputs_open(const struct ih_inputs_options *options, struct ih_inputs **inputs,
                               struct ih_error *err);
 
-/* The pipeline's `next`. */
-bool ih_inputs_next(void *inputs, struct ih_input *input);
-
-/* The pipeline's `n_left`. */
-double ih_inputs_n_left(void *inputs);
+/* For ih_scan_start. The caller closes inputs after the scan. */
+struct ih_scan_inputs ih_inputs_of_scan(struct ih_inputs *inputs);
 
 /* The hash of the options and of all inputs so far; never 0. Complete after the last input. */
 uint64_t ih_inputs_hash(const struct ih_inputs *inputs);
 
 /*
  * Finds how far the run came that wrote path, the file of --resume, and takes the inputs that are
- * done. Call it before the first ih_inputs_next. Changes no file.
+ * done. Call it before the scan starts. Changes no file.
  *
  * Returns IH_OK, IH_CONFLICT (the file is not of this run), IH_IO or IH_MEMORY.
  */

@@ -1,12 +1,12 @@
 /*
- * A pipeline run over files in a temporary folder, with its results.
+ * A scan over files in a temporary folder, with its results.
  */
-#ifndef IH_TESTS_PIPELINE_RUN_H
-#define IH_TESTS_PIPELINE_RUN_H
+#ifndef IH_TESTS_SCAN_RUN_H
+#define IH_TESTS_SCAN_RUN_H
 
 #include "tests/support/test.h"
 
-#include "scan/pipeline.h"
+#include "tests/support/take_all.h"
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -117,7 +117,7 @@ static inline bool next(void *user, struct ih_input *input)
     return true;
 }
 
-static inline bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+static inline bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
     const struct timespec a_while = {.tv_nsec = r->n_taken == 0 ? r->take_ms * 1000 * 1000 : 0};
@@ -125,8 +125,8 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
     const size_t n_waiting = r->n_given - r->n_taken;
     r->n_waiting = n_waiting > r->n_waiting ? n_waiting : r->n_waiting;
     char *expected = file_path(r->folder, r->names[r->n_taken % r->n_names]);
-    assert_string_equal(input->path, expected);
-    assert_ptr_equal(result->path, input->path);
+    assert_string_equal(path, expected);
+    assert_ptr_equal(result->path, path);
     if (r->n_taken < sizeof r->statuses / sizeof *r->statuses)
         r->statuses[r->n_taken] = result->status;
     r->last_times = result->times;
@@ -155,22 +155,22 @@ static inline enum ih_status run_with(struct run *r, unsigned n_threads,
                                       const struct ih_file_identity *output,
                                       const struct ih_device_options *on)
 {
-    const struct ih_pipeline_options options = {
+    const struct ih_scan_options options = {
         .n_threads = n_threads,
         .decode = {.max_pixels = 100, .n_idle_cores = &r->n_idle_cores},
         .luma = &ih_luma_bt709,
         .clip_high = 255,
         .outputs = output,
         .n_outputs = output ? 1 : 0};
-    const struct ih_pipeline_calls calls = {.next = next,
-                                            .next_user = r,
-                                            .take = take,
-                                            .take_user = r,
-                                            .idle = idle,
-                                            .next_is_quick = !r->waits_for_results};
+    const struct taking calls = {.next = next,
+                                 .next_user = r,
+                                 .take = take,
+                                 .take_user = r,
+                                 .idle = idle,
+                                 .next_is_quick = !r->waits_for_results};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(on, &device, &r->last_error), IH_OK);
-    enum ih_status status = ih_pipeline_run(device, &options, &calls, &r->last_error);
+    enum ih_status status = take_all(device, &options, &calls, &r->last_error);
     ih_device_close(device);
     return status;
 }
