@@ -156,7 +156,7 @@ static enum ih_exit run(const struct ih_options *o)
     if (err.status == IH_OK) {
         code = ih_run(o, &sources, n_images, writer, &device);
     } else {
-        ih_print_error(subject, err.message);
+        ih_say(subject, err.message);
         if (err.status == IH_USAGE)
             print_usage_hint(o);
         code = ih_exit_of(err.status);
@@ -181,7 +181,7 @@ static enum ih_exit run_bench(const struct ih_options *o)
         .output_path = data->path,
         .chart_path = o->chart_path,
         .chart = o->chart,
-        .print_error = ih_print_error,
+        .print_error = ih_say,
     };
     struct ih_error err = {0};
     const char *subject = NULL;
@@ -190,7 +190,7 @@ static enum ih_exit run_bench(const struct ih_options *o)
     if (status == IH_OK)
         status = ih_bench_run(&bench);
     else
-        ih_print_error(subject, err.message);
+        ih_say(subject, err.message);
     return ih_exit_of(status);
 }
 
@@ -208,7 +208,7 @@ static enum ih_exit print(void (*to)(FILE *))
         ih_end_by_sigpipe();
     struct ih_error err;
     ih_error_errno(&err, errno ? errno : EIO, "standard output: cannot write");
-    ih_print_error(NULL, err.message);
+    ih_say(NULL, err.message);
     return IH_EXIT_FAILED;
 }
 
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
     enum ih_status status =
         ih_options_parse(&options, argc, (const char *const *)argv, getenv("IMGHIST_DEVICE"), &err);
     if (status != IH_OK) {
-        ih_print_error(NULL, err.message);
+        ih_say(NULL, err.message);
         print_usage_hint(&options);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {

@@ -4,12 +4,10 @@
 #include "base/machine.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/message.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
 #include "scan/inputs.h"
 
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,33 +15,6 @@
 
 /* Without --memory, images held in memory may take 1/MEMORY_PART of the machine's memory. */
 enum { MEMORY_PART = 4 };
-
-/* ---- the report of -v on GPUs ---- */
-
-static void print_fallback(const struct ih_device *device)
-{
-    const char *reason = ih_device_fallback_reason(device);
-    bool is_cpu = strcmp(ih_device_description(device), "cpu") == 0;
-    if (*reason)
-        fprintf(stderr, "imghist: %s: %s\n", is_cpu ? "counting on the CPU" : "not all GPUs count",
-                reason);
-}
-
-/* How many JPEG files the hardware decoders took, or why there are none. */
-static void print_jpeg(const struct ih_jpeg_report *r)
-{
-    if (r->why_none.status != IH_OK)
-        fprintf(stderr, "imghist: JPEG: %s: %s\n",
-                r->n_decoded ? "the hardware decoders failed" : "all on the CPU",
-                r->why_none.message);
-    if (!*r->decoders)
-        return;
-    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->decoders);
-    for (size_t i = 0; i < IH_JPEG_N_REASONS; i++)
-        if (r->n_left[i] > 0)
-            fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the CPU: %s\n", r->n_left[i],
-                    ih_jpeg_reason_text((enum ih_jpeg_reason)i));
-}
 
 /* ---- what the options ask for ---- */
 
@@ -112,7 +83,7 @@ static unsigned n_workers(const struct ih_options *o, uint64_t n_images, unsigne
 
 static void warn_no_sandbox(const char *message)
 {
-    ih_print_error(NULL, message);
+    ih_say(NULL, message);
 }
 
 /* Loads the mask of --mask if it is a file. */
@@ -268,15 +239,6 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
     return ih_scan_start(*device, &with, &of_scan, scan, err);
 }
 
-/* The report of -v waits for a GPU that the run did not need: it must not depend on how long the
- * run took. */
-static void print_device(struct ih_device *device, const struct ih_jpeg_report *jpeg)
-{
-    if (ih_device_wait(device, NULL) == IH_OK)
-        print_fallback(device);
-    print_jpeg(jpeg);
-}
-
 enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *sources,
                     uint64_t n_images, struct ih_writer *writer, struct ih_device **device)
 {
@@ -303,8 +265,12 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
     }
     ih_writer_complete(writer, ih_inputs_hash(inputs));
     const enum ih_exit code = ih_writer_finish(writer);
-    if (o->is_verbose)
-        print_device(*device, &parts.jpeg);
+    /* The report waits for a GPU that the run did not need: it must not depend on how long the run
+     * took. */
+    if (o->is_verbose) {
+        ih_device_wait(*device, NULL);
+        ih_voice_devices(*device, &parts.jpeg);
+    }
     ih_scan_close(scan);
     ih_inputs_close(inputs);
     close_parts(&parts);

@@ -8,8 +8,7 @@
 #ifndef IH_CLI_WRITER_H
 #define IH_CLI_WRITER_H
 
-#include "cli/message.h"
-#include "cli/options.h"
+#include "cli/voice.h"
 #include "imghist.h"
 #include "scan/walk.h"
 

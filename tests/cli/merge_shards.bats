@@ -227,5 +227,5 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
 @test "merge shards: result files are no inputs of a shard" {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
-  imghist_refused 2 "a.ndjson: a result file is no input of --shard and --resume" a.ndjson --shard=1/2 --ndjson
+  imghist_refused 2 "a.ndjson: a result file is no input of a shard or of a run that is resumed" a.ndjson --shard=1/2 --ndjson
 }
