@@ -517,7 +517,7 @@ struct ih_scan_settings {
     unsigned has_nul_list;      /* 1: the paths of the list end with a NUL byte */
     unsigned n_threads;         /* that count; 0: one for each CPU core */
     unsigned shard, n_shards;   /* counts part `shard`, from 1, of n_shards; 0: all */
-    unsigned takes_only_images; /* 1: each source is one image; others are failures */
+    unsigned takes_only_images; /* 1: each source is one image, others are failures; no list */
     unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
     unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
 };

@@ -334,6 +334,16 @@ void ih_voice_end_folder(struct ih_voice *v, const char *path)
         ih_voice_note(v, path, "is a directory in the list: all its files are counted");
 }
 
+void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point)
+{
+    if (code_point != 0 && v->n_notes[IH_NOTE_GLYPH]++ == 0)
+        ih_voice_note(v, chart,
+                      "its font has no glyph for the character U+%04lX, and shows a box; an SVG "
+                      "chart (%s) shows it",
+                      code_point,
+                      v->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+}
+
 void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2])
 {
     if (sides[0]->n_images > 1 || sides[1]->n_images > 1)

@@ -43,6 +43,7 @@ enum ih_note {
     IH_NOTE_DEPTH,
     IH_NOTE_TWICE,
     IH_NOTE_LISTED_FOLDER,
+    IH_NOTE_GLYPH,
     IH_NOTES
 };
 
@@ -97,6 +98,9 @@ void ih_voice_skip(struct ih_voice *v, const char *path, const char *why);
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */
 void ih_voice_end_folder(struct ih_voice *v, const char *path);
+
+/* A note about a character that the font of the charts lacks; 0: none. */
+void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point);
 
 /* Notes about the two sides that --diff compares. */
 void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2]);

@@ -122,6 +122,20 @@ END
   [[ $output == *"cannot decode"* ]]
 }
 
+@test "install: the header's example scans a directory" {
+  build_shared "cc -std=c11" scan_means "$EXAMPLES/scan_means.c"
+  export_path
+  cd "$ROOT"
+  "$OLDPWD/scan_means" samples README.md >"$OLDPWD/actual" 2>"$OLDPWD/errors"
+  cd "$OLDPWD"
+  (cd "$ROOT" && "$IMGHIST" samples --csv=stats --device=cpu) |
+    awk -F, '$4 == "luma" { printf "%s: mean luma %.3f\n", $1, $7 }' >expected
+  [ -s expected ]
+  diff expected actual
+  [ "$(wc -l <errors)" -eq 1 ]
+  [[ $(<errors) == "README.md: cannot decode"* ]]
+}
+
 @test "install: the header's example counts a file, static" {
   build_static "cc -std=c11" count_file "$EXAMPLES/count_file.c"
   [[ $(ldd ./count_file) != *libimghist* ]]
