@@ -345,7 +345,7 @@ static enum ih_status heif_read_header(struct heif_state *s,
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->lib.heif_context_set_max_decoding_threads(s->context, 0);
     heif_set_limits_of_boxes(s, options->max_pixels);
-    ih_heif_boxes_close_last(s->held.file, s->held.file_bytes);
+    ih_heif_boxes_prepare(s->held.file, s->held.file_bytes);
     const struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
         s->context, s->held.file, s->held.file_bytes, NULL);
     if (e.code != heif_error_Ok)

@@ -207,18 +207,24 @@ static bool is_monochrome(const struct heif_properties *of_item)
     return is_gray;
 }
 
-static bool is_alpha(const struct heif_properties *of_item)
+/* Whether the box auxC of an item, or auxi of a track, says that the pixels are alpha. */
+static bool is_alpha_name(struct ih_span box)
 {
     static const char *const names[] = {"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
                                         "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:avc:2015:auxid:1"};
-    for (unsigned i = 0; i < of_item->n; i++) {
-        const struct ih_span box = of_item->list[i].content;
-        for (unsigned k = 0; k < 3 && ih_box_is(of_item->list[i].type, "auxC"); k++) {
-            const size_t n = strlen(names[k]) + 1;
-            if (box.n >= FULL_BOX + n && memcmp(box.p + FULL_BOX, names[k], n) == 0)
-                return true;
-        }
+    for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
+        const size_t n = strlen(names[k]) + 1;
+        if (box.n >= FULL_BOX + n && memcmp(box.p + FULL_BOX, names[k], n) == 0)
+            return true;
     }
+    return false;
+}
+
+static bool is_alpha(const struct heif_properties *of_item)
+{
+    for (unsigned i = 0; i < of_item->n; i++)
+        if (ih_box_is(of_item->list[i].type, "auxC") && is_alpha_name(of_item->list[i].content))
+            return true;
     return false;
 }
 
@@ -582,12 +588,35 @@ size_t ih_heif_boxes_own_images(const uint8_t *file, size_t size_bytes, uint32_t
     return n;
 }
 
-void ih_heif_boxes_close_last(uint8_t *file, size_t size_bytes)
+/* Whether a track has pictures or their alpha: no sound, no depth. */
+static bool is_wanted_track(struct ih_span trak)
 {
-    struct ih_span left = {file, size_bytes}, content;
+    enum { HANDLER_AT = 8, ENTRY_BYTES = 78 /* of a sample entry, before its boxes */ };
+    const struct ih_span mdia = ih_box_find(trak, "mdia"), hdlr = ih_box_find(mdia, "hdlr");
+    struct ih_span stsd = ih_box_find(ih_box_find(ih_box_find(mdia, "minf"), "stbl"), "stsd");
+    ih_span_take(&stsd, 2 * FULL_BOX);
+    struct ih_span entry = ih_box_find(stsd, "av01");
+    entry = entry.n < ENTRY_BYTES ? (struct ih_span){NULL, 0}
+                                  : (struct ih_span){entry.p + ENTRY_BYTES, entry.n - ENTRY_BYTES};
+    const struct ih_span auxi = ih_box_find(entry, "auxi");
+    return (hdlr.n < HANDLER_AT + 4 || is_one_of((const char *)hdlr.p + HANDLER_AT, "pictauxv")) &&
+           (auxi.n == 0 || is_alpha_name(auxi));
+}
+
+void ih_heif_boxes_prepare(uint8_t *file, size_t size_bytes)
+{
+    struct ih_span left = {file, size_bytes}, content, trak;
     char type[4];
-    for (const uint8_t *box = file; ih_box_next(&left, type, &content); box = left.p)
-        if (memcmp(box, "\0\0\0", 4) == 0 && (uint64_t)(file + size_bytes - box) <= UINT32_MAX)
+    for (uint8_t *box = file; ih_box_next(&left, type, &content);
+         box = file + size_bytes - left.n) {
+        const uint64_t n_left = (uint64_t)(file + size_bytes - box);
+        if (memcmp(box, "\0\0\0", 4) == 0 && n_left <= UINT32_MAX)
             for (unsigned i = 0; i < 4; i++)
-                file[box - file + i] = (uint8_t)((size_t)(file + size_bytes - box) >> (24 - 8 * i));
+                box[i] = (uint8_t)(n_left >> (24 - 8 * i));
+        if (!ih_box_is(type, "moov"))
+            continue;
+        for (const uint8_t *at = content.p; ih_box_next(&content, type, &trak); at = content.p)
+            if (ih_box_is(type, "trak") && !is_wanted_track(trak))
+                memcpy(file + (at - file) + 4, "free", 4);
+    }
 }

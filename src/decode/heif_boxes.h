@@ -37,8 +37,11 @@ bool ih_heif_boxes_primary(const uint8_t *file, size_t size_bytes, char type[5])
  * Returns the number of those that stay, in their order. */
 size_t ih_heif_boxes_own_images(const uint8_t *file, size_t size_bytes, uint32_t *items, size_t n);
 
-/* Writes the size of the last box if it is 0, which means "up to the end of the file". libheif
- * refuses it before version 1.19. */
-void ih_heif_boxes_close_last(uint8_t *file, size_t size_bytes);
+/*
+ * Changes what libraries read only in newer versions: writes the size of the last box if it is 0,
+ * which means "up to the end of the file" (libheif before 1.19), and hides tracks of sound and of
+ * auxiliary pictures other than alpha (libavif).
+ */
+void ih_heif_boxes_prepare(uint8_t *file, size_t size_bytes);
 
 #endif
