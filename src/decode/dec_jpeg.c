@@ -17,6 +17,7 @@
  *   the library's: 0.97 to 1.05 of the time for photos of 500 x 375.
  */
 #include "decode/decoder.h"
+#include "decode/jpeg/markers.h"
 #include "decode/jpeg/parts.h"
 #include "decode/progressive/progressive.h"
 #include "decode/samples.h"
@@ -122,14 +123,13 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     return IH_OK;
 }
 
-/* Converts a row of CMYK pixels to RGB. With Adobe's marker, samples are 255 minus the ink. */
+/* Converts a row of CMYK pixels to RGB. Samples are 255 minus the ink: Adobe's programs write them
+ * so, and all readers take files without Adobe's marker the same way. */
 static void convert_cmyk(const struct jpeg_decompress_struct *c, const uint8_t *cmyk, uint8_t *rgb)
 {
-    unsigned flip = c->saw_Adobe_marker ? 255 : 0;
-    for (size_t x = 0; x < c->output_width; x++, cmyk += 4, rgb += 3) {
+    for (size_t x = 0; x < c->output_width; x++, cmyk += 4, rgb += 3)
         for (int i = 0; i < 3; i++)
-            rgb[i] = ih_ink(cmyk[i] ^ flip, cmyk[3] ^ flip);
-    }
+            rgb[i] = ih_ink(255 - cmyk[i], 255 - cmyk[3]);
 }
 
 /* Reads the header again, from the start of the file, and takes the ordinary way. */
@@ -200,23 +200,12 @@ static enum ih_status try_all_scans(struct jpeg_state *s, bool gives_raw, struct
     return IH_OK;
 }
 
-/* Before the first rows. Takes the ordinary way if the file is not suitable for all scans at once,
- * and if it costs too much, refuses it before that begins. The cost of a pipe shows on the way. */
+/* Before the first rows. */
 static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
 {
-    struct jpeg_decompress_struct *c = &s->reader.cinfo;
-    uint64_t file_bytes;
-    if (s->is_way_chosen)
-        return IH_OK;
+    const bool is_first = !s->is_way_chosen;
     s->is_way_chosen = true;
-    enum ih_status status = try_all_scans(s, gives_raw, err);
-    if (status != IH_OK || s->all_scans || !jpeg_has_multiple_scans(c) ||
-        !ih_jpeg_cost_is_doubtful(c) || !ih_source_size(s->reader.src, &file_bytes))
-        return status;
-    status = ih_source_rewind(s->reader.src, err);
-    if (status == IH_OK)
-        status = ih_jpeg_cost_of_file(s->reader.src, c, err);
-    return status == IH_OK ? begin_again(s, err) : status;
+    return is_first ? try_all_scans(s, gives_raw, err) : IH_OK;
 }
 
 /* After an error. True: all scans were decoded at once, and the ordinary way can be tried now. */
@@ -378,6 +367,16 @@ static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_byte
     return IH_OK;
 }
 
+/* Another image of the file, such as the second of a stereo pair, follows like another file. */
+static enum ih_status next_jpeg(void *state, struct ih_image_info *info, bool *has_next,
+                                struct ih_error *err)
+{
+    const struct jpeg_state *s = state;
+    (void)info;
+    *has_next = false;
+    return ih_jpeg_skip_parts(s->reader.src, s->reader.thumbnails, err);
+}
+
 const struct ih_decoder ih_decoder_jpeg = {
     .name = "jpeg",
     .title = "JPEG, baseline and progressive, gray, colour and CMYK",
@@ -388,5 +387,7 @@ const struct ih_decoder ih_decoder_jpeg = {
     .read = read_jpeg,
     .planes_bytes = planes_bytes,
     .read_planes = read_planes,
+    .is_sequential = true,
+    .next = next_jpeg,
     .close = close_jpeg,
 };

@@ -14,29 +14,33 @@ unsigned ih_exif_not_applied(const uint8_t *bytes, size_t n)
     return ih_exif_orientation(bytes, n) > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
 }
 
-unsigned ih_exif_orientation(const uint8_t *bytes, size_t n)
+const uint8_t *ih_tiff_entry(const uint8_t *bytes, size_t n, unsigned tag)
 {
-    enum { ORIENTATION = 0x0112, SHORT = 3, LAST = 8, ENTRY_BYTES = 12 };
-    if (n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0) {
-        bytes += 6;
-        n -= 6;
-    }
+    enum { ENTRY_BYTES = 12 };
     if (n < 8 || (memcmp(bytes, "II*\0", 4) != 0 && memcmp(bytes, "MM\0*", 4) != 0))
-        return 0;
+        return NULL;
     const bool is_big = bytes[0] == 'M';
     size_t at = is_big ? ih_be32(bytes + 4) : ih_le32(bytes + 4);
     if (at > n || n - at < 2)
-        return 0;
+        return NULL;
     unsigned n_entries = is_big ? ih_be16(bytes + at) : ih_le16(bytes + at);
-    for (at += 2; n_entries > 0 && n - at >= ENTRY_BYTES; n_entries--, at += ENTRY_BYTES) {
-        const uint8_t *p = bytes + at;
-        const unsigned tag = is_big ? ih_be16(p) : ih_le16(p);
-        const unsigned type = is_big ? ih_be16(p + 2) : ih_le16(p + 2);
-        const unsigned value = is_big ? ih_be16(p + 8) : ih_le16(p + 8);
-        if (tag == ORIENTATION)
-            return type == SHORT && value <= LAST ? value : 0;
-    }
-    return 0;
+    for (at += 2; n_entries > 0 && n - at >= ENTRY_BYTES; n_entries--, at += ENTRY_BYTES)
+        if ((is_big ? ih_be16(bytes + at) : ih_le16(bytes + at)) == tag)
+            return bytes + at;
+    return NULL;
+}
+
+unsigned ih_exif_orientation(const uint8_t *bytes, size_t n)
+{
+    enum { ORIENTATION = 0x0112, SHORT = 3, LAST = 8 };
+    const size_t n_before = n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0 ? 6 : 0;
+    const uint8_t *p = ih_tiff_entry(bytes + n_before, n - n_before, ORIENTATION);
+    if (!p)
+        return 0;
+    const bool is_big = bytes[n_before] == 'M';
+    const unsigned type = is_big ? ih_be16(p + 2) : ih_le16(p + 2);
+    const unsigned value = is_big ? ih_be16(p + 8) : ih_le16(p + 8);
+    return type == SHORT && value <= LAST ? value : 0;
 }
 
 /* ---- JPEG ---- */
@@ -55,20 +59,6 @@ unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size
     if (marker != IH_JPEG_APP0 + 1 || n < 6 || memcmp(bytes, "Exif\0\0", 6) != 0)
         return 0;
     return ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
-}
-
-unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t n)
-{
-    unsigned not_applied = 0;
-    for (size_t at = 2; at <= n && n - at >= 4 && file[at] == 0xFF;) {
-        const unsigned marker = file[at + 1];
-        const size_t length = ih_be16(file + at + 2);
-        if (marker == IH_JPEG_SOS || length < 2 || length > n - at - 2)
-            break;
-        not_applied |= ih_jpeg_segment_not_applied(marker, file + at + 4, length - 2);
-        at += 2 + length;
-    }
-    return not_applied;
 }
 
 /* ---- code points ---- */

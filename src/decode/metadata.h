@@ -20,12 +20,13 @@ unsigned ih_exif_not_applied(const uint8_t *bytes, size_t size_bytes);
 /* The orientation in Exif data, 1 to 8; 0: none. */
 unsigned ih_exif_orientation(const uint8_t *bytes, size_t size_bytes);
 
+/* The entry with this tag in the first directory of a TIFF file, 12 bytes in the file's byte order;
+ * NULL: it has none. */
+const uint8_t *ih_tiff_entry(const uint8_t *bytes, size_t size_bytes, unsigned tag);
+
 /* Of the segment of a JPEG file with this marker, without its length. */
 unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t size_bytes);
 unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t size_bytes);
-
-/* Of a whole JPEG file in memory, up to its first scan. */
-unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t file_bytes);
 
 /* Of code points for primaries and transfer: 0 or IH_NOT_APPLIED_COLOUR_SPACE. Unspecified means
  * sRGB. */

@@ -11,6 +11,7 @@
 #include "jpeg_gpu/validate.h"
 
 #include "decode/jpeg/markers.h"
+#include "decode/metadata.h"
 #include "decode/read_bytes.h"
 #include "jpeg_gpu/validate_scan.h"
 
@@ -151,6 +152,7 @@ static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
 {
     if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0)
         h->has_other_colours = h->at[11] != 1;
+    h->plan->not_applied |= ih_jpeg_segment_not_applied(marker, h->at, h->n);
     return IH_JPEG_REASON_NONE;
 }
 
@@ -219,26 +221,24 @@ static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
 enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_bytes,
                                             struct ih_jpeg_plan *plan)
 {
+    static const enum ih_jpeg_reason not_found[] = {
+        [IH_JPEG_TOO_SHORT] = IH_JPEG_REASON_NO_SCAN,
+        [IH_JPEG_NO_MARKER] = IH_JPEG_REASON_BETWEEN_SEGMENTS,
+        [IH_JPEG_BAD_LENGTH] = IH_JPEG_REASON_SEGMENT_LENGTH};
     struct header h = {.plan = plan};
-    size_t at = 2;
-    unsigned marker = 0;
+    struct ih_jpeg_segment segment = {0};
+    size_t at = IH_JPEG_MARKER_BYTES;
     memset(plan, 0, sizeof *plan);
-    if (size_bytes < 2 || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI)
+    if (size_bytes < IH_JPEG_MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI)
         return IH_JPEG_REASON_NOT_JPEG;
-    while (marker != IH_JPEG_SOS) {
-        if (size_bytes - at < 4)
-            return IH_JPEG_REASON_NO_SCAN;
-        const uint8_t *p = bytes + at;
-        const size_t length = ih_be16(p + 2); /* its own two bytes included */
-        if (p[0] != 0xFF)
-            return IH_JPEG_REASON_BETWEEN_SEGMENTS;
-        if (length < 2 || length - 2 > size_bytes - at - 4)
-            return IH_JPEG_REASON_SEGMENT_LENGTH;
-        marker = p[1];
-        h.at = p + 4;
-        h.n = length - 2;
-        at += 2 + length;
-        const enum ih_jpeg_reason reason = read_segment(&h, marker);
+    for (; segment.marker != IH_JPEG_SOS; at += segment.size_bytes) {
+        const enum ih_jpeg_found found =
+            ih_jpeg_read_segment(bytes + at, size_bytes - at, &segment);
+        if (found != IH_JPEG_SEGMENT)
+            return not_found[found];
+        h.at = segment.data;
+        h.n = segment.n;
+        const enum ih_jpeg_reason reason = read_segment(&h, segment.marker);
         if (reason != IH_JPEG_REASON_NONE)
             return reason;
     }

@@ -320,6 +320,37 @@ END
   done
 }
 
+@test "frames: gain maps and thumbnails in a JPEG file are told of, and are no frames" {
+  needs python3 djpeg cjpeg
+  cp "$SAMPLES/scene.jpg" first.jpg
+  djpeg -scale 1/4 first.jpg | cjpeg -quality 70 >second.jpg
+  counts_of first.jpg >first
+  counts_of second.jpg >second
+  for kind in stereo thumbnail adobe iso apple; do
+    python3 "$TESTS/cli/make_frames.py" jpeg first.jpg second.jpg $kind $kind.jpg
+    if [ $kind = stereo ]; then cat first second; else cat first; fi >expected
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      {
+        counts_of $kind.jpg $how 2>messages | cmp - first || fail "$kind $how"
+        [ "$(cat messages)" = "imghist: $kind.jpg: note: only the first of several images was counted" ] || fail "$kind $how"
+        counts_of $kind.jpg --frames $how 2>messages | cmp - expected || fail "$kind $how: frames"
+        [ ! -s messages ] || fail "$kind $how: a note"
+        cat $kind.jpg $kind.jpg second.jpg | counts_of - --frames $how | cmp - <(cat expected expected second) ||
+          fail "$kind $how: a stream"
+      }
+    done
+    head -c -2000 $kind.jpg >cut.jpg # the second picture is cut
+    [ $kind = stereo ] || counts_of cut.jpg --frames | cmp - first || fail "$kind: cut"
+  done
+  imghist_output_has '"warnings":["only the first of several images was counted"]' adobe.jpg --ndjson
+  { cat first.jpg; head -c 1000 /dev/zero; cat second.jpg; } >preview.jpg # a preview after the end marker
+  imghist_ok preview.jpg --csv=stats
+  assert_stderr_has "only the first of several images was counted"
+  { cat first.jpg; printf 'SEFT other data'; } >trailer.jpg
+  imghist_quiet trailer.jpg --csv=stats
+}
+
 @test "frames: --region applies to each image" {
   printf 'P5\n3 1\n255\n\x01\x02\x03P5\n2 2\n255\n\x04\x05\x06\x07' >joined
   for how in '' --isolate; do

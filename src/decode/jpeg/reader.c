@@ -157,6 +157,52 @@ static void on_message(j_common_ptr cinfo, int level)
     ih_jpeg_reader_fail(r, IH_CORRUPT, text);
 }
 
+/* ---- the cost of scans ---- */
+
+/* A scan, even an empty one of a few bytes, costs a pass over all blocks of its components. So a
+ * small hostile file with many scans could keep a core busy for minutes. */
+enum {
+    /* Encoders write about ten scans. libjpeg's pass over each block six times, those of mozjpeg
+     * and jpegli not more often, so this leaves a factor of five. */
+    PASSES_MAX = 32,
+    SCANS_MAX = 100 /* also of a small image: each scan has tables to set up */
+};
+
+/* Any file may visit this many blocks, which takes a core one to two seconds. */
+#define BLOCKS_FREE ((uint64_t)1 << 26)
+
+static uint64_t blocks_of(const jpeg_component_info *component)
+{
+    return (uint64_t)component->width_in_blocks * component->height_in_blocks;
+}
+
+static uint64_t blocks_max(const struct jpeg_decompress_struct *header, uint64_t *n_blocks)
+{
+    *n_blocks = 0;
+    for (int i = 0; i < header->num_components; i++)
+        *n_blocks += blocks_of(&header->comp_info[i]);
+    const uint64_t n_max = *n_blocks * PASSES_MAX; /* at most 2^26 blocks of each component */
+    return n_max > BLOCKS_FREE ? n_max : BLOCKS_FREE;
+}
+
+enum ih_status ih_jpeg_cost_add(struct ih_jpeg_cost *cost,
+                                const struct jpeg_decompress_struct *header, unsigned components,
+                                struct ih_error *err)
+{
+    uint64_t n_blocks;
+    const uint64_t n_max = blocks_max(header, &n_blocks);
+    for (int i = 0; i < header->num_components; i++)
+        if (components >> i & 1)
+            cost->n_blocks += blocks_of(&header->comp_info[i]);
+    if (++cost->n_scans > SCANS_MAX)
+        return ih_error_set(err, IH_LIMIT, "JPEG with more than %d scans", SCANS_MAX);
+    if (cost->n_blocks > n_max)
+        return ih_error_set(err, IH_LIMIT,
+                            "JPEG whose scans pass over the image more than %llu times",
+                            (unsigned long long)(n_max / n_blocks));
+    return IH_OK;
+}
+
 /* The library calls this at least once in every scan of a file that has several, and for each row
  * of MCUs. */
 static void on_progress(j_common_ptr cinfo)
@@ -261,6 +307,8 @@ static boolean note_segment(j_decompress_ptr cinfo)
         r->not_applied |= ih_jpeg_segment_not_applied(marker, bytes, n);
     if (!r->is_started && r->orientation == 0)
         r->orientation = ih_jpeg_segment_orientation(marker, bytes, n);
+    if (!r->is_started)
+        r->thumbnails |= ih_jpeg_thumbnails(marker, bytes, n);
     return TRUE;
 }
 
