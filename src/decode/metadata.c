@@ -84,7 +84,7 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
         notes->has_profile = true;
     else if (memcmp(name, "cICP", 4) == 0 && n == 4)
         notes->has_code_points = ih_code_points_not_applied(bytes[0], bytes[1]) != 0;
-    else if (memcmp(name, "acTL", 4) == 0 && n == 8)
+    else if (memcmp(name, "acTL", 4) == 0 && n == 8 && !notes->has_data)
         notes->n_frames = ih_be32(bytes); /* may be a number for "not known yet" */
     else if (memcmp(name, "fcTL", 4) == 0)
         notes->has_frame_first |= !notes->has_data;
@@ -108,44 +108,4 @@ void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *i
                         (notes->has_profile ? IH_NOT_APPLIED_ICC_PROFILE : 0u) |
                         (notes->has_gamma && !notes->has_srgb ? IH_NOT_APPLIED_GAMMA : 0u) |
                         (notes->has_code_points ? IH_NOT_APPLIED_COLOUR_SPACE : 0u);
-}
-
-/* Begins a chunk, whose header is complete. */
-static void begin_chunk(struct ih_png_scan *s)
-{
-    s->n_head = 0;
-    if (!s->is_after_signature) {
-        s->is_after_signature = true;
-        return;
-    }
-    s->data_bytes = ih_be32(s->head);
-    s->n_left = (uint64_t)s->data_bytes + 4;
-    s->n_data = 0;
-}
-
-void ih_png_scan(struct ih_png_scan *s, const uint8_t *bytes, size_t n)
-{
-    while (n > 0) {
-        if (s->n_left == 0) {
-            const size_t room = sizeof s->head - s->n_head, k = n < room ? n : room;
-            memcpy(s->head + s->n_head, bytes, k);
-            s->n_head += k;
-            bytes += k;
-            n -= k;
-            if (s->n_head == sizeof s->head)
-                begin_chunk(s);
-            continue;
-        }
-        const size_t k = n < s->n_left ? n : (size_t)s->n_left;
-        const size_t room = sizeof s->data - s->n_data, kept = k < room ? k : room;
-        memcpy(s->data + s->n_data, bytes, kept);
-        s->n_data += kept;
-        bytes += k;
-        n -= k;
-        s->n_left -= k;
-        if (s->n_left == 0) {
-            const size_t n_data = s->n_data < s->data_bytes ? s->n_data : s->data_bytes;
-            ih_png_note(&s->notes, (const char *)s->head + 4, s->data, n_data);
-        }
-    }
 }

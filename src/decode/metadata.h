@@ -36,7 +36,7 @@ unsigned ih_code_points_not_applied(unsigned primaries, unsigned transfer);
 struct ih_png_notes {
     bool has_srgb, has_gamma, has_profile, has_code_points;
     unsigned orientation; /* 1 to 8; 0: not known */
-    unsigned n_frames;    /* of APNG; 0: no acTL */
+    unsigned n_frames;    /* of APNG; 0: no acTL before the image */
     bool has_data;        /* IDAT */
     bool has_frame_first; /* the first image is a frame of the APNG: fcTL before IDAT */
 };
@@ -47,19 +47,5 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
 
 /* Sets not_applied, orientation and n_frames. */
 void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info);
-
-/* The same for a file that arrives in pieces of any size, from its first byte on. */
-struct ih_png_scan {
-    struct ih_png_notes notes;
-    size_t n_head;       /* bytes in head, of a chunk's header */
-    uint64_t n_left;     /* bytes of the chunk, with its CRC */
-    size_t n_data;       /* bytes in data */
-    uint32_t data_bytes; /* of the chunk */
-    bool is_after_signature;
-    uint8_t head[8];
-    uint8_t data[IH_METADATA_BYTES];
-};
-
-void ih_png_scan(struct ih_png_scan *scan, const uint8_t *bytes, size_t size_bytes);
 
 #endif

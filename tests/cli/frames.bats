@@ -231,7 +231,8 @@ write("fewer.png", patched(1, 0, struct.pack(">I", 9)))
 write("lost.png", [c for i, c in enumerate(chunks) if not third < i < controls[3]])
 write("short.png", chunks[:third] + [(b"fcTL", chunks[third][1][:4])] + chunks[third + 1:])
 write("crc.png", chunks, 1)
-write("front.png", chunks[:1] + [(b"teSt", bytes(70000))] + chunks[1:])
+write("front.png", chunks[:1] + [(b"teSt", bytes(70000))] + chunks[1:]) # sound
+write("late.png", [c for c in chunks if c[0] not in (b"acTL", b"fcTL", b"fdAT")][:-1] + [chunks[1]] + chunks[-1:])
 open("cut.png", "wb").write(data[:-30])
 END
   while read -r name message; do
@@ -251,8 +252,12 @@ lost #3: damaged PNG:
 fewer #9: damaged PNG: it has 8 of 9 frames
 crc : damaged PNG:
 cut : damaged PNG: the file ends before the image does
-front #2: PNG: its frames are not supported: more than 64 KiB of other data is before the chunk acTL
 END
+  filled a.png | sed s/^a/front/ >expected
+  filled front.png | cmp - expected
+  imghist_quiet late.png --csv=images # an animation must be announced before the image
+  imghist_quiet late.png --csv=images --frames
+  assert_output_has "late.png,ok,"
 }
 
 @test "frames: files that follow each other, on a stream, in a file, in a decoder process" {
