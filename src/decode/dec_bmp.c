@@ -13,6 +13,8 @@
  *   it. An index past the end of the palette is damage.
  * - The header states the palette's length, but the palette also ends where the pixels start: many
  *   palettes are shorter than stated.
+ * - A jump past the last row ends the image.
+ * - The number of planes, which must be 1, is not looked at: some programs write 0.
  * - The fourth byte of a 32-bit pixel is alpha only if the header has a mask for it. Without masks
  *   it is reserved, and most readers ignore it.
  *
@@ -78,7 +80,7 @@ struct bmp_state {
 static bool is_header(uint32_t n)
 {
     return n == OS2_1 || n == WITH_MASKS || n == WITH_ALPHA_MASK || n == V4 || n == V5 ||
-           (n >= OS2_2_MIN && n <= OS2_2 && n % 4 == 0);
+           (n >= OS2_2_MIN && n <= OS2_2 && (n % 4 == 0 || n == 42 || n == 46));
 }
 
 static bool is_os2(uint32_t n)
@@ -164,7 +166,7 @@ static enum ih_status check_coding(struct bmp_state *s, uint32_t header_bytes, u
                                    struct ih_error *err)
 {
     unsigned bits = s->bits;
-    bool is_known = compression == RGB || (compression == RLE8 && bits == 8) ||
+    bool is_known = (compression == RGB && bits != 64) || (compression == RLE8 && bits == 8) ||
                     (compression == RLE4 && bits == 4) ||
                     (!is_os2(header_bytes) && (bits == 16 || bits == 32) &&
                      (compression == BITFIELDS || compression == ALPHA_BITFIELDS));
@@ -189,7 +191,6 @@ static enum ih_status read_header(struct bmp_state *s, struct ih_error *err)
     bool is_short = header_bytes == OS2_1;
     uint32_t height = is_short ? ih_le16(h + 6) : ih_le32(h + 8);
     uint32_t compression = ih_le32(h + 16), n_colours = ih_le32(h + 32);
-    unsigned n_planes = ih_le16(h + (is_short ? 8 : 12));
     s->width = is_short ? ih_le16(h + 4) : ih_le32(h + 4);
     s->is_top_down = height >> 31; /* negative */
     s->height = s->is_top_down ? 0 - height : height;
@@ -199,8 +200,6 @@ static enum ih_status read_header(struct bmp_state *s, struct ih_error *err)
         compression = n_colours = 0;
     if (s->width == 0 || s->height == 0)
         return damaged(err, "it has no pixels");
-    if (n_planes != 1)
-        return damaged(err, "a number of planes other than 1");
     if (check_coding(s, header_bytes, compression, err) != IH_OK)
         return err->status;
 
@@ -340,7 +339,7 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
     if (s->pending != GAP)
         return x + s->n_padding + s->n_pending <= (uint64_t)s->row_bytes * 8 / s->bits
                    ? IH_OK
-                   : ih_error_set(err, IH_CORRUPT, "damaged BMP: a run past the end of its row");
+                   : damaged(err, "a run past the end of its row");
     s->n_padding = 0;
     if (command[1] == END_OF_IMAGE) {
         s->n_pending = s->n_pixels - s->n_given;
@@ -355,9 +354,10 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
         return err->status;
     s->row_start += delta[1] * width;
     s->n_pending = delta[1] * width + delta[0];
-    return delta[0] <= left && s->row_start < s->n_pixels
-               ? IH_OK
-               : ih_error_set(err, IH_CORRUPT, "damaged BMP: a jump out of the image");
+    if (s->row_start < s->n_pixels)
+        return delta[0] <= left ? IH_OK : damaged(err, "a jump out of its row");
+    s->n_pending = s->n_pixels - s->n_given; /* past the last row: nothing follows */
+    return IH_OK;
 }
 
 /* Reads the next literal: one byte each with 8 bits, two in a byte with 4. A padding byte follows

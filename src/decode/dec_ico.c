@@ -168,7 +168,7 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
     const uint32_t stored_height = ih_le32(e->bytes + 8), n_colours = ih_le32(e->bytes + 32);
     if (ih_le32(e->bytes + 16) != UNCOMPRESSED)
         return ih_error_set(err, IH_UNSUPPORTED, "ICO with a compressed BMP is not supported");
-    if (stored_height % 2 != 0 || e->height > INT32_MAX / 2 || e->width > INT32_MAX)
+    if (stored_height % 2 != 0)
         return damaged(err, "an impossible size");
     const uint64_t n_palette = e->bits > 8                              ? 0
                                : n_colours && n_colours < 1u << e->bits ? n_colours
@@ -210,6 +210,8 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
     size_t n_bytes = e->size_bytes;
     if (e->width == 0 || e->height == 0)
         return damaged(err, "it has no pixels");
+    if (!e->is_png && (e->height > INT32_MAX / 2 || e->width > INT32_MAX))
+        return ih_error_set(err, IH_UNSUPPORTED, "ICO of negative size is not supported");
     if (ih_decode_check_pixels(e->width, e->height, options->max_pixels, err) != IH_OK)
         return err->status;
     s->decoder = e->is_png ? &ih_decoder_png : &ih_decoder_bmp;

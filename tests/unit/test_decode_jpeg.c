@@ -218,6 +218,13 @@ TEST(unsupported_kinds)
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "JPEG-LS");
     f.bytes[sof + 1] = 0xC5; /* hierarchical */
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "lossless or hierarchical");
+    f.bytes[sof + 1] = 0xDE;
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "hierarchical JPEG is not supported");
+    f.bytes[sof + 1] = 0xC0;
+    f.bytes[sof + 5] = f.bytes[sof + 6] = 0xFF; /* height */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "JPEG is not supported: Maximum supported image");
+    f.bytes[sof + 5] = 0;
+    f.bytes[sof + 6] = 8;
     f.bytes[sof + 1] = 0xC3; /* lossless, with baseline data */
 #ifdef HAS_LOSSLESS
     assert_refused(f.bytes, f.n, IH_CORRUPT, "lossless");

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { JPEG_LS_FRAME = 0xF7 }; /* a marker, which begins the image in JPEG-LS (ITU-T T.87) */
+enum {
+    JPEG_LS_FRAME = 0xF7, /* a marker, which begins the image in JPEG-LS (ITU-T T.87) */
+    HIERARCHY = 0xDE      /* DHP, which begins a hierarchical one */
+};
 
 static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
 {
@@ -23,11 +26,12 @@ static void on_error_exit(j_common_ptr cinfo)
 {
     struct ih_jpeg_reader *r = reader_of(cinfo);
     const struct jpeg_decompress_struct *c = &r->cinfo;
-    const bool is_jpeg_ls = r->errors.msg_code == JERR_UNKNOWN_MARKER &&
-                            r->errors.msg_parm.i[0] == JPEG_LS_FRAME && c->image_width == 0;
-    char text[JMSG_LENGTH_MAX];
-    if (is_jpeg_ls)
+    const bool is_other_kind = r->errors.msg_code == JERR_UNKNOWN_MARKER && c->image_width == 0;
+    char text[JMSG_LENGTH_MAX], reason[sizeof text + 32];
+    if (is_other_kind && r->errors.msg_parm.i[0] == JPEG_LS_FRAME)
         ih_jpeg_reader_fail(r, IH_UNSUPPORTED, "JPEG-LS is not supported");
+    if (is_other_kind && r->errors.msg_parm.i[0] == HIERARCHY)
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, "hierarchical JPEG is not supported");
     if (r->errors.msg_code == JERR_EMPTY_IMAGE && c->image_height == 0 && c->image_width > 0)
         ih_jpeg_reader_fail(r, IH_UNSUPPORTED,
                             "JPEG without a height in its header (DNL) is not supported");
@@ -49,9 +53,16 @@ static void on_error_exit(j_common_ptr cinfo)
 #if JPEG_LIB_VERSION < 70 /* later interfaces have arithmetic coding, and no such message */
     case JERR_ARITH_NOTIMPL:
 #endif
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_COMPONENT_COUNT:
     case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_NOT_COMPILED:
+    case JERR_WIDTH_OVERFLOW: /* limits of the library, not of the format */
         r->errors.format_message(cinfo, text);
-        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, text);
+        snprintf(reason, sizeof reason, "JPEG is not supported: %s", text);
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, reason);
         break;
     default:
         r->errors.format_message(cinfo, text);
