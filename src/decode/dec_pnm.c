@@ -279,7 +279,7 @@ static bool probe(const uint8_t *head, size_t size)
 }
 
 /* The bits that hold every sample: 10 for a maxval of 1023, 7 for 100. */
-static unsigned depth_of(uint64_t maxval)
+static unsigned pnm_depth(uint64_t maxval)
 {
     unsigned n = 0;
     for (; maxval; maxval >>= 1)
@@ -289,7 +289,7 @@ static unsigned depth_of(uint64_t maxval)
 
 static void fill_table(struct pnm_state *s, struct ih_sample_range range)
 {
-    s->has_range = range.high > 0 && depth_of(s->maxval) == 16;
+    s->has_range = range.high > 0 && pnm_depth(s->maxval) == 16;
     for (uint32_t v = 0; v <= s->maxval; v++)
         s->scaled[v] =
             s->has_range ? ih_sample_scale_range(v, range) : ih_sample_scale(v, s->maxval);
@@ -334,7 +334,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     info->width = s->width;
     info->height = height;
     info->n_channels = s->n_channels;
-    info->source_depth = depth_of(maxval);
+    info->source_depth = pnm_depth(maxval);
     info->range = IH_RANGE_FULL;
     return IH_OK;
 }
@@ -348,8 +348,8 @@ static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, stru
 }
 
 /* P1, whose digits need no white space between them, P2 and P3. */
-static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bool is_end,
-                                 struct ih_error *err)
+static enum ih_status pnm_read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bool is_end,
+                                     struct ih_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t v = 0;
@@ -445,7 +445,7 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
     size_t n = n_rows * (size_t)s->width, n_samples = n * s->n_channels;
     enum ih_status status;
     if (s->kind <= '3')
-        status = read_plain(s, pixels, n_samples, n_rows == s->n_rows_left, err);
+        status = pnm_read_plain(s, pixels, n_samples, n_rows == s->n_rows_left, err);
     else if (s->kind == '4')
         status = read_packed(s, pixels, n_rows, err);
     else

@@ -40,7 +40,7 @@ struct header {
     bool has_other_colours; /* Adobe's marker says: not YCbCr */
 };
 
-static const uint8_t *take(struct header *h, size_t n)
+static const uint8_t *take_bytes(struct header *h, size_t n)
 {
     const uint8_t *p = h->at;
     h->at += n;
@@ -53,8 +53,8 @@ static enum ih_jpeg_reason read_quant(struct header *h)
     while (h->n > 0) {
         if (h->n < 65)
             return IH_JPEG_REASON_QUANT_SHORT;
-        unsigned slot = *take(h, 1);
-        const uint8_t *table = take(h, 64);
+        unsigned slot = *take_bytes(h, 1);
+        const uint8_t *table = take_bytes(h, 64);
         if (slot >= IH_JPEG_QUANT_SLOTS) /* the upper half of the byte: 16-bit quantizers */
             return IH_JPEG_REASON_QUANT_NUMBER;
         if (h->plan->quant[slot])
@@ -71,13 +71,13 @@ static enum ih_jpeg_reason read_codes(struct header *h)
     while (h->n > 0) {
         if (h->n < 17)
             return IH_JPEG_REASON_CODES_SHORT;
-        unsigned number = *take(h, 1), slot = number & 15;
-        struct ih_jpeg_codes codes = {.counts = take(h, 16)};
+        unsigned number = *take_bytes(h, 1), slot = number & 15;
+        struct ih_jpeg_codes codes = {.counts = take_bytes(h, 16)};
         for (unsigned i = 0; i < 16; i++)
             codes.n_symbols += codes.counts[i];
         if (codes.n_symbols > 256 || codes.n_symbols > h->n)
             return IH_JPEG_REASON_CODES_SYMBOLS;
-        take(h, codes.n_symbols);
+        take_bytes(h, codes.n_symbols);
         if (number >> 4 > 1 || slot >= IH_JPEG_CODE_SLOTS)
             return IH_JPEG_REASON_CODES_NUMBER;
         bool is_dc = number >> 4 == 0;
@@ -111,7 +111,7 @@ static enum ih_jpeg_reason read_frame(struct header *h)
         return IH_JPEG_REASON_FRAME_TWICE;
     if (h->n < 6 || h->n != 6 + 3 * (size_t)h->at[5])
         return IH_JPEG_REASON_FRAME_LENGTH;
-    const uint8_t *p = take(h, 6), *components = h->at;
+    const uint8_t *p = take_bytes(h, 6), *components = h->at;
     plan->height = ih_be16(p + 1);
     plan->width = ih_be16(p + 3);
     plan->n_components = p[5];
@@ -173,9 +173,9 @@ static enum ih_jpeg_reason read_scan(struct header *h)
         return IH_JPEG_REASON_SCAN_BEFORE_FRAME;
     if (h->n != 4 + 2 * (size_t)plan->n_components || h->at[0] != plan->n_components)
         return IH_JPEG_REASON_SCAN_COMPONENTS;
-    take(h, 1);
+    take_bytes(h, 1);
     for (unsigned i = 0; i < plan->n_components; i++) {
-        const uint8_t *p = take(h, 2);
+        const uint8_t *p = take_bytes(h, 2);
         unsigned dc = p[1] >> 4, ac = p[1] & 15, quant = plan->components[i].quant;
         if (p[0] != plan->components[i].id)
             return IH_JPEG_REASON_SCAN_ORDER;

@@ -146,7 +146,7 @@ static void note_bytes(struct ih_png_stream *s, const uint8_t *bytes, size_t siz
     }
 }
 
-static void read_bytes(png_structp png, png_bytep dst, size_t size)
+static void stream_read_bytes(png_structp png, png_bytep dst, size_t size)
 {
     struct ih_png_stream *s = png_get_io_ptr(png);
     size_t got;
@@ -168,7 +168,7 @@ void ih_png_stream_close(struct ih_png_stream *s)
 }
 
 /* Entries after the end of tRNS are opaque. */
-static void load_palette(struct ih_png_stream *s)
+static void stream_load_palette(struct ih_png_stream *s)
 {
     png_colorp colours = NULL;
     png_bytep alphas = NULL;
@@ -190,10 +190,10 @@ static void load_palette(struct ih_png_stream *s)
 }
 
 /* Reads up to the first IDAT. May longjmp. */
-static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
+static void stream_read_header(struct ih_png_stream *s, struct ih_image_info *info)
 {
     int depth, colour, interlace;
-    png_set_read_fn(s->png, s, read_bytes);
+    png_set_read_fn(s->png, s, stream_read_bytes);
     png_set_user_limits(s->png, PNG_UINT_31_MAX,
                         PNG_UINT_31_MAX); /* max_pixels is checked after the header */
     png_set_chunk_malloc_max(s->png, 0);  /* no limit: skipped chunks take no memory */
@@ -207,7 +207,7 @@ static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
     s->pass = interlace == PNG_INTERLACE_NONE ? NOT_INTERLACED : 0;
     s->n_channels = png_get_channels(s->png, s->info);
     if (colour == PNG_COLOR_TYPE_PALETTE)
-        load_palette(s);
+        stream_load_palette(s);
     else if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
         s->n_channels++;
     info->order.kind = interlace == PNG_INTERLACE_NONE ? IH_PIXEL_ORDER_ROWS : IH_PIXEL_ORDER_ADAM7;
@@ -238,13 +238,13 @@ enum ih_status ih_png_stream_open(struct ih_png_file *file, struct ih_image_info
         ih_png_stream_close(s);
         return err->status;
     }
-    read_header(s, info);
+    stream_read_header(s, info);
     *stream = s;
     return IH_OK;
 }
 
 /* Sets up the conversion to 8-bit samples; the first allocation that grows with the width. */
-static void start(struct ih_png_stream *s)
+static void stream_start(struct ih_png_stream *s)
 {
     unsigned depth = png_get_bit_depth(s->png, s->info);
     if (s->palette.n_entries) {
@@ -282,11 +282,11 @@ static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *r
 }
 
 /* Reads rows of the passes into dst until it is full or the image is complete. May longjmp. */
-static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
+static size_t stream_read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
 {
     size_t n = 0;
     if (!s->is_started)
-        start(s);
+        stream_start(s);
     while (!s->is_complete) {
         const uint32_t width = n_in_pass(s->width, passes[s->pass].x_start, passes[s->pass].x_step);
         if (width == 0 ||
@@ -321,6 +321,6 @@ enum ih_status ih_png_stream_read(struct ih_png_stream *s, uint8_t *pixels, size
         *err = s->error;
         return err->status;
     }
-    *n_pixels = read_rows(s, pixels, capacity_pixels);
+    *n_pixels = stream_read_rows(s, pixels, capacity_pixels);
     return IH_OK;
 }
