@@ -229,13 +229,9 @@ static uint64_t count_frames(const struct ih_scan_options *options, const struct
 }
 
 /* Whether the input has images that were not counted. */
-static bool has_more_images(const struct ih_scan_options *options, const struct ih_input *input,
-                            struct ih_decode *decode, uint64_t number)
+static bool has_more_images(struct ih_decode *decode, uint64_t number)
 {
-    return decode->info.n_frames > number ||
-           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames ||
-             decode->decoder->ends_exactly) &&
-            ih_decode_has_next(decode));
+    return decode->info.n_frames > number || ih_decode_has_next(decode);
 }
 
 /* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
@@ -272,7 +268,7 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
         number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
-    if (result->status == IH_OK && has_more_images(options, input, &decode, number))
+    if (result->status == IH_OK && has_more_images(&decode, number))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (is_open) {
         last_ns = ih_clock_ns();
