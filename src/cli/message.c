@@ -6,6 +6,7 @@
 #include "decode/archive.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,12 +58,21 @@ static const char *reason_of_missing(const char *path)
 void ih_explain_path(const char *path, struct ih_error *err)
 {
     const char *reason = NULL;
+    char text[128];
+    uint64_t zip_at;
     if (err->status == IH_IO && access(path, F_OK) != 0 && errno == ENOENT)
         reason = reason_of_missing(path);
     else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
         reason = "results are read from NDJSON and JSON, not from CSV";
     else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path)) {
         reason = "nor an archive, in spite of its name";
+        if ((zip_at = ih_archive_find_zip(path)) > 0) {
+            snprintf(text, sizeof text,
+                     "other data precedes a zip archive in it: 'tail -c +%" PRIu64
+                     " FILE | imghist -'",
+                     zip_at + 1);
+            reason = text;
+        }
         err->limit = IH_LIMIT_NONE; /* no advice for images */
     }
     if (reason)
