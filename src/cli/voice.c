@@ -126,12 +126,22 @@ void ih_explain_error(const char *path, struct ih_error *err)
         [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview",
     };
     const char *reason = err->limit != IH_LIMIT_NONE ? options[err->limit] : NULL;
+    char text[128];
+    uint64_t zip_at;
     if (err->status == IH_IO && access(path, F_OK) != 0 && errno == ENOENT)
         reason = reason_of_missing(path);
     else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
         ih_error_append(err, "results are read from NDJSON and JSON, not from CSV");
-    else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path))
+    else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path)) {
         reason = "nor an archive, in spite of its name";
+        if ((zip_at = ih_archive_find_zip(path)) > 0) {
+            snprintf(text, sizeof text,
+                     "other data precedes a zip archive in it: 'tail -c +%" PRIu64
+                     " FILE | imghist -'",
+                     zip_at + 1);
+            reason = text;
+        }
+    }
     if (reason)
         ih_error_append(err, reason);
 }

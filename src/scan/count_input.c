@@ -302,9 +302,8 @@ enum ih_status ih_input_open(const struct ih_scan_options *options, const struct
         status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
         kind = ih_archive_probe(head, size);
     }
-    if (status != IH_OK)
-        return status;
-    *is_archive = kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+    *is_archive = status == IH_OK && kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE &&
+                  (kind != IH_ARCHIVE_EMPTY || ih_archive_is_name(input->path));
     if (*is_archive && ih_source_identity(src, &id))
         status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
     return status;
