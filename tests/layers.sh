@@ -19,7 +19,7 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["count"]    = "count histogram base kernels"
     may["device"]   = "device count histogram base kernels"
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
-    may["chart"]    = "chart output histogram base third_party stb"
+    may["chart"]    = "chart histogram base third_party stb"
     may["output"]   = "output histogram base third_party stb"
     may["scan"]     = "scan jpeg_gpu device decode histogram base"
     may["library"]  = "library scan device decode histogram base public"   # what implements imghist.h

@@ -11,7 +11,6 @@
  * (cuts all sparse ones); a broken axis (unreadable with four curves).
  */
 #include "chart/parts.h"
-#include "output/output.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static double count_to_show(const struct ih_histogram *h, bool may_cut)
 
 /* ---- ticks ---- */
 
-static double share(const struct ih_chart_axis *axis, double n)
+static double axis_share(const struct ih_chart_axis *axis, double n)
 {
     return axis->scale->forward(n) / axis->scale->forward(axis->limit);
 }
@@ -99,7 +98,7 @@ static double next_step(double step)
 static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
 {
     double step = 1;
-    while (step <= axis->limit && share(axis, step) < min_gap)
+    while (step <= axis->limit && axis_share(axis, step) < min_gap)
         step = next_step(step);
     for (double n = step; n <= axis->limit; n += step)
         add_tick(axis, n);
@@ -111,7 +110,7 @@ static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
     bool decades = axis->scale->steps == IH_STEPS_DECADES;
     double before = 0;
     for (double n = 1; n <= axis->limit; n = decades ? n * 10 : next_step(n)) {
-        if (share(axis, n) - share(axis, before) < min_gap)
+        if (axis_share(axis, n) - axis_share(axis, before) < min_gap)
             continue;
         add_tick(axis, n);
         before = n;
@@ -140,6 +139,6 @@ void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h
 
 int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height)
 {
-    double of_plot = share(axis, (double)n);
+    double of_plot = axis_share(axis, (double)n);
     return of_plot >= 1 ? plot_height : (int32_t)floor(of_plot * plot_height + 0.5);
 }

@@ -137,7 +137,9 @@ enum ih_status ih_raster_open(const struct ih_chart_page *page, ih_encoder *enco
         !ih_size_multiply(row_bytes, page->height, &size_bytes) ||
         !(r->pixels = malloc(size_bytes)) ||
         !ih_coverage_init(&r->coverage, page->width, page->height)) {
-        ih_canvas_close(r ? &r->base : NULL);
+        if (r)
+            free(r->pixels);
+        free(r);
         return ih_error_set(err, IH_MEMORY, "chart: out of memory for %u x %u pixels", page->width,
                             page->height);
     }

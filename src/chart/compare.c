@@ -22,7 +22,7 @@ struct pair {
     struct ih_histogram line, heights;
 };
 
-static void scale(struct ih_histogram *h, uint64_t n_pixels)
+static void compare_scale(struct ih_histogram *h, uint64_t n_pixels)
 {
     const double factor = (double)n_pixels / (double)h->n_pixels;
     for (unsigned p = 0; p < IH_PLANES; p++)
@@ -37,8 +37,8 @@ static void make_pair(const struct ih_comparison *c, struct pair *out)
     const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
     out->area = c->sides[0];
     out->line = c->sides[1].histogram;
-    scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
-    scale(&out->line, n_a > n_b ? n_a : n_b);
+    compare_scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
+    compare_scale(&out->line, n_a > n_b ? n_a : n_b);
     out->heights = out->area.histogram;
     for (unsigned p = 0; p < IH_PLANES; p++)
         for (unsigned v = 0; v < IH_BINS; v++)

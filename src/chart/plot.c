@@ -49,11 +49,11 @@ static void draw_grid(struct ih_chart *chart)
     const struct ih_chart_theme *t = chart->theme;
     for (unsigned i = 1; i < chart->axis.n_ticks; i++) {
         int32_t y = bar_y(chart, chart->axis.ticks[i]) / IH_SUBPIXELS;
-        ih_chart_fill_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
+        ih_draw_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
     }
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
         int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
-        ih_chart_fill_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
+        ih_draw_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
     }
 }
 
@@ -62,12 +62,11 @@ static void draw_axes(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     int32_t length = ih_chart_ems(l, TICK_LENGTH) / IH_SUBPIXELS;
-    ih_chart_fill_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line,
-                      t->axis_opacity);
+    ih_draw_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line, t->axis_opacity);
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
         int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
-        ih_chart_fill_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
-                          t->axis_opacity);
+        ih_draw_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
+                    t->axis_opacity);
     }
 }
 
@@ -86,7 +85,7 @@ static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blen
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
     ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
-    ih_chart_fill(chart, ih_chart_plane_colour(chart, plane), 255, blend);
+    ih_draw_path(chart, ih_chart_plane_colour(chart, plane), 255, blend);
 }
 
 static void draw_areas(struct ih_chart *chart)
@@ -150,7 +149,7 @@ static void draw_along(struct ih_chart *chart, const uint64_t bins[IH_BINS], int
         ih_path_line(path, reach[i + 1].x, reach[i].low);
         ih_path_line(path, reach[i].x, reach[i].low);
     }
-    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
+    ih_draw_path(chart, colour, opacity, IH_BLEND_NORMAL);
 }
 
 static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
@@ -179,7 +178,7 @@ static void draw_other(struct ih_chart *chart)
 
 /* ---- marks of cut bars ---- */
 
-static bool is_cut(const struct ih_chart *chart, unsigned v)
+static bool plot_is_cut(const struct ih_chart *chart, unsigned v)
 {
     const struct ih_histogram *h = chart->heights;
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
@@ -199,7 +198,7 @@ static void draw_cut_marks(struct ih_chart *chart)
         return;
     ih_path_clear(&chart->path);
     for (unsigned v = 0, end = 0; v < IH_BINS; v = end + 1) {
-        for (end = v; end < IH_BINS && is_cut(chart, end);)
+        for (end = v; end < IH_BINS && plot_is_cut(chart, end);)
             end++;
         if (end == v)
             continue;
@@ -213,7 +212,7 @@ static void draw_cut_marks(struct ih_chart *chart)
         ih_path_line(&chart->path, middle, top - 2 * edge - ih_chart_ems(l, CUT_MARK_HEIGHT));
         ih_path_line(&chart->path, middle + half, top - 2 * edge);
     }
-    ih_chart_fill(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
+    ih_draw_path(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
 }
 
 /* ---- numbers of the axes ---- */
@@ -230,8 +229,8 @@ static void draw_counts(struct ih_chart *chart, int32_t column)
         const uint64_t n = chart->axis.ticks[i];
         const int32_t baseline = bar_y(chart, n) + ih_chart_ems(&chart->layout, HALF_A_DIGIT);
         ih_label_count(number, n);
-        ih_chart_write(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
-                       number);
+        ih_draw_text(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
+                     number);
     }
 }
 
@@ -242,10 +241,10 @@ static void draw_values(struct ih_chart *chart)
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
         snprintf(number, sizeof number, "%u", value_ticks[i]);
         int32_t x = value_x(l, value_ticks[i]);
-        int32_t half = ih_chart_width(chart, number) / 2;
+        int32_t half = ih_draw_width(chart, number) / 2;
         int32_t last = (l->width - l->margin / 2) * IH_SUBPIXELS - half;
-        ih_chart_write(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
-                       number);
+        ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
+                     number);
     }
 }
 
@@ -255,10 +254,10 @@ static void draw_numbers(struct ih_chart *chart)
     const int32_t column = l->numbers_right * IH_SUBPIXELS;
     draw_counts(chart, column);
     draw_values(chart);
-    ih_chart_write(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                   ih_chart_counts_caption);
-    ih_chart_write(chart, column, l->ticks_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                   ih_chart_values_caption);
+    ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                 ih_chart_counts_caption);
+    ih_draw_text(chart, column, l->ticks_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                 ih_chart_values_caption);
 }
 
 /* ---- the strip: clipping at both ends, cut bars in the middle ---- */
@@ -298,7 +297,7 @@ static void describe_end(const struct ih_chart *chart, struct end *end, enum det
     else
         snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
     end->width =
-        ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_chart_width(chart, end->text);
+        ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_draw_width(chart, end->text);
 }
 
 /* Adds a triangle that points to its end of the plot, inset by `rim` on all sides. */
@@ -326,13 +325,13 @@ static void draw_end(struct ih_chart *chart, const struct end *end)
     add_triangle(chart, end, 0, false);
     if (end->all == 0) /* a hole: a smaller triangle of the opposite direction */
         add_triangle(chart, end, ih_chart_ems(l, RIM), true);
-    ih_chart_fill(chart, t->warning, 255, IH_BLEND_NORMAL);
+    ih_draw_path(chart, t->warning, 255, IH_BLEND_NORMAL);
     if (end->is_right)
-        ih_chart_write(chart, l->right * IH_SUBPIXELS - inset, l->strip_y, IH_ALIGN_RIGHT, t->text,
-                       end->text);
+        ih_draw_text(chart, l->right * IH_SUBPIXELS - inset, l->strip_y, IH_ALIGN_RIGHT, t->text,
+                     end->text);
     else
-        ih_chart_write(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
-                       end->text);
+        ih_draw_text(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
+                     end->text);
 }
 
 /* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
@@ -344,9 +343,9 @@ static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
         return;
     ih_label_count(count, chart->axis.tallest_cut);
     snprintf(text, sizeof text, "\xe2\x96\xb2 cut, up to %.32s", count);
-    if (ih_chart_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
+    if (ih_draw_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
         return;
-    ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
+    ih_draw_text(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
 }
 
 static void draw_strip(struct ih_chart *chart)
@@ -377,7 +376,7 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_histogram *h = &chart->result->histogram;
-    ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
+    ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
     draw_grid(chart);
     draw_areas(chart);
     if (chart->other)
@@ -389,6 +388,6 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     draw_strip(chart);
     draw_numbers(chart);
     if (h->n_pixels == 0)
-        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
-                       IH_ALIGN_CENTRE, t->muted, "no pixels");
+        ih_draw_text(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
+                     IH_ALIGN_CENTRE, t->muted, "no pixels");
 }

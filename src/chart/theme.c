@@ -58,3 +58,11 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name)
             return themes[i];
     return NULL;
 }
+
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
+{
+    const struct ih_chart_theme *t = chart->theme;
+    const struct ih_colour channels[] = {t->red, t->green, t->blue};
+    const bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
+    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : channels[plane];
+}

@@ -1,11 +1,11 @@
 /*
- * The file formats of charts, and the encoders of the raster formats.
+ * Canvases: the file formats of charts, and the encoders of the raster formats.
  *
  * libpng reports errors by longjmp. All data that must survive the jump is in one struct of the
  * caller's frame, and the jump only leaves functions of libpng.
  */
-#include "base/jpeg_file.h"
 #include "chart/canvas.h"
+#include "base/jpeg_file.h"
 
 #include <png.h>
 #include <setjmp.h>
