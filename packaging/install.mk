@@ -21,9 +21,8 @@ endif
 SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 STATIC       := $(BUILD)/libimghist.a
-# Without what only the program has: charts, and decoder processes, which print and exit.
-LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o $(BUILD)/report.o %/stb_truetype.o %/stb_image_write.o \
-                  $(BUILD)/src/isolate/%,$(LIB_OBJS))
+# Without what only the program has: outputs, and decoder processes, which print and exit.
+LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/report.o $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library

@@ -46,8 +46,7 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         is_other = is_other || ends_in(path, others[i]);
     if (is_other)
-        return ih_error_set(err, IH_USAGE,
-                            "--chart: .%s is not supported; .png .svg .jpg .bmp .tga are",
+        return ih_error_set(err, IH_USAGE, "--chart: .%s is not supported;" IH_CHART_ENDINGS " are",
                             ih_ending(path));
     struct ih_charts *c = calloc(1, sizeof *c);
     if (!c)

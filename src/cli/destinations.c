@@ -99,7 +99,7 @@ static enum ih_status destinations_check_name(const struct ih_data_output *data,
     if (is_picture(data->path))
         return ih_error_set(err, IH_USAGE,
                             "%s: '%.100s' is the name of a picture; to draw one, use "
-                            "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
+                            "--chart=FILE with one of" IH_CHART_ENDINGS,
                             option, data->path);
     if (ih_ending_is_packed(data->path))
         return ih_error_set(err, IH_USAGE,

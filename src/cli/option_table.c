@@ -404,9 +404,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},
 
-    {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
-     FILE_NAME("PATH"), .is_optional = true, .set = set_chart,
-     .once = "a run writes its charts to one place"},
+    {ROW(CHART, BENCH | RUN, "chart", "a" IH_CHART_ENDINGS ", or a directory"), FILE_NAME("PATH"),
+     .is_optional = true, .set = set_chart, .once = "a run writes its charts to one place"},
     {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE,
      TEXT("WxH"), .set = set_chart_size},
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),

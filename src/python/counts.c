@@ -507,7 +507,7 @@ static PyMethodDef counts_methods[] = {
      "chart($self, path, /, *, size=(1024, 640), scale='linear', theme='dark', "
      "title=None)\n--\n\n"
      "Draws the chart of imghist --chart into a file.\n\n"
-     "path   ends in .png, .svg, .jpg, .bmp or .tga; the file is replaced\n"
+     "path   its ending tells the format, as with imghist --chart; the file is replaced\n"
      "size   pixels, 320 x 200 to 8192 x 8192\n"
      "scale  'linear', 'log' or 'sqrt'\n"
      "theme  'dark' or 'light'\n"

@@ -159,7 +159,7 @@ B  b.pgm  1 image, 0.0 megapixels
     imghist_refused 2 "--diff: writes text, CSV or JSON, not $option" --diff a.pgm b.pgm $option
   done
   imghist_refused 2 "--diff: --csv has no layouts here" --diff a.pgm b.pgm --csv=bins
-  imghist_refused 2 "--diff: --chart needs a .png, .svg" --diff a.pgm b.pgm --chart=charts
+  imghist_refused 2 "--diff: --chart needs a .png .svg" --diff a.pgm b.pgm --chart=charts
   [ ! -e charts ]
 }
 
