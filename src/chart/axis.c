@@ -1,11 +1,11 @@
 /*
  * The vertical axis.
  *
- * A single bar can ruin the shape that a chart shows: a sky clipped to 255, a black frame at 0, the
- * flat background of a drawing. So bins 0 and 255 only set the scale if all others are empty, and
- * the highest other bar that is no spike (ih_highest_bar) sets it otherwise. Higher bars are cut;
- * the chart marks them and gives the height of the tallest. On the logarithmic scale nothing is
- * cut.
+ * The body of the histogram sets the scale, so that a spike, a bright sky or a black frame does not
+ * flatten the shape that a chart shows. The body is about the 98th percentile of the tallest bars
+ * of the occupied bins, without the five bins at each end. Bars up to one and a half times as high
+ * are shown whole, which keeps the peaks of smooth histograms. Higher bars are cut; the chart marks
+ * them and gives the height of the tallest. On the logarithmic scale nothing is cut.
  *
  * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
  * (cuts all sparse ones); a broken axis (unreadable with four curves).
@@ -13,6 +13,7 @@
 #include "chart/parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Space above the highest bar: only cut bars touch the top. */
@@ -49,27 +50,46 @@ const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 
 /* ---- the limit ---- */
 
-/* Collects the bars of the drawn planes that are not empty, bins first to last. */
-static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigned last,
-                           uint64_t bars[IH_PLANES * IH_BINS])
+/* Collects the tallest drawn bar of each occupied bin, without n_left_out bins at each end. */
+static size_t collect_bars(const struct ih_histogram *h, unsigned n_left_out,
+                           uint64_t bars[IH_BINS])
 {
     size_t n = 0;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        for (unsigned v = first; v <= last && ih_chart_draws_plane(h, plane); v++)
-            if (h->bins[plane][v] > 0)
-                bars[n++] = h->bins[plane][v];
+    for (unsigned v = n_left_out; v < IH_BINS - n_left_out; v++) {
+        uint64_t tallest = 0;
+        for (unsigned plane = 0; plane < IH_PLANES; plane++)
+            if (ih_chart_draws_plane(h, plane) && h->bins[plane][v] > tallest)
+                tallest = h->bins[plane][v];
+        if (tallest > 0)
+            bars[n++] = tallest;
+    }
     return n;
 }
 
-/* Returns the count that is shown just below the top; 1 if all bars are empty. */
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
+    return (m < n) - (m > n);
+}
+
+/* Returns the count that is shown just below the top; 1 if all bars are empty. Where only the bins
+ * at the ends are occupied, fewer are left out. */
 static double count_to_show(const struct ih_histogram *h, bool may_cut)
 {
-    uint64_t bars[IH_PLANES * IH_BINS];
-    size_t n = may_cut ? collect_bars(h, 1, IH_BINS - 2, bars) : 0;
-    if (n > 0)
-        return (double)ih_highest_bar(bars, n, true);
-    n = collect_bars(h, 0, IH_BINS - 1, bars);
-    return n > 0 ? (double)ih_highest_bar(bars, n, false) : 1;
+    enum { ENDS = 5, BODY_SHARE = 50, FEW = 8 };
+    uint64_t bars[IH_BINS];
+    size_t n = may_cut ? collect_bars(h, ENDS, bars) : 0;
+    if (n == 0 && may_cut)
+        n = collect_bars(h, 1, bars);
+    may_cut = n > 0;
+    if (n == 0 && (n = collect_bars(h, 0, bars)) == 0)
+        return 1;
+    qsort(bars, n, sizeof *bars, compare_falling);
+    const uint64_t body = bars[may_cut ? (n + BODY_SHARE - FEW) / BODY_SHARE : 0];
+    const uint64_t *bar = bars;
+    while (*bar > body + body / 2)
+        bar++;
+    return (double)*bar;
 }
 
 /* ---- ticks ---- */

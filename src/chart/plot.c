@@ -342,7 +342,7 @@ static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
     if (chart->axis.tallest_cut == 0)
         return;
     ih_label_count(count, chart->axis.tallest_cut);
-    snprintf(text, sizeof text, "\xe2\x96\xb2 cut, up to %.32s", count);
+    snprintf(text, sizeof text, "\xe2\x96\xb2 tallest bar %.32s (cut)", count);
     if (ih_draw_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
         return;
     ih_draw_text(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);

@@ -54,12 +54,4 @@ double ih_mean_luminance(const struct ih_histogram *h);
 void ih_srgb_decode(double linear[IH_BINS]);
 double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS]);
 
-/*
- * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
- *
- * without_spikes   the highest that is no spike. One in 32 bars is higher than a reference bar; a
- *                  bar more than three times as high as the reference is a spike
- */
-uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
-
 #endif

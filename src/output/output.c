@@ -2,6 +2,7 @@
 #include "output/output.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct ih_output *const ih_outputs[] = {
@@ -85,4 +86,21 @@ void ih_format_statistics(const struct ih_stats *s, struct ih_statistic statisti
         else if (all[i].kind == COUNT || s->count > 0)
             *ih_format_count(text, all[i].n) = '\0';
     }
+}
+
+enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
+
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
+    return (m < n) - (m > n);
+}
+
+uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes)
+{
+    const uint64_t *bar = bars; /* the search ends at the latest at bars[n / SPIKE_SHARE] itself */
+    qsort(bars, n, sizeof *bars, compare_falling);
+    while (without_spikes && *bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
+        bar++;
+    return *bar;
 }

@@ -81,6 +81,14 @@ struct ih_statistic {
 void ih_format_statistics(const struct ih_stats *stats,
                           struct ih_statistic statistics[IH_N_STATISTICS]);
 
+/*
+ * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
+ *
+ * without_spikes   the highest that is no spike. One in 32 bars is higher than a reference bar; a
+ *                  bar more than three times as high as the reference is a spike
+ */
+uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
+
 /* Writes text, or null for NULL, as a JSON string that is always valid UTF-8: U+FFFD replaces each
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
 void ih_json_put_string(FILE *f, const char *text);

@@ -117,6 +117,25 @@ TEST(ends_are_cut_and_marked)
     check_spike(255, 1000000);
 }
 
+TEST(a_bright_sky_does_not_flatten_the_body)
+{
+    check_spike(252, 3000);
+}
+
+/* The peak of a smooth histogram is more than the 98th percentile, and is shown whole. */
+TEST(smooth_peaks_are_not_cut)
+{
+    struct ih_result *r = new_result(1);
+    for (unsigned v = 60; v < 180; v++) {
+        const uint64_t slope = v < 120 ? v - 60 : 180 - v;
+        add_gray(r, v, 1 + slope * slope);
+    }
+    struct picture p = draw_usual(r);
+    assert_in_range(bar_top(&p, 120, 20), p.top + 1, p.top + (p.bottom - p.top) / 10);
+    assert_int_equal(count_colour(&p, TEXT, p.left, p.top - 8, p.right, p.top), 0);
+    free(p.pixels);
+}
+
 TEST(ends_alone_are_not_cut)
 {
     struct ih_result *r = new_result(1);
