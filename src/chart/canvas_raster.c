@@ -31,12 +31,8 @@ static struct blend blend_of(const struct ih_paint *paint)
     const uint8_t source[3] = {paint->colour.red, paint->colour.green, paint->colour.blue};
     struct blend blend = {.opacity = paint->opacity};
     for (int c = 0; c < 3; c++) {
-        if (paint->blend == IH_BLEND_MULTIPLY) {
-            blend.keep[c] = source[c];
-        } else {
-            blend.keep[c] = paint->blend == IH_BLEND_SCREEN ? 255u - source[c] : 0;
-            blend.add[c] = source[c];
-        }
+        blend.keep[c] = paint->blend == IH_BLEND_SCREEN ? 255u - source[c] : 0;
+        blend.add[c] = source[c];
     }
     return blend;
 }

@@ -82,8 +82,6 @@ static void put_paint(struct ih_bytes *file, const struct ih_paint *paint)
     }
     if (paint->blend == IH_BLEND_SCREEN)
         ih_bytes_text(file, " style=\"mix-blend-mode:screen\"");
-    else if (paint->blend == IH_BLEND_MULTIPLY)
-        ih_bytes_text(file, " style=\"mix-blend-mode:multiply\"");
 }
 
 /* ---- shapes ---- */

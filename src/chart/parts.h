@@ -15,9 +15,9 @@
 
 struct ih_chart_theme {
     const char *name;
-    enum ih_blend mixing; /* of the areas of the three channels */
     struct ih_colour page, panel;
     struct ih_colour red, green, blue, gray; /* areas */
+    struct ih_colour edges[3];               /* of the areas of red, green and blue */
     struct ih_colour luma, casing;           /* the luma line, and its contrasting edge */
     struct ih_colour text, muted;            /* names and marks; all other text */
     struct ih_colour line;                   /* axes and grid */

@@ -19,7 +19,7 @@ enum { N_EDGES = IH_BINS + 1 };
 /* The width of the luma line is LUMA_WIDTH hundredths of the em. It is less if bins are so narrow
  * that steps would run together, but at least LUMA_LEAST. The dark edge is CASING_TENTHS / 10 times
  * as wide. */
-enum { LUMA_WIDTH = 11, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
+enum { LUMA_WIDTH = 11, EDGE_WIDTH = 9, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
 
 /* In hundredths of the em. */
 enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
@@ -72,10 +72,10 @@ static void draw_axes(struct ih_chart *chart)
 
 /* ---- areas ---- */
 
-static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blend)
+static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour,
+                      enum ih_blend blend)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const uint64_t *bins = chart->result->histogram.bins[plane];
     struct ih_path *path = &chart->path;
     ih_path_clear(path);
     ih_path_move(path, ih_chart_bin_x(l, 0), l->bottom * IH_SUBPIXELS);
@@ -85,14 +85,24 @@ static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blen
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
     ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
-    ih_draw_path(chart, ih_chart_plane_colour(chart, plane), 255, blend);
+    ih_draw_path(chart, colour, 255, blend);
 }
 
+/* The areas of colour channels are lights on a black ground. */
 static void draw_areas(struct ih_chart *chart)
 {
-    const unsigned n = ih_colour_channels(chart->result->histogram.n_channels);
+    const struct ih_histogram *h = &chart->result->histogram;
+    const unsigned n = ih_colour_channels(h->n_channels);
+    uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
-        draw_area(chart, plane, n == 1 ? IH_BLEND_NORMAL : chart->theme->mixing);
+        for (unsigned v = 0; v < IH_BINS; v++)
+            if (h->bins[plane][v] > highest[v])
+                highest[v] = h->bins[plane][v];
+    if (n > 1)
+        draw_area(chart, highest, (struct ih_colour){0, 0, 0}, IH_BLEND_NORMAL);
+    for (unsigned plane = 0; plane < n; plane++)
+        draw_area(chart, h->bins[plane], ih_chart_plane_colour(chart, plane),
+                  n > 1 ? IH_BLEND_SCREEN : IH_BLEND_NORMAL);
 }
 
 /* ---- lines: luma, and the other side of a comparison ---- */
@@ -152,12 +162,28 @@ static void draw_along(struct ih_chart *chart, const uint64_t bins[IH_BINS], int
     ih_draw_path(chart, colour, opacity, IH_BLEND_NORMAL);
 }
 
-static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
+/* The width of a line: `hundredths` of the em, less where bins are narrow. */
+static int32_t line_width(const struct ih_chart *chart, int32_t hundredths)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const struct ih_chart_theme *t = chart->theme;
     int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
-    int32_t width = ih_smaller(ih_chart_ems(l, LUMA_WIDTH), ih_larger(of_bin, LUMA_LEAST));
+    return ih_smaller(ih_chart_ems(l, hundredths), ih_larger(of_bin, LUMA_LEAST));
+}
+
+/* Each area has an edge in a dark shade of its colour, which carries the shape where areas overlap:
+ * on a logarithmic scale nearly everywhere. */
+static void draw_edges(struct ih_chart *chart)
+{
+    const struct ih_histogram *h = &chart->result->histogram;
+    const int32_t width = line_width(chart, EDGE_WIDTH);
+    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
+        draw_along(chart, h->bins[plane], width, chart->theme->edges[plane], 255);
+}
+
+static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
+{
+    const struct ih_chart_theme *t = chart->theme;
+    const int32_t width = line_width(chart, LUMA_WIDTH);
     draw_along(chart, bins, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
     draw_along(chart, bins, width, colour, 255);
 }
@@ -377,8 +403,9 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_histogram *h = &chart->result->histogram;
     ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
-    draw_grid(chart);
     draw_areas(chart);
+    draw_grid(chart);
+    draw_edges(chart);
     if (chart->other)
         draw_other(chart);
     else if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
