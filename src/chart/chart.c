@@ -20,6 +20,7 @@
 #include "chart/parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- layout: rows ---- */
 
@@ -84,6 +85,19 @@ static void choose_columns(struct ih_chart *chart)
     }
 }
 
+/* Leaves out the clipped shares if not even one entry fits in a row with them. */
+static void choose_numbers(struct ih_chart *chart)
+{
+    choose_columns(chart);
+    for (unsigned i = 0; i < chart->facts.n_entries && chart->layout.legend_columns == 0; i++) {
+        char *clipped = strstr(chart->facts.entries[i].numbers, "  crushed");
+        if (clipped)
+            *clipped = '\0';
+    }
+    if (chart->layout.legend_columns == 0)
+        choose_columns(chart);
+}
+
 static bool names_fit(const struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
@@ -99,7 +113,7 @@ static void choose_rows(struct ih_chart *chart, enum footer footer)
     struct ih_chart_layout *l = &chart->layout;
     l->legend_rows = l->legend_columns = l->facts_rows = 0;
     if (footer >= NUMBERS)
-        choose_columns(chart);
+        choose_numbers(chart);
     if (footer >= NAMES && l->legend_columns == 0)
         l->legend_rows = names_fit(chart) ? 1 : 0;
     if (footer >= FACTS_IN_ONE_ROW)
@@ -131,7 +145,8 @@ static bool plot_is_high(const struct ih_chart_layout *l)
 static int32_t numbers_width(const struct ih_chart *chart)
 {
     int32_t width = ih_larger(ih_draw_width(chart, ih_chart_counts_caption),
-                              ih_draw_width(chart, ih_chart_values_caption));
+                              ih_draw_width(chart, ih_chart_values_caption) +
+                                  ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
         char number[IH_LABEL_MAX];
         ih_label_count(number, chart->axis.ticks[i]);

@@ -205,6 +205,9 @@ void ih_chart_draw_footer(struct ih_chart *chart);
 /* ---- plot.c: the plot, its numbers, and the strip above it ---- */
 
 extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
+enum {
+    IH_CHART_CAPTION_GAP = 60
+}; /* from "value" to the end of its column, hundredths of the em */
 
 void ih_chart_draw_plot(struct ih_chart *chart);
 

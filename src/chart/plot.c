@@ -5,10 +5,11 @@
  * line on top, because a fourth area would make every colour pale. Alpha is not drawn: its spikes
  * at 0 and 255 would hide the tones. The footer gives the transparency.
  *
- * The strip shows the clipping at both ends. Its triangles follow from the joint counts of clipped
- * pixels: a hundred in a hundred million are too few for a visible bar, but still mean that the
- * exposure reached the end. A triangle is filled if some pixels are clipped in all channels. It is
- * hollow if every clipped pixel keeps an unclipped channel: its colour is wrong, but not lost.
+ * The strip shows the clipping at both ends, with a mark for each clipped channel. Its triangles
+ * follow from the joint counts of clipped pixels: a hundred in a hundred million are too few for a
+ * visible bar, but still mean that the exposure reached the end. A triangle is filled if some
+ * pixels are clipped in all channels. It is hollow if every clipped pixel keeps an unclipped
+ * channel: its colour is wrong, but not lost.
  */
 #include "chart/parts.h"
 
@@ -41,7 +42,30 @@ static int32_t bar_y(const struct ih_chart *chart, uint64_t n)
     return l->bottom * IH_SUBPIXELS - ih_chart_axis_height(&chart->axis, n, height);
 }
 
-/* ---- grid and axes ---- */
+/* ---- zones, grid and axes ---- */
+
+/* In hundredths of the em. ZONE_ROOM: of the space above the highest bar. */
+enum { ZONE_BASELINE = 105, ZONE_ROOM = 130 };
+
+/* Light guides at the thirds of the range. Areas cover them. */
+static void draw_zones(struct ih_chart *chart)
+{
+    static const char *const names[] = {"shadows", "midtones", "highlights"};
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t width = l->right - l->left, room = (l->bottom - l->top) * 6 / 106;
+    ih_path_clear(&chart->path);
+    for (int32_t i = 1; i < 3; i++)
+        for (int32_t y = l->top; y < l->bottom; y += 6 * l->hair) {
+            const int32_t x = l->left + width * i / 3, end = ih_smaller(y + 2 * l->hair, l->bottom);
+            ih_path_rectangle(&chart->path, x * IH_SUBPIXELS, y * IH_SUBPIXELS,
+                              (x + l->hair) * IH_SUBPIXELS, end * IH_SUBPIXELS);
+        }
+    ih_draw_path(chart, chart->theme->line, chart->theme->grid_opacity * 2, IH_BLEND_NORMAL);
+    for (int32_t i = 0; i < 3 && room * IH_SUBPIXELS >= ih_chart_ems(l, ZONE_ROOM); i++)
+        ih_draw_text(chart, l->left * IH_SUBPIXELS + width * IH_SUBPIXELS / 6 * (2 * i + 1),
+                     l->top + ih_chart_ems(l, ZONE_BASELINE) / IH_SUBPIXELS, IH_ALIGN_CENTRE,
+                     chart->theme->muted, names[i]);
+}
 
 static void draw_grid(struct ih_chart *chart)
 {
@@ -282,48 +306,74 @@ static void draw_numbers(struct ih_chart *chart)
     draw_values(chart);
     ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
                  ih_chart_counts_caption);
-    ih_draw_text(chart, column, l->ticks_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                 ih_chart_values_caption);
+    ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
+                 chart->theme->muted, ih_chart_values_caption);
 }
 
 /* ---- the strip: clipping at both ends, cut bars in the middle ---- */
 
 /* In hundredths of the em. */
-enum { TRIANGLE = 80, RIM = 14, TRIANGLE_GAP = 40, TEXT_GAP = 150, HALF_A_CAPITAL = 36 };
+enum {
+    TRIANGLE = 80,
+    RIM = 14,
+    TRIANGLE_GAP = 40,
+    MARK = 46, /* of a clipped channel: a square in its colour */
+    MARK_PITCH = 62,
+    TEXT_GAP = 150,
+    HALF_A_CAPITAL = 36
+};
 
 /* The text of each end, from the longest to the shortest. */
-enum detail { ANY_AND_ALL, ANY_AND_WHERE, ANY };
+enum detail { ANY_AND_ALL, ANY_AND_NAME, ANY };
 
 struct end {
     bool is_right;
-    uint64_t any, all;       /* pixels */
-    unsigned first, last;    /* the values that count as clipped */
-    char text[IH_LABEL_MAX]; /* beside the triangle */
-    int32_t width;           /* of both; 0: nothing is clipped */
+    const char *name;
+    uint64_t any, all;    /* pixels */
+    unsigned first, last; /* the values that count as clipped */
+    unsigned marks[3];    /* the clipped channels of a colour image */
+    int32_t n_marks;
+    char text[IH_LABEL_MAX]; /* beside triangle and marks */
+    int32_t width;           /* of all; 0: nothing is clipped */
 };
+
+static void find_marks(const struct ih_histogram *h, struct end *end)
+{
+    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
+        for (unsigned v = end->first; v <= end->last; v++)
+            if (h->bins[plane][v] > 0) {
+                end->marks[end->n_marks++] = plane;
+                break;
+            }
+}
+
+/* From the end of the plot to the text. */
+static int32_t end_inset(const struct ih_chart *chart, const struct end *end)
+{
+    return ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) +
+           ih_chart_ems(&chart->layout, end->n_marks > 0 ? end->n_marks * MARK_PITCH + 15 : 0);
+}
 
 /* Sets text and width. */
 static void describe_end(const struct ih_chart *chart, struct end *end, enum detail detail)
 {
     const struct ih_histogram *h = &chart->result->histogram;
-    char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX];
+    char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX] = "";
     bool is_colour = ih_colour_channels(h->n_channels) > 1;
     if (end->any == 0)
         return;
     ih_label_percent(any, end->any, h->n_pixels);
     ih_label_percent(all, end->all, h->n_pixels);
-    if (end->first == end->last)
-        snprintf(where, sizeof where, "%u", end->first);
-    else
-        snprintf(where, sizeof where, "%u\xe2\x80\x93%u", end->first, end->last);
+    if (end->first < end->last) /* other limits than 0 and 255 */
+        snprintf(where, sizeof where, " at %u\xe2\x80\x93%u", end->first, end->last);
     if (detail == ANY)
         snprintf(end->text, IH_LABEL_MAX, "%.32s", any);
     else if (detail == ANY_AND_ALL && is_colour)
-        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s, %.32s in all channels", any, where, all);
+        snprintf(end->text, IH_LABEL_MAX, "%s %.32s%.16s (all channels %.32s)", end->name, any,
+                 where, all);
     else
-        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
-    end->width =
-        ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_draw_width(chart, end->text);
+        snprintf(end->text, IH_LABEL_MAX, "%s %.32s%.16s", end->name, any, where);
+    end->width = end_inset(chart, end) + ih_draw_width(chart, end->text);
 }
 
 /* Adds a triangle that points to its end of the plot, inset by `rim` on all sides. */
@@ -344,7 +394,7 @@ static void draw_end(struct ih_chart *chart, const struct end *end)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
+    const int32_t inset = end_inset(chart, end), right = l->right * IH_SUBPIXELS;
     if (end->any == 0)
         return;
     ih_path_clear(&chart->path);
@@ -352,9 +402,16 @@ static void draw_end(struct ih_chart *chart, const struct end *end)
     if (end->all == 0) /* a hole: a smaller triangle of the opposite direction */
         add_triangle(chart, end, ih_chart_ems(l, RIM), true);
     ih_draw_path(chart, t->warning, 255, IH_BLEND_NORMAL);
+    const int32_t y = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL + MARK / 2);
+    for (int32_t i = 0; i < end->n_marks; i++) {
+        const int32_t x = (end->is_right ? right - inset : l->left * IH_SUBPIXELS) +
+                          ih_chart_ems(l, end->is_right ? 40 : TRIANGLE + 30) +
+                          i * ih_chart_ems(l, MARK_PITCH);
+        ih_draw_exact(chart, x, y, x + ih_chart_ems(l, MARK), y + ih_chart_ems(l, MARK),
+                      ih_chart_plane_colour(chart, end->marks[i]), 255);
+    }
     if (end->is_right)
-        ih_draw_text(chart, l->right * IH_SUBPIXELS - inset, l->strip_y, IH_ALIGN_RIGHT, t->text,
-                     end->text);
+        ih_draw_text(chart, right - inset, l->strip_y, IH_ALIGN_RIGHT, t->text, end->text);
     else
         ih_draw_text(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
                      end->text);
@@ -379,11 +436,19 @@ static void draw_strip(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_histogram *h = &chart->result->histogram;
     const struct ih_count_spec *spec = &chart->result->spec;
-    struct end low = {false, h->any_low, h->all_low, 0, spec->clip_low, "", 0};
-    struct end high = {true, h->any_high, h->all_high, spec->clip_high, IH_BINS - 1, "", 0};
+    struct end low = {
+        .name = "crushed", .any = h->any_low, .all = h->all_low, .last = spec->clip_low};
+    struct end high = {.is_right = true,
+                       .name = "blown",
+                       .any = h->any_high,
+                       .all = h->all_high,
+                       .first = spec->clip_high,
+                       .last = IH_BINS - 1};
     const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)
         return;
+    find_marks(h, &low);
+    find_marks(h, &high);
     for (enum detail detail = ANY_AND_ALL; detail <= ANY; detail++) {
         describe_end(chart, &low, detail);
         describe_end(chart, &high, detail);
@@ -403,6 +468,7 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_histogram *h = &chart->result->histogram;
     ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
+    draw_zones(chart);
     draw_areas(chart);
     draw_grid(chart);
     draw_edges(chart);

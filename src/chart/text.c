@@ -98,8 +98,8 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
         return;
     ih_label_percent(low, stats.clip_low, stats.count);
     ih_label_percent(high, stats.clip_high, stats.count);
-    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  low %.20s high %.20s", low,
-             high);
+    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  crushed %.20s  blown %.20s",
+             low, high);
 }
 
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts)
@@ -113,6 +113,10 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_tones(result, facts);
     if (result->info.format)
         add_format(result, facts);
+    if (h->n_channels != ih_colour_channels(h->n_channels) && h->bins[h->n_channels - 1][0] > 0 &&
+        result->alpha == IH_ALPHA_COUNT)
+        snprintf(next_fact(facts), IH_LABEL_MAX,
+                 "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
         if (ih_chart_draws_plane(h, plane))
             text_add_plane(result, plane, &facts->entries[facts->n_entries++]);
@@ -151,7 +155,7 @@ static char *chart_name(const struct ih_chart *chart)
                                      : ih_label_name(chart->result->path);
 }
 
-static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *end,
+static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *name,
                           uint64_t any, uint64_t all)
 {
     const uint64_t n_pixels = chart->result->histogram.n_pixels;
@@ -160,8 +164,8 @@ static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, co
         return;
     ih_label_percent(any_percent, any, n_pixels);
     ih_label_percent(all_percent, all, n_pixels);
-    ih_bytes_format(out, " Clipped at the %s end: %s of the pixels, %s in all channels.", end,
-                    any_percent, all_percent);
+    ih_bytes_format(out, " %s: %s of the pixels, %s in all channels.", name, any_percent,
+                    all_percent);
 }
 
 void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
@@ -183,8 +187,8 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
                         facts->entries[i].numbers);
     if (h->n_pixels > 0)
         ih_bytes_text(description, ".");
-    describe_clip(chart, description, "dark", h->any_low, h->all_low);
-    describe_clip(chart, description, "bright", h->any_high, h->all_high);
+    describe_clip(chart, description, "Crushed", h->any_low, h->all_low);
+    describe_clip(chart, description, "Blown", h->any_high, h->all_high);
     ih_bytes_format(description, " Counts are drawn on a %s scale.", chart->axis.scale->title);
     ih_bytes_append(description, "", 1);
 }
