@@ -424,6 +424,7 @@ struct ih_chart_settings {
     const char *theme;      /* "dark" (default), "light" */
     const char *title;      /* UTF-8; NULL: the last part of source, or "3 images together" */
     const char *source;     /* path of the counted image, recorded in PNG and SVG; NULL: "pixels" */
+    const char *scale_y;    /* numbers beside the bars: "count" (default), "percent" of pixels */
 };
 
 /*

@@ -102,34 +102,44 @@ static double axis_share(const struct ih_chart_axis *axis, double n)
 static void add_tick(struct ih_chart_axis *axis, double n)
 {
     if (axis->n_ticks < IH_AXIS_TICKS_MAX && n < 0x1p64)
-        axis->ticks[axis->n_ticks++] = (uint64_t)n;
+        axis->ticks[axis->n_ticks++] = n;
 }
 
-/* 1, 2, 5, 10, 20, 50, ... */
-static double next_step(double step)
+/* The count of 1, or of 1 %. */
+static double unit_of(const struct ih_chart_axis *axis)
 {
-    double mantissa = step;
-    while (mantissa >= 10)
-        mantissa /= 10;
-    return mantissa >= 2 && mantissa < 5 ? step / 2 * 5 : step * 2;
+    return axis->in_percent && axis->n_pixels > 0 ? (double)axis->n_pixels / 100 : 1;
 }
 
-/* Adds ticks with equal steps, as small as the gap allows; counts are integers, so at least 1. */
+enum { MILLIONTHS = 18 }; /* steps below 1: percentages have up to 6 decimals, counts none */
+
+/* The steps of ticks are 1, 2, 5, 10, 20, 50, ... millionths. Returns a step's count. */
+static double step_of(const struct ih_chart_axis *axis, int i)
+{
+    static const double mantissas[] = {1, 2, 5};
+    double step = mantissas[i % 3];
+    for (int k = 0; k < i / 3; k++)
+        step *= 10;
+    return step / 1e6 * unit_of(axis);
+}
+
+/* Adds ticks with equal steps, as small as the gap allows. */
 static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
 {
-    double step = 1;
-    while (step <= axis->limit && axis_share(axis, step) < min_gap)
-        step = next_step(step);
-    for (double n = step; n <= axis->limit; n += step)
-        add_tick(axis, n);
+    int i = axis->in_percent ? 0 : MILLIONTHS;
+    while (step_of(axis, i) <= axis->limit && axis_share(axis, step_of(axis, i)) < min_gap)
+        i++;
+    for (int k = 1; k * step_of(axis, i) <= axis->limit; k++)
+        add_tick(axis, k * step_of(axis, i));
 }
 
 /* Adds ticks with growing steps, without those that are too close to the tick before. */
 static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
 {
-    bool decades = axis->scale->steps == IH_STEPS_DECADES;
+    const int growth = axis->scale->steps == IH_STEPS_DECADES ? 3 : 1;
     double before = 0;
-    for (double n = 1; n <= axis->limit; n = decades ? n * 10 : next_step(n)) {
+    for (int i = axis->in_percent ? 0 : MILLIONTHS; step_of(axis, i) <= axis->limit; i += growth) {
+        const double n = step_of(axis, i);
         if (axis_share(axis, n) - axis_share(axis, before) < min_gap)
             continue;
         add_tick(axis, n);
@@ -137,12 +147,21 @@ static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
     }
 }
 
+void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char label[IH_LABEL_MAX])
+{
+    if (axis->in_percent)
+        ih_label_exact_percent(label, tick / unit_of(axis));
+    else
+        ih_label_count(label, (uint64_t)tick);
+}
+
 /* ---- the axis ---- */
 
-void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
-                        const struct ih_chart_scale *scale, double min_gap)
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap)
 {
-    *axis = (struct ih_chart_axis){.scale = scale};
+    const struct ih_chart_scale *scale = axis->scale;
+    *axis = (struct ih_chart_axis){
+        .scale = scale, .in_percent = axis->in_percent, .n_pixels = h->n_pixels};
     double shown = count_to_show(h, scale->may_cut);
     axis->limit = scale->inverse(scale->forward(shown) * HEADROOM);
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
@@ -157,8 +176,8 @@ void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h
         add_growing_ticks(axis, min_gap);
 }
 
-int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height)
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height)
 {
-    double of_plot = axis_share(axis, (double)n);
+    double of_plot = axis_share(axis, n);
     return of_plot >= 1 ? plot_height : (int32_t)floor(of_plot * plot_height + 0.5);
 }

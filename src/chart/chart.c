@@ -149,7 +149,7 @@ static int32_t numbers_width(const struct ih_chart *chart)
                                   ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
         char number[IH_LABEL_MAX];
-        ih_label_count(number, chart->axis.ticks[i]);
+        ih_chart_axis_label(&chart->axis, chart->axis.ticks[i], number);
         width = ih_larger(width, ih_draw_width(chart, number));
     }
     return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
@@ -170,7 +170,7 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
     double gap = chart_ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
         gap = 1 / TICKS_MOST;
-    ih_chart_axis_init(&chart->axis, chart->heights, chart->axis.scale, gap);
+    ih_chart_axis_init(&chart->axis, chart->heights, gap);
     l->numbers_right = l->margin + numbers_width(chart);
     l->left = l->numbers_right + chart_ems(l, NUMBERS_TO_PLOT);
 }
@@ -243,6 +243,7 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
     struct ih_bytes title = {0}, description = {0};
     chart->theme = options->theme ? options->theme : &ih_chart_theme_dark;
     chart->axis.scale = options->scale ? options->scale : &ih_chart_scale_linear;
+    chart->axis.in_percent = options->in_percent;
     chart->layout.width = (int32_t)options->width;
     chart->layout.height = (int32_t)options->height;
     ih_chart_describe(chart, &title, &description);

@@ -46,6 +46,7 @@ struct ih_chart_options {
     const struct ih_chart_theme *theme;   /* static; NULL: dark */
     const struct ih_chart_scale *scale;   /* static; NULL: linear */
     const struct ih_chart_format *format; /* static; NULL: PNG */
+    bool in_percent;                      /* the vertical axis is in percent of the pixels */
     const char *title;                    /* borrowed; NULL: the name of the input */
 };
 

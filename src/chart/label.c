@@ -124,6 +124,11 @@ void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t total)
     snprintf(label, IH_LABEL_MAX, "%.32s\xe2\x80\xaf%%", number); /* a narrow no-break space */
 }
 
+void ih_label_exact_percent(char label[IH_LABEL_MAX], double percent)
+{
+    strcpy(label + put_short_decimal(label, label_scaled(percent, 6), 6), "\xe2\x80\xaf%");
+}
+
 /* ---- the font ---- */
 
 struct ih_glyphs {

@@ -50,22 +50,27 @@ enum { IH_AXIS_TICKS_MAX = 24 }; /* 0 and the powers of ten below 2^64 are 21 */
 
 struct ih_chart_axis {
     const struct ih_chart_scale *scale;
-    double limit;         /* the count at the top of the plot */
-    uint64_t tallest_cut; /* the count of the highest bar that is cut; 0: none */
-    uint64_t ticks[IH_AXIS_TICKS_MAX];
+    bool in_percent;                 /* numbers are percentages of all pixels, not counts */
+    uint64_t n_pixels;               /* all of them */
+    double limit;                    /* the count at the top of the plot */
+    uint64_t tallest_cut;            /* the count of the highest bar that is cut; 0: none */
+    double ticks[IH_AXIS_TICKS_MAX]; /* counts; whole numbers unless in_percent */
     unsigned n_ticks;
 };
 
 /*
  * Chooses the limit and the ticks.
  *
+ * axis      scale and in_percent are set
  * min_gap   the least distance of two ticks, as a share of the axis, above 0
  */
-void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
-                        const struct ih_chart_scale *scale, double min_gap);
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap);
 
 /* Returns the height of a count above the foot of a plot of this height, at most the height. */
-int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height);
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height);
+
+/* The number of a tick. */
+void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char label[IH_LABEL_MAX]);
 
 /* True if a bar of n pixels is higher than the plot. */
 static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t n)

@@ -35,7 +35,7 @@ static int32_t value_x(const struct ih_chart_layout *l, unsigned v)
     return (ih_chart_bin_x(l, v) + ih_chart_bin_x(l, v + 1)) / 2;
 }
 
-static int32_t bar_y(const struct ih_chart *chart, uint64_t n)
+static int32_t bar_y(const struct ih_chart *chart, double n)
 {
     const struct ih_chart_layout *l = &chart->layout;
     int32_t height = (l->bottom - l->top) * IH_SUBPIXELS;
@@ -104,7 +104,7 @@ static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
     ih_path_clear(path);
     ih_path_move(path, ih_chart_bin_x(l, 0), l->bottom * IH_SUBPIXELS);
     for (unsigned v = 0; v < IH_BINS; v++) {
-        int32_t y = bar_y(chart, bins[v]);
+        int32_t y = bar_y(chart, (double)bins[v]);
         ih_path_line(path, ih_chart_bin_x(l, v), y);
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
@@ -156,7 +156,7 @@ static size_t follow_steps(const struct ih_chart *chart, const uint64_t bins[IH_
         struct reach r = {x, foot, top};
         for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 ends at this edge */
             bool is_bin = edge >= 1 && edge <= IH_BINS;
-            int32_t y = is_bin ? bar_y(chart, bins[edge - 1]) : foot;
+            int32_t y = is_bin ? bar_y(chart, (double)bins[edge - 1]) : foot;
             r.high = ih_smaller(r.high, y);
             r.low = ih_larger(r.low, y);
         }
@@ -276,9 +276,9 @@ static void draw_counts(struct ih_chart *chart, int32_t column)
 {
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
-        const uint64_t n = chart->axis.ticks[i];
+        const double n = chart->axis.ticks[i];
         const int32_t baseline = bar_y(chart, n) + ih_chart_ems(&chart->layout, HALF_A_DIGIT);
-        ih_label_count(number, n);
+        ih_chart_axis_label(&chart->axis, n, number);
         ih_draw_text(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
                      number);
     }
@@ -424,7 +424,10 @@ static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
     char count[IH_LABEL_MAX], text[IH_LABEL_MAX];
     if (chart->axis.tallest_cut == 0)
         return;
-    ih_label_count(count, chart->axis.tallest_cut);
+    if (chart->axis.in_percent)
+        ih_label_percent(count, chart->axis.tallest_cut, chart->axis.n_pixels);
+    else
+        ih_label_count(count, chart->axis.tallest_cut);
     snprintf(text, sizeof text, "\xe2\x96\xb2 tallest bar %.32s (cut)", count);
     if (ih_draw_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
         return;

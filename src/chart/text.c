@@ -189,7 +189,9 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
         ih_bytes_text(description, ".");
     describe_clip(chart, description, "Crushed", h->any_low, h->all_low);
     describe_clip(chart, description, "Blown", h->any_high, h->all_high);
-    ih_bytes_format(description, " Counts are drawn on a %s scale.", chart->axis.scale->title);
+    ih_bytes_format(description, " %s are drawn on a %s scale.",
+                    chart->axis.in_percent ? "Percentages of the pixels" : "Counts",
+                    chart->axis.scale->title);
     ih_bytes_append(description, "", 1);
 }
 

@@ -88,6 +88,12 @@ static enum ih_status set_chart(const struct ih_setting *s)
     return IH_OK;
 }
 
+static enum ih_status set_scale_y(const struct ih_setting *s)
+{
+    s->options->chart.in_percent = strcmp(s->value, "percent") == 0;
+    return IH_OK;
+}
+
 /* Reads "A", separator, "B". False: it is not this, or a number is larger than max. */
 static bool parse_pair(const char *text, char separator, uint64_t max, uint64_t *a, uint64_t *b)
 {
@@ -415,6 +421,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
     {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
      CHOICE("linear", "log", "sqrt"), .set = set_scale},
+    {ROW(CHART, RUN, "scale-y", "numbers beside the bars (count)"), RARE,
+     CHOICE("count", "percent"), .set = set_scale_y},
 
     {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
      .set = set_luma},

@@ -3,6 +3,8 @@
 
 #include "library/library.h"
 
+#include <string.h>
+
 /* Turns the names of settings into what they name. */
 static enum ih_status find_look(const struct ih_chart_settings *s, struct ih_chart_options *look,
                                 struct ih_error *err)
@@ -14,7 +16,10 @@ static enum ih_status find_look(const struct ih_chart_settings *s, struct ih_cha
         .scale = ih_chart_scale_find(s->scale ? s->scale : "linear"),
         .format = ih_chart_format_of(s->file_name ? s->file_name : ".png"),
         .title = s->title,
+        .in_percent = s->scale_y && strcmp(s->scale_y, "percent") == 0,
     };
+    if (s->scale_y && !look->in_percent && strcmp(s->scale_y, "count") != 0)
+        return ih_error_set(err, IH_USAGE, "chart: scale_y must be 'count' or 'percent'");
     if (!look->scale)
         return ih_error_set(err, IH_USAGE, "chart: scale must be 'linear', 'log' or 'sqrt'");
     if (!look->theme)

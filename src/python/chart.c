@@ -12,9 +12,9 @@ PyObject *py_chart(PyObject *module, PyObject *arguments)
     size_t size_bytes = 0;
     enum ih_status status;
     struct py_state *state = PyModule_GetState(module);
-    if (!PyArg_ParseTuple(arguments, "O!ss(O&O&)ssz:chart", state->counts, &counts, &s.source,
+    if (!PyArg_ParseTuple(arguments, "O!ss(O&O&)sszs:chart", state->counts, &counts, &s.source,
                           &s.file_name, py_to_unsigned, &s.width, py_to_unsigned, &s.height,
-                          &s.scale, &s.theme, &s.title))
+                          &s.scale, &s.theme, &s.title, &s.scale_y))
         return NULL;
     Py_BEGIN_ALLOW_THREADS status =
         ih_chart_write(py_counts_get(counts), &s, sizeof s, &file, &size_bytes, &err);

@@ -70,6 +70,7 @@ TEST(settings)
     check_svg(counts, (struct ih_chart_settings){.source = "d/x.pnm"}, "Source: d/x.pnm<");
     check_svg(counts, (struct ih_chart_settings){.scale = "sqrt"}, ">square-root scale</text>");
     check_svg(counts, (struct ih_chart_settings){.theme = "light"}, "fill=\"#ffffff\"");
+    check_svg(counts, (struct ih_chart_settings){.scale_y = "percent"}, ">0\xe2\x80\xaf%</text>");
     assert_int_equal(ih_counts_add(sum, counts, NULL), IH_OK);
     check_svg(sum, (struct ih_chart_settings){0}, ">2 images together</text>");
     ih_counts_close(sum);
@@ -97,6 +98,7 @@ TEST(invalid_settings)
     check_refused(counts, (struct ih_chart_settings){.width = 319, .height = 200}, "chart size");
     check_refused(counts, (struct ih_chart_settings){.scale = "cubic"}, "'log'");
     check_refused(counts, (struct ih_chart_settings){.theme = "Dark"}, "'dark' or 'light'");
+    check_refused(counts, (struct ih_chart_settings){.scale_y = "x"}, "'count' or 'percent'");
     check_refused(empty, (struct ih_chart_settings){0}, "the counts are empty");
     ih_counts_close(empty);
     ih_counts_close(counts);
