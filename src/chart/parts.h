@@ -18,11 +18,12 @@ struct ih_chart_theme {
     struct ih_colour page, panel;
     struct ih_colour red, green, blue, gray; /* areas */
     struct ih_colour edges[3];               /* of the areas of red, green and blue */
+    struct ih_colour lines[3];               /* of the other side of a comparison */
     struct ih_colour luma, casing;           /* the luma line, and its contrasting edge */
     struct ih_colour text, muted;            /* names and marks; all other text */
     struct ih_colour line;                   /* axes and grid */
     struct ih_colour warning;                /* marks of clipping */
-    uint8_t grid_opacity, axis_opacity, casing_opacity;
+    uint8_t grid_opacity, axis_opacity, casing_opacity, veil_opacity;
 };
 
 extern const struct ih_chart_theme ih_chart_theme_dark;

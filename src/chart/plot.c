@@ -97,7 +97,7 @@ static void draw_axes(struct ih_chart *chart)
 /* ---- areas ---- */
 
 static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour,
-                      enum ih_blend blend)
+                      uint8_t opacity, enum ih_blend blend)
 {
     const struct ih_chart_layout *l = &chart->layout;
     struct ih_path *path = &chart->path;
@@ -109,10 +109,11 @@ static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
     ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
-    ih_draw_path(chart, colour, 255, blend);
+    ih_draw_path(chart, colour, opacity, blend);
 }
 
-/* The areas of colour channels are lights on a black ground. */
+/* The areas of colour channels are lights on a black ground. Below the lines of another image they
+ * are veiled. */
 static void draw_areas(struct ih_chart *chart)
 {
     const struct ih_histogram *h = &chart->result->histogram;
@@ -123,10 +124,12 @@ static void draw_areas(struct ih_chart *chart)
             if (h->bins[plane][v] > highest[v])
                 highest[v] = h->bins[plane][v];
     if (n > 1)
-        draw_area(chart, highest, (struct ih_colour){0, 0, 0}, IH_BLEND_NORMAL);
+        draw_area(chart, highest, (struct ih_colour){0, 0, 0}, 255, IH_BLEND_NORMAL);
     for (unsigned plane = 0; plane < n; plane++)
-        draw_area(chart, h->bins[plane], ih_chart_plane_colour(chart, plane),
+        draw_area(chart, h->bins[plane], ih_chart_plane_colour(chart, plane), 255,
                   n > 1 ? IH_BLEND_SCREEN : IH_BLEND_NORMAL);
+    if (chart->other)
+        draw_area(chart, highest, chart->theme->panel, chart->theme->veil_opacity, IH_BLEND_NORMAL);
 }
 
 /* ---- lines: luma, and the other side of a comparison ---- */
@@ -212,18 +215,12 @@ static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
     draw_along(chart, bins, width, colour, 255);
 }
 
-/* The lines are between the colours of their areas and that of luma, so that both are visible. */
 static void draw_other(struct ih_chart *chart)
 {
-    const struct ih_colour luma = chart->theme->luma;
     const unsigned n = ih_colour_channels(chart->other->n_channels);
-    for (unsigned plane = 0; plane < n; plane++) {
-        const struct ih_colour area = ih_chart_plane_colour(chart, plane);
+    for (unsigned plane = 0; plane < n; plane++)
         draw_line(chart, chart->other->bins[plane],
-                  (struct ih_colour){(uint8_t)((area.red + luma.red) / 2),
-                                     (uint8_t)((area.green + luma.green) / 2),
-                                     (uint8_t)((area.blue + luma.blue) / 2)});
-    }
+                  n > 1 ? chart->theme->lines[plane] : chart->theme->luma);
 }
 
 /* ---- marks of cut bars ---- */
@@ -474,7 +471,8 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     draw_zones(chart);
     draw_areas(chart);
     draw_grid(chart);
-    draw_edges(chart);
+    if (!chart->other)
+        draw_edges(chart);
     if (chart->other)
         draw_other(chart);
     else if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)

@@ -22,6 +22,7 @@ const struct ih_chart_theme ih_chart_theme_dark = {
     .blue = {46, 90, 222},
     .gray = {150, 154, 162},
     .edges = {{147, 24, 0}, {0, 74, 60}, {18, 10, 170}},
+    .lines = {{255, 100, 92}, {96, 236, 80}, {110, 160, 255}},
     .luma = {255, 255, 255},
     .casing = {10, 11, 14},
     .text = {236, 238, 242},
@@ -31,6 +32,7 @@ const struct ih_chart_theme ih_chart_theme_dark = {
     .grid_opacity = 22,
     .axis_opacity = 110,
     .casing_opacity = 190,
+    .veil_opacity = 150,
 };
 
 static const struct ih_chart_theme light = {
@@ -42,6 +44,7 @@ static const struct ih_chart_theme light = {
     .blue = {34, 98, 198},
     .gray = {140, 144, 152},
     .edges = {{126, 20, 0}, {0, 72, 60}, {4, 22, 130}},
+    .lines = {{214, 30, 16}, {8, 98, 64}, {40, 72, 206}},
     .luma = {20, 22, 26},
     .casing = {255, 255, 255},
     .text = {24, 26, 30},
@@ -51,6 +54,7 @@ static const struct ih_chart_theme light = {
     .grid_opacity = 24,
     .axis_opacity = 120,
     .casing_opacity = 200,
+    .veil_opacity = 150,
 };
 
 const struct ih_chart_theme *ih_chart_theme_find(const char *name)

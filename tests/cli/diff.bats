@@ -250,6 +250,12 @@ B  b.pgm  1 image, 0.0 megapixels
     'areas: 1 image' 'mean 141.2 → 78.2'; do
     grep -qF "$text" c.svg || fail "no $text"
   done
+  for name in crushed blown; do # shares of clipped pixels, as the text summary of each has them
+    shares=$(for image in scene.png gray16.png; do
+      "$IMGHIST" "$SAMPLES/$image" --text | sed -n "s/.*$name: \(any \(channel \)*\)*\([0-9.]*\) %.*/\3 %/p"
+    done | paste -sd/ | sed 's,/, → ,')
+    sed $'s/\xE2\x80\xAF/ /g' c.svg | grep -qF "$name $shares" || fail "no $name $shares"
+  done
   imghist_ok --diff "$SAMPLES/scene.png" "$SAMPLES/gray16.png" --chart=c.svg --title=Ours -q
   grep -qF '>Ours<' c.svg
   cp c.png d.png

@@ -112,6 +112,8 @@ TEST(neighbouring_areas_have_a_contrast_of_3)
                 if (most < 3)
                     fail_msg("%s, area %u, channel %u: %.2f", themes[i], a, c, most);
             }
+        for (unsigned c = 0; c < 3; c++)
+            assert_true(contrast(t->lines[c], t->panel) >= 4.5);
         assert_true(contrast(t->gray, t->panel) >= 3);
         assert_true(contrast(t->luma, t->casing) >= 3);
     }
@@ -149,8 +151,9 @@ TEST(colours_differ_with_red_green_blindness)
                              difference(areas[a], areas[b]));
         for (unsigned a = 0; a < 3; a++)
             for (unsigned b = 0; b < a; b++) {
-                const double d = fmin(difference(areas[1u << a], areas[1u << b]),
-                                      difference(t->edges[a], t->edges[b]));
+                const double d = fmin(fmin(difference(areas[1u << a], areas[1u << b]),
+                                           difference(t->edges[a], t->edges[b])),
+                                      difference(t->lines[a], t->lines[b]));
                 if (d < 20)
                     fail_msg("%s: channels %u and %u: %.1f", themes[i], a, b, d);
             }
