@@ -113,10 +113,10 @@ static void lay_out(struct picture *p, const struct ih_chart_options *look)
     p->column_width = (p->room - (n_columns - 1) * ems(p, GUTTER)) / n_columns;
     for (const struct bar *b = c->bars; b < c->bars + c->n_bars; b++) {
         char text[IH_LABEL_MAX];
-        labels = ih_larger(labels, ih_chart_width(&p->base, b->name));
+        labels = ih_larger(labels, ih_draw_width(&p->base, b->name));
         if (b->row.status == IH_BENCH_OK && b->row.gb_per_s > 0) {
             name_value(text, b->row.gb_per_s);
-            values = ih_larger(values, ih_chart_width(&p->base, text));
+            values = ih_larger(values, ih_draw_width(&p->base, text));
             p->low = fmin(p->low, b->row.gb_per_s);
             p->high = fmax(p->high, b->row.gb_per_s);
         }
@@ -140,7 +140,7 @@ static void write_short(struct picture *p, int32_t x, int32_t baseline_px, int32
     char shown[TEXT_MAX + IH_ELLIPSIS_BYTES];
     ih_escape(shown, TEXT_MAX, text);
     ih_glyphs_shorten(p->base.glyphs, (unsigned)p->base.layout.em, room, shown);
-    ih_chart_write(&p->base, x, baseline_px, IH_ALIGN_LEFT, colour, shown);
+    ih_draw_text(&p->base, x, baseline_px, IH_ALIGN_LEFT, colour, shown);
 }
 
 /* Where a value is, from the left of a plot. */
@@ -158,12 +158,12 @@ static void draw_decades(struct picture *p, int32_t x, int32_t y0, int32_t y1)
         const int32_t at = on_pixel(x + reach(p, v)), end = x + p->column_width - p->plot_left;
         char text[IH_LABEL_MAX];
         ih_label_real(text, v, v < 0.9 ? (unsigned)(0.5 - log10(v)) : 0);
-        const int32_t width = ih_chart_width(&p->base, text);
+        const int32_t width = ih_draw_width(&p->base, text);
         if (y1 > 0)
-            ih_chart_fill_exact(&p->base, at, y0, at + p->hair, y1, t->line, t->grid_opacity);
+            ih_draw_exact(&p->base, at, y0, at + p->hair, y1, t->line, t->grid_opacity);
         else if (width + ems(p, 40) < reach(p, 10 * p->low) && at + width / 2 < end)
-            ih_chart_write(&p->base, at, (y0 + ems(p, 130)) / IH_SUBPIXELS, IH_ALIGN_CENTRE,
-                           t->muted, text);
+            ih_draw_text(&p->base, at, (y0 + ems(p, 130)) / IH_SUBPIXELS, IH_ALIGN_CENTRE, t->muted,
+                         text);
     }
 }
 
@@ -177,28 +177,28 @@ static void draw_row(struct picture *p, const struct bar *bar, int32_t left, int
     const double limit = read_speed(p->chart, bar);
     const int32_t end = on_pixel(x + reach(p, limit));
     char text[IH_LABEL_MAX];
-    ih_chart_fill_exact(base, x, y0, x + p->plot_width, y1, t->panel, 255);
+    ih_draw_exact(base, x, y0, x + p->plot_width, y1, t->panel, 255);
     draw_decades(p, x, y0, y1);
     if (bar->row.status == IH_BENCH_OK)
-        ih_chart_fill_exact(base, x, y0 + pad, x + reach(p, bar->row.gb_per_s), y1 - pad,
-                            bar->is_gpu ? t->green : t->blue, bar->is_read ? 80 : 255);
+        ih_draw_exact(base, x, y0 + pad, x + reach(p, bar->row.gb_per_s), y1 - pad,
+                      bar->is_gpu ? t->green : t->blue, bar->is_read ? 80 : 255);
     if (limit > 0)
-        ih_chart_fill_exact(base, end, y0, end + 2 * p->hair, y1, t->text, 210);
+        ih_draw_exact(base, end, y0, end + 2 * p->hair, y1, t->text, 210);
     if (p->plot_left == 0)
         return;
-    ih_chart_write(base, left, y, IH_ALIGN_LEFT, t->muted, bar->is_gpu ? "GPU" : "CPU");
-    ih_chart_write(base, left + ems(p, DEVICE), y, IH_ALIGN_LEFT, t->text, bar->name);
+    ih_draw_text(base, left, y, IH_ALIGN_LEFT, t->muted, bar->is_gpu ? "GPU" : "CPU");
+    ih_draw_text(base, left + ems(p, DEVICE), y, IH_ALIGN_LEFT, t->text, bar->name);
     if (bar->row.status != IH_BENCH_OK) {
         write_short(p, x + ems(p, 40), y, right - x - ems(p, 40),
                     bar->row.status == IH_BENCH_SKIPPED ? t->muted : t->warning, bar->row.reason);
         return;
     }
     name_value(text, bar->row.gb_per_s);
-    ih_chart_write(base, right - ems(p, SHARE), y, IH_ALIGN_RIGHT, t->text, text);
+    ih_draw_text(base, right - ems(p, SHARE), y, IH_ALIGN_RIGHT, t->text, text);
     if (limit > 0 && !bar->is_read) {
         name_value(text, 100 * bar->row.gb_per_s / limit);
         strcat(text, "\xe2\x80\xaf%");
-        ih_chart_write(base, right, y, IH_ALIGN_RIGHT, t->muted, text);
+        ih_draw_text(base, right, y, IH_ALIGN_RIGHT, t->muted, text);
     }
 }
 
@@ -207,7 +207,7 @@ static void draw(struct picture *p, const char *facts)
     const struct ih_chart_theme *t = p->base.theme;
     const struct bar *end = p->chart->bars + p->chart->n_bars;
     char title[TEXT_MAX];
-    ih_chart_write_title(&p->base, (p->margin + ems(p, 110)) / IH_SUBPIXELS, p->base.page.title);
+    ih_draw_title(&p->base, (p->margin + ems(p, 110)) / IH_SUBPIXELS, p->base.page.title);
     write_short(p, p->margin, (p->margin + ems(p, 285)) / IH_SUBPIXELS, p->room, t->muted, facts);
     for (const struct bar *bar = p->chart->bars; bar < end; bar++) {
         const int32_t column = bar->y > p->split, pitch = p->column_width + ems(p, GUTTER);

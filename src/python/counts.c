@@ -467,15 +467,16 @@ static PyObject *counts_repr_html(PyObject *self, PyObject *arguments)
 
 static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "size", "scale", "theme", "title", NULL};
+    static char *names[] = {"", "size", "scale", "theme", "title", "scale_y", NULL};
     PyObject *path;
     PyObject *size = NULL;
-    const char *scale = "linear", *theme = "dark", *title = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!ssz:chart", names, &path, &PyTuple_Type,
-                                     &size, &scale, &theme, &title))
+    const char *scale = "linear", *theme = "dark", *title = NULL, *scale_y = "count";
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!sszs:chart", names, &path, &PyTuple_Type,
+                                     &size, &scale, &theme, &title, &scale_y))
         return NULL;
-    PyObject *all = size ? Py_BuildValue("(OOOssz)", self, path, size, scale, theme, title)
-                         : Py_BuildValue("(OO(ii)ssz)", self, path, 1024, 640, scale, theme, title);
+    PyObject *all =
+        size ? Py_BuildValue("(OOOsszs)", self, path, size, scale, theme, title, scale_y)
+             : Py_BuildValue("(OO(ii)sszs)", self, path, 1024, 640, scale, theme, title, scale_y);
     PyObject *result = all ? py_delegate("imghist._views", "chart", all) : NULL;
     Py_XDECREF(all);
     return result;
@@ -505,13 +506,14 @@ static PyMethodDef counts_methods[] = {
      "_repr_html_($self)\n--\n\nThe chart as SVG with a table of statistics, for notebooks."},
     {"chart", (PyCFunction)(void (*)(void))counts_chart, METH_VARARGS | METH_KEYWORDS,
      "chart($self, path, /, *, size=(1024, 640), scale='linear', theme='dark', "
-     "title=None)\n--\n\n"
+     "title=None, scale_y='count')\n--\n\n"
      "Draws the chart of imghist --chart into a file.\n\n"
-     "path   ends in .png, .svg, .jpg, .bmp or .tga; the file is replaced\n"
+     "path   its ending tells the format, as with imghist --chart; the file is replaced\n"
      "size   pixels, 320 x 200 to 8192 x 8192\n"
      "scale  'linear', 'log' or 'sqrt'\n"
      "theme  'dark' or 'light'\n"
-     "title  text; None: the name of the file\n\n"
+     "title  text; None: the name of the file\n"
+     "scale_y  'count' or 'percent': the numbers beside the bars\n\n"
      "Raises ValueError for another ending or value, OSError if the file cannot be written."},
     {NULL, NULL, 0, NULL},
 };

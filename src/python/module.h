@@ -159,8 +159,8 @@ PyObject *py_failures(PyObject *module, PyObject *number);
  * an empty error: the counts are written; folder: of a total (record.c). */
 PyObject *py_ndjson(PyObject *module, PyObject *arguments);
 
-/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title) -> bytes
- * (chart.c). */
+/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title, scale_y)
+ * -> bytes (chart.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);
 
 /* Makes an Arrow stream in a PyCapsule (arrow.c). */

@@ -163,7 +163,7 @@ png_size() {
     # shellcheck disable=SC2086 # options
     imghist_refused 2 "--bench: " --bench=4k $chart
   done
-  imghist_fails 2 "--bench: --chart needs a .png, .svg," --bench=4k --chart=ladder.webp
+  imghist_fails 2 "--bench: --chart needs a .png .svg" --bench=4k --chart=ladder.webp
 }
 
 @test "bench: the report and the chart are two files, whatever their names" {

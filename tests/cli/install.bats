@@ -142,6 +142,20 @@ END
   ./count_file "$SAMPLES/scene.jpg" | grep -q "mean luma"
 }
 
+@test "install: the header's example draws the program's chart" {
+  cp "$EXAMPLES/draw_chart.c" "$ROOT/tests/library/draw.c" .
+  build_shared "cc -std=c11" shared draw.c
+  build_static "cc -std=c11" static draw.c
+  export_path
+  "$PREFIX/bin/imghist" "$SAMPLES/scene.png" --chart=judge.bmp --theme=light --title=pixels
+  for program in shared static; do
+    ./$program "$SAMPLES/scene.png" $program.bmp
+    cmp $program.bmp judge.bmp
+    run ./$program "$SAMPLES/scene.png" c.gif
+    [[ $status -eq 1 && $output == "c.gif: chart: the name must end in one of .png .svg .jpg .bmp .tga" ]]
+  done
+}
+
 @test "install: a program without shared libraries" {
   # dlopen, for the formats that are loaded later, gives a warning.
   # shellcheck disable=SC2046 # flags are words

@@ -12,6 +12,15 @@ README=$TESTS/../README.md
 # plain [PAGE]...: man pages without formatting, with `-` for `\-`; default: imghist(1).
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "${@:-$MAN}"; }
 
+@test "man: the endings of charts, in imghist(1) and imghist.h" {
+  endings=$("$IMGHIST" --help | sed -n 's/.*--chart\[=PATH\] *a \(.*\), or a directory/\1/p')
+  [ "$(wc -w <<<"$endings")" -eq 5 ]
+  for ending in $endings; do
+    plain | grep -qF "$ending" || fail "no $ending in imghist(1)"
+    grep -A4 'ending tells the format' "$TESTS/../src/imghist.h" | grep -qF "$ending" || fail "no $ending in imghist.h"
+  done
+}
+
 # photos: makes the files that the examples use, and puts the program into PATH.
 photos() {
   mkdir -p bin photos/summer train uploads

@@ -6,8 +6,8 @@
 #include "bench/report.h"
 #include <math.h>
 
-#define BLUE "#2a5cc8" /* bars of the CPU and of the GPU, and warnings, in the dark theme */
-#define GREEN "#22a838"
+#define BLUE "#2e5ade" /* bars of the CPU and of the GPU, and warnings, in the dark theme */
+#define GREEN "#3dbe2c"
 #define WARNING "#ffb02e"
 
 /* One rung of a test's report; a negative speed: it did not run. */

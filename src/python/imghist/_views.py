@@ -81,15 +81,15 @@ def to_uhi(counts):
     }
 
 
-def _draw(counts, name, size, scale, theme, title):
+def _draw(counts, name, size, scale, theme, title, scale_y="count"):
     shown, name = (s.encode("utf-8", "replace").decode() for s in (counts.file or "pixels", name))  # if not UTF-8
-    return _imghist.chart(counts, shown.replace("\0", "?"), name, size, scale, theme, title)
+    return _imghist.chart(counts, shown.replace("\0", "?"), name, size, scale, theme, title, scale_y)
 
 
-def chart(counts, path, size, scale, theme, title):
+def chart(counts, path, size, scale, theme, title, scale_y):
     """The file appears whole or not at all."""
     path = os.fspath(path)
-    drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title)
+    drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title, scale_y)
     part = b".imghist-%d-%d.part" % (os.getpid(), threading.get_ident())  # fits where the name does
     part = os.path.join(os.path.dirname(os.fsencode(path)), part)
     try:

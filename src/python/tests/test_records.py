@@ -218,7 +218,7 @@ def test_what_is_no_result_is_refused(samples):
         with pytest.raises(TypeError):
             list(imghist.ndjson([wrong]))
         with pytest.raises(TypeError):
-            imghist._imghist.chart(wrong, "", "x.svg", (640, 400), "linear", "dark", None)
+            imghist._imghist.chart(wrong, "", "x.svg", (640, 400), "linear", "dark", None, "count")
         with pytest.raises(TypeError):
             imghist.count(samples / "scene.jpg", context=wrong or 0)
         for results in ([wrong], [counts, wrong, counts]):

@@ -1,11 +1,11 @@
 /*
- * The file formats of charts, and the encoders of the raster formats.
+ * Canvases: the file formats of charts, and the encoders of the raster formats.
  *
  * libpng reports errors by longjmp. All data that must survive the jump is in one struct of the
  * caller's frame, and the jump only leaves functions of libpng.
  */
-#include "base/jpeg_file.h"
 #include "chart/canvas.h"
+#include "base/jpeg_file.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -140,8 +140,8 @@ static enum ih_status encode_png(const struct ih_chart_page *page, const uint8_t
  */
 enum { JPEG_QUALITY = 92 };
 
-static enum ih_status encode_jpeg(const struct ih_chart_page *page, const uint8_t *pixels,
-                                  struct ih_bytes *file, struct ih_error *err)
+static enum ih_status encode_jpg(const struct ih_chart_page *page, const uint8_t *pixels,
+                                 struct ih_bytes *file, struct ih_error *err)
 {
     const struct ih_jpeg_picture picture = {.pixels = pixels,
                                             .width = page->width,
@@ -194,22 +194,22 @@ static enum ih_status encode_tga(const struct ih_chart_page *page, const uint8_t
 /* ---- the formats ---- */
 
 struct ih_chart_format {
-    const char *endings[2]; /* of file names */
-    ih_encoder *encode;     /* NULL: SVG */
+    const char *ending;
+    ih_encoder *encode; /* NULL: SVG */
 };
 
-static const struct ih_chart_format formats[] = {
-    {{".png"}, encode_png}, {{".svg"}, NULL},       {{".jpg", ".jpeg"}, encode_jpeg},
-    {{".bmp"}, encode_bmp}, {{".tga"}, encode_tga},
-};
+#define encode_svg NULL
+#define FORMAT(name) {"." #name, encode_##name},
+static const struct ih_chart_format formats[] = {IH_CHART_FORMATS(FORMAT)};
 
 const struct ih_chart_format *ih_chart_format_of(const char *path)
 {
     const char *dot = strrchr(path, '.'); /* a dot before a slash begins no known ending */
+    if (dot && strcasecmp(dot, ".jpeg") == 0)
+        dot = ".jpg";
     for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; i++)
-        for (size_t k = 0; k < 2 && formats[i].endings[k]; k++)
-            if (strcasecmp(dot, formats[i].endings[k]) == 0)
-                return &formats[i];
+        if (strcasecmp(dot, formats[i].ending) == 0)
+            return &formats[i];
     return NULL;
 }
 
