@@ -50,6 +50,7 @@ static void put_value(FILE *f, const struct ih_field_value *value)
         put_real(f, value->real);
         break;
     case IH_TYPE_NONE:
+    case IH_TYPE_OTHER:
         fputs("null", f);
     }
 }

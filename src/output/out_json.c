@@ -26,18 +26,6 @@ struct json_state {
 
 /* ---- strings ---- */
 
-static bool is_utf8(const char *text)
-{
-    unsigned long c;
-    while (*text) {
-        size_t n = ih_utf8_length(text, &c);
-        if (n == 0)
-            return false;
-        text += n;
-    }
-    return true;
-}
-
 /* escapes_markup   write "<" as an escape, so that the string cannot end a script element */
 static void put_escaped(FILE *f, const char *text, bool escapes_markup)
 {
@@ -99,12 +87,6 @@ static void put_key(FILE *f, const char *before, const char *key)
     putc('"', f);
     fputs(key, f);
     fputs("\":", f);
-}
-
-static void put_integer(FILE *f, uint64_t n)
-{
-    char digits[IH_COUNT_MAX];
-    fwrite(digits, 1, (size_t)(ih_format_count(digits, n) - digits), f);
 }
 
 static void put_fields(FILE *f, const char *before, const struct ih_field *fields, const void *from,
@@ -182,36 +164,8 @@ static void put_warnings(FILE *f, unsigned warnings)
 
 /* ---- records ---- */
 
-/* What the file states are not the values of sRGB, or only a profile knows. */
-enum {
-    NOT_SRGB = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE,
-    MAYBE_SRGB = IH_NOT_APPLIED_ICC_PROFILE
-};
-
-/* Whether a result has a field that is no text or number. */
-static bool has_composite(const struct ih_result *r, unsigned kind)
-{
-    switch (kind) {
-    case IH_FIELD_FILE_BYTES:
-        return !is_utf8(r->path);
-    case IH_FIELD_POSITION:
-        return r->n_shards || r->inputs_hash;
-    case IH_FIELD_WARNINGS:
-        return r->info.warnings != 0;
-    case IH_FIELD_SRGB:
-        return (r->info.not_applied & NOT_SRGB) || !(r->info.not_applied & MAYBE_SRGB);
-    case IH_FIELD_IS_TOTAL:
-    case IH_FIELD_CLIP_LIMITS:
-    case IH_FIELD_NOT_APPLIED:
-    case IH_FIELD_CHANNELS:
-    case IH_FIELD_CLIP:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void put_composite(FILE *f, const struct ih_result *r, unsigned kind)
+/* Writes a value of type OTHER. */
+static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
 {
     switch (kind) {
     case IH_FIELD_FILE_BYTES:
@@ -220,50 +174,55 @@ static void put_composite(FILE *f, const struct ih_result *r, unsigned kind)
     case IH_FIELD_POSITION:
         put_position(f, r);
         break;
-    case IH_FIELD_WARNINGS:
-        put_warnings(f, r->info.warnings);
-        break;
-    case IH_FIELD_SRGB:
-        fputs(r->info.not_applied & NOT_SRGB ? "false" : "true", f);
-        break;
-    case IH_FIELD_IS_TOTAL: /* a file may be called "(total)" too */
-        fputs("true", f);
-        break;
     case IH_FIELD_CLIP_LIMITS:
         put_fields(f, "{", ih_clip_limits_fields, &r->spec, true);
+        putc('}', f);
+        break;
+    case IH_FIELD_CLIP:
+        put_fields(f, "{", ih_clip_fields, &r->histogram, true);
         putc('}', f);
         break;
     case IH_FIELD_NOT_APPLIED:
         put_not_applied(f, r->info.not_applied);
         break;
+    case IH_FIELD_WARNINGS:
+        put_warnings(f, r->info.warnings);
+        break;
     case IH_FIELD_CHANNELS:
         put_channels(f, r);
         break;
-    default:
-        put_fields(f, "{", ih_clip_fields, &r->histogram, true);
-        putc('}', f);
+    case IH_FIELD_SRGB:
+        fputs(r->info.not_applied & IH_NOT_SRGB ? "false" : "true", f);
+        break;
+    default: /* IH_FIELD_IS_TOTAL: a file may be called "(total)" too */
+        fputs("true", f);
     }
 }
 
 static void put_field(FILE *f, const char *before, struct ih_record_view *view,
                       const struct ih_record_field *field)
 {
-    const struct ih_result *r = view->result;
-    const unsigned kind = field->field.kind;
     const struct ih_field_value value = ih_record_value(view, field);
-    const bool is_composite = (field->in & view->kind) && has_composite(r, kind);
-    char real[IH_REAL_MAX];
-    if (value.type == IH_TYPE_NONE && !is_composite && (field->in & IH_OPTIONAL))
+    char text[IH_REAL_MAX];
+    if (value.type == IH_TYPE_NONE && (field->in & IH_OPTIONAL))
         return;
     put_key(f, before, field->field.key);
-    if (is_composite)
-        put_composite(f, r, kind);
-    else if (value.type == IH_TYPE_TEXT)
+    switch (value.type) {
+    case IH_TYPE_NONE:
+        fputs("null", f);
+        break;
+    case IH_TYPE_TEXT:
         ih_json_put_string(f, value.text);
-    else if (value.type == IH_TYPE_INTEGER)
-        put_integer(f, value.integer);
-    else
-        fputs(value.type == IH_TYPE_REAL ? ih_format_real(value.real, real) : "null", f);
+        break;
+    case IH_TYPE_INTEGER:
+        fwrite(text, 1, (size_t)(ih_format_count(text, value.integer) - text), f);
+        break;
+    case IH_TYPE_REAL:
+        fputs(ih_format_real(value.real, text), f);
+        break;
+    case IH_TYPE_OTHER:
+        put_other(f, view->result, field->field.kind);
+    }
 }
 
 static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)

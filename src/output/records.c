@@ -25,12 +25,12 @@ struct reader {
     size_t n_channel_fields;
 
     /* Of the record: */
-    uint64_t has;   /* bits of the fields of ih_schema that it has */
-    bool has_bytes; /* of the name: file_b64 */
+    uint64_t has; /* bits of the fields of ih_schema that it has */
+    struct ih_field_value written[IH_N_FIELDS];
+    struct ih_stats statistics[IH_PLANES]; /* as written */
+    char *bytes;                           /* of its name; NULL: they are UTF-8 */
     char *names[IH_PLANES];
-    unsigned n_channels;  /* luma included */
-    struct ih_stats luma; /* as written, and so are the statistics in the result, by channel */
-    double luminance;
+    unsigned n_channels; /* luma included */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */
 };
@@ -52,22 +52,6 @@ static void reader_init(struct reader *r)
 /* Why a field is refused: "KEY is WHY". */
 static const char impossible[] = "impossible", missing[] = "missing",
                   other[] = "not that of the histogram";
-
-/* A count of at most `most`. */
-static bool read_count(struct ih_json_in *in, uint64_t *n, uint64_t most)
-{
-    return ih_json_count(in, n) && (*n <= most || ih_json_fail(in, impossible));
-}
-
-/* Whether a text can be shown as it is: printable ASCII, not long. */
-static bool is_plain(const char *text)
-{
-    size_t n = 0;
-    for (; text[n]; n++)
-        if (text[n] < ' ' || text[n] > '~' || n == NAME_MAX_BYTES)
-            return false;
-    return true;
-}
 
 static int base64_digit(char c)
 {
@@ -103,122 +87,6 @@ static bool decode_base64(char *text)
     return true;
 }
 
-static bool parse_hash(const char *text, uint64_t *hash)
-{
-    static const char digits[] = "0123456789abcdef";
-    if (strlen(text) != 16 || strspn(text, digits) != 16)
-        return false;
-    for (*hash = 0; *text; text++)
-        *hash = *hash << 4 | (uint64_t)(strchr(digits, *text) - digits);
-    return true;
-}
-
-static bool parse_shard(char *text, struct ih_result *r)
-{
-    uint64_t shard, n_shards;
-    char *slash = strchr(text, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    if (!ih_parse_number(slash + 1, false, IH_SHARDS_MAX, &n_shards) ||
-        !ih_parse_number(text, false, n_shards, &shard) || shard == 0)
-        return false;
-    r->shard = (unsigned)shard;
-    r->n_shards = (unsigned)n_shards;
-    return true;
-}
-
-static bool parse_region(const char *text)
-{
-    struct ih_region region;
-    struct ih_error ignored;
-    return ih_region_parse(text, &region, &ignored) == IH_OK && strcmp(region.text, text) == 0;
-}
-
-static bool parse_status(const char *text, struct ih_result *r)
-{
-    r->is_end = strcmp(text, "end") == 0;
-    r->status = r->is_end                    ? IH_UNKNOWN
-                : strcmp(text, "error") == 0 ? IH_CORRUPT /* whatever it was: the message tells */
-                                             : IH_OK;
-    return r->status != IH_OK || strcmp(text, "ok") == 0;
-}
-
-static bool parse_range(const char *text, enum ih_range *range)
-{
-    for (unsigned i = 1; i < IH_RANGES; i++)
-        if (strcmp(text, ih_range_names[i]) == 0)
-            *range = (enum ih_range)i;
-    return *range != IH_RANGE_UNKNOWN;
-}
-
-static bool parse_alpha(const char *text, enum ih_alpha *alpha)
-{
-    *alpha = strcmp(text, ih_alpha_name(IH_ALPHA_COUNT)) == 0 ? IH_ALPHA_COUNT
-                                                              : IH_ALPHA_SKIP_TRANSPARENT;
-    return strcmp(text, ih_alpha_name(*alpha)) == 0;
-}
-
-/* Sets what a text says. Returns false for a text that no record has. */
-static bool use_text(struct reader *reader, const struct ih_field *field, char *text)
-{
-    struct ih_result *r = &reader->result;
-    void *at = (char *)r + field->offset_bytes;
-    switch (field->kind) {
-    case IH_FIELD_WEIGHTS:
-        return (r->spec.luma = ih_luma_find(text)) != NULL;
-    case IH_FIELD_REDUCTION:
-        return ih_reduction_parse(text, &r->sample_range);
-    case IH_FIELD_STATUS:
-        return parse_status(text, r);
-    case IH_FIELD_RANGE:
-        return parse_range(text, &r->info.range);
-    case IH_FIELD_ALPHA:
-        return parse_alpha(text, &r->alpha);
-    case IH_FIELD_HASH:
-        return parse_hash(text, at);
-    case IH_FIELD_SHARD:
-        return parse_shard(text, r);
-    case IH_FIELD_ERROR:
-        ih_error_set(&r->error, IH_CORRUPT, "%s", text);
-        ih_utf8_trim(r->error.message);
-        return true;
-    default: /* a text that the result points to; the bytes of a name replace it */
-        if (field->kind != IH_FIELD_FILE || !reader->has_bytes)
-            *(const char **)at = text;
-        reader->has_bytes = reader->has_bytes || field->kind == IH_FIELD_FILE_BYTES;
-    }
-    switch (field->kind) {
-    case IH_FIELD_FORMAT:
-    case IH_FIELD_NAME:
-        return is_plain(text);
-    case IH_FIELD_VERSION:
-        return is_plain(text) && strlen(text) < IH_VERSION_MAX;
-    case IH_FIELD_FILE_BYTES:
-        return decode_base64(text) && strlen(text) < IH_PATH_BYTES_MAX;
-    case IH_FIELD_FILE:
-        return strlen(text) < IH_PATH_BYTES_MAX;
-    case IH_FIELD_REGION:
-        return parse_region(text);
-    case IH_FIELD_MASK:
-        return *text && strlen(text) < IH_MASK_NAME_MAX;
-    default:
-        return true;
-    }
-}
-
-static bool read_text(struct ih_json_in *in, struct reader *r, const struct ih_field *field)
-{
-    char *text;
-    if (!ih_json_text(in, &text))
-        return false;
-    if (field->kind == IH_FIELD_SCHEMA && strcmp(text, IH_SCHEMA) != 0)
-        return ih_json_fail_field(in, NULL, "of another imghist: this one reads " IH_SCHEMA);
-    if (field->kind == IH_FIELD_SCHEMA)
-        return true;
-    return use_text(r, field, text) || ih_json_fail(in, impossible);
-}
-
 static bool read_position(struct ih_json_in *in, uint64_t position[IH_PLACES])
 {
     position[2] = 0;
@@ -227,6 +95,10 @@ static bool read_position(struct ih_json_in *in, uint64_t position[IH_PLACES])
            (*in->p != ',' || (ih_json_token(in, ',') && ih_json_count(in, &position[2]))) &&
            ih_json_token(in, ']');
 }
+
+_Static_assert(offsetof(struct ih_result, frame) ==
+                   offsetof(struct ih_result, input) + 2 * sizeof(uint64_t),
+               "input, member and frame are a position");
 
 static bool read_not_applied(struct ih_json_in *in, void *set)
 {
@@ -263,21 +135,20 @@ static bool read_number(struct ih_json_in *in, const struct ih_field *field, voi
     case IH_FIELD_COUNT:
         return ih_json_count(in, at);
     case IH_FIELD_REAL:
-    case IH_FIELD_LUMA_REAL:
         return ih_json_real(in, at);
     case IH_FIELD_VALUE:
         *(unsigned *)at = UINT_MAX;
         if (ih_json_next_is(in, 'n'))
             return ih_json_skip(in);
-        if (!read_count(in, &n, IH_BINS - 1))
+        if (!ih_json_count(in, &n))
             return false;
-        *(unsigned *)at = (unsigned)n;
+        *(unsigned *)at = n < UINT_MAX ? (unsigned)n : UINT_MAX - 1; /* as wrong as it is */
         return true;
     default:
-        if (!read_count(in, &n, UINT8_MAX))
+        if (!ih_json_count(in, &n))
             return false;
         *(uint8_t *)at = (uint8_t)n;
-        return true;
+        return n <= UINT8_MAX || ih_json_fail(in, impossible);
     }
 }
 
@@ -303,7 +174,7 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
         return ih_json_text(in, &r->names[r->n_channels]);
     if (field->kind == IH_FIELD_CHANNELS)
         return ih_json_counts(in, r->result.histogram.bins[r->n_channels], IH_BINS);
-    return read_number(in, field, &r->result.stats[r->n_channels]);
+    return read_number(in, field, &r->statistics[r->n_channels]);
 }
 
 static bool read_channel(struct ih_json_in *in, void *to)
@@ -323,46 +194,87 @@ static bool read_channel(struct ih_json_in *in, void *to)
     return true;
 }
 
+/* Sets a text or number. A value that no record has becomes another one, which compare_fields sees.
+ */
+static void set_value(struct ih_result *r, const struct ih_field *field,
+                      const struct ih_field_value *v)
+{
+    void *at = (char *)r + field->offset_bytes;
+    switch (field->kind) {
+    case IH_FIELD_COUNT:
+        *(uint64_t *)at = v->integer;
+        break;
+    case IH_FIELD_UNSIGNED:
+        *(unsigned *)at = (unsigned)v->integer;
+        break;
+    case IH_FIELD_SOURCE_MIN:
+        r->info.extremes.min = (uint32_t)v->integer;
+        break;
+    case IH_FIELD_SOURCE_MAX:
+        r->info.extremes.end = (uint32_t)v->integer + 1;
+        break;
+    case IH_FIELD_HASH:
+        *(uint64_t *)at = strtoull(v->text, NULL, 16);
+        break;
+    case IH_FIELD_SHARD:
+        if (sscanf(v->text, "%4u/%4u", &r->shard, &r->n_shards) != 2 || r->shard > r->n_shards)
+            r->shard = 0;
+        break;
+    case IH_FIELD_STATUS:
+        r->is_end = strcmp(v->text, "end") == 0;
+        r->status = r->is_end                       ? IH_UNKNOWN
+                    : strcmp(v->text, "error") == 0 ? IH_CORRUPT /* the message tells */
+                                                    : IH_OK;
+        break;
+    case IH_FIELD_ERROR:
+        ih_error_set(&r->error, IH_CORRUPT, "%s", v->text);
+        ih_utf8_trim(r->error.message);
+        break;
+    case IH_FIELD_RANGE:
+        r->info.range =
+            strcmp(v->text, ih_range_names[IH_RANGE_FULL]) == 0 ? IH_RANGE_FULL : IH_RANGE_LIMITED;
+        break;
+    case IH_FIELD_REDUCTION:
+        (void)ih_reduction_parse(v->text, &r->sample_range);
+        break;
+    case IH_FIELD_WEIGHTS:
+        r->spec.luma = ih_luma_find(v->text) ? ih_luma_find(v->text) : &ih_luma_bt709;
+        break;
+    case IH_FIELD_ALPHA:
+        r->alpha = strcmp(v->text, ih_alpha_name(IH_ALPHA_COUNT)) == 0 ? IH_ALPHA_COUNT
+                                                                       : IH_ALPHA_SKIP_TRANSPARENT;
+        break;
+    case IH_FIELD_SCHEMA:
+        break;
+    default:
+        *(const char **)at = v->text;
+    }
+}
+
 static bool read_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
-    struct ih_result *result = &r->result;
     const struct ih_record_field *row = (const void *)field;
-    void *at = (char *)result + field->offset_bytes;
-    uint64_t n, position[IH_PLACES];
-    if (ih_json_next_is(in, 'n') && ih_field_value_type(row) != IH_TYPE_REAL)
+    const enum ih_value_type type = ih_field_value_type(row);
+    struct ih_field_value *written = &r->written[row - ih_schema];
+    void *at = (char *)&r->result + field->offset_bytes;
+    char *text = NULL;
+    if (ih_json_next_is(in, 'n') && type != IH_TYPE_REAL)
         return ih_json_skip(in); /* null: as if the key were missing */
     r->has |= UINT64_C(1) << (row - ih_schema);
+    if (type == IH_TYPE_REAL)
+        return ih_json_real(in, &written->real);
+    if (type == IH_TYPE_TEXT ? !ih_json_text(in, &text)
+                             : type == IH_TYPE_INTEGER && !ih_json_count(in, &written->integer))
+        return false;
+    written->text = text;
+    if (type != IH_TYPE_OTHER)
+        set_value(&r->result, field, written);
     switch (field->kind) {
-    case IH_FIELD_COUNT:
-        return read_number(in, field, result);
-    case IH_FIELD_LUMA_REAL:
-        return read_number(in, field, &r->luma);
-    case IH_FIELD_LUMINANCE:
-        return ih_json_real(in, &r->luminance);
-    case IH_FIELD_UNSIGNED:
-        if (!read_count(in, &n, row->high > 0 ? (uint64_t)row->high : UINT_MAX))
-            return false;
-        *(unsigned *)at = (unsigned)n;
-        return true;
-    case IH_FIELD_SOURCE_MIN:
-    case IH_FIELD_SOURCE_MAX:
-        if (!read_count(in, &n, UINT16_MAX))
-            return false;
-        if (field->kind == IH_FIELD_SOURCE_MIN)
-            result->info.extremes.min = (uint32_t)n;
-        else
-            result->info.extremes.end = (uint32_t)n + 1;
-        return true;
     case IH_FIELD_IS_TOTAL:
         return ih_json_bool(in, at);
     case IH_FIELD_POSITION:
-        if (!read_position(in, position))
-            return false;
-        result->input = position[0];
-        result->member = position[1];
-        result->frame = position[2];
-        return true;
+        return read_position(in, at); /* input, member and frame */
     case IH_FIELD_CLIP_LIMITS:
         return read_members(in, ih_clip_limits_fields, at);
     case IH_FIELD_CLIP:
@@ -375,12 +287,65 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
         return ih_json_array(in, read_channel, r);
     case IH_FIELD_SRGB: /* follows from not_applied */
         return ih_json_skip(in);
+    case IH_FIELD_SCHEMA:
+        return strcmp(text, IH_SCHEMA) == 0 ||
+               ih_json_fail_field(in, NULL, "of another imghist: this one reads " IH_SCHEMA);
+    case IH_FIELD_FILE_BYTES:
+        return ih_json_text(in, &r->bytes) &&
+               (decode_base64(r->bytes) || ih_json_fail(in, impossible));
     default:
-        return read_text(in, r, field);
+        return true;
     }
 }
 
-/* ---- what a record says must be what its bins give ---- */
+/* ---- what a record says must be what its result says ---- */
+
+/* Whether the result must give the same text or number. The others are checked elsewhere, or are
+ * texts that the result points to. */
+static bool is_compared(unsigned kind)
+{
+    return kind < IH_FIELD_TEXT || (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
+}
+
+/* Whether a text can be shown as it is: printable ASCII, not long. */
+static bool is_plain(const char *text)
+{
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (text[n] < ' ' || text[n] > '~' || n == NAME_MAX_BYTES)
+            return false;
+    return true;
+}
+
+/* Whether a record can have a text or number, whatever else it says. */
+static bool is_possible(const struct reader *r, const struct ih_record_field *row,
+                        const struct ih_field_value *v)
+{
+    struct ih_region region;
+    struct ih_sample_range range;
+    struct ih_error ignored;
+    switch (row->field.kind) {
+    case IH_FIELD_FORMAT:
+    case IH_FIELD_NAME:
+        return is_plain(v->text);
+    case IH_FIELD_VERSION:
+        return is_plain(v->text) && strlen(v->text) < IH_VERSION_MAX;
+    case IH_FIELD_FILE:
+        return strlen(r->bytes ? r->bytes : v->text) < IH_PATH_BYTES_MAX;
+    case IH_FIELD_REGION:
+        return ih_region_parse(v->text, &region, &ignored) == IH_OK &&
+               strcmp(region.text, v->text) == 0;
+    case IH_FIELD_MASK:
+        return *v->text && strlen(v->text) < IH_MASK_NAME_MAX;
+    case IH_FIELD_REDUCTION:
+        return ih_reduction_parse(v->text, &range);
+    case IH_FIELD_SHARD:
+        return r->result.shard > 0;
+    default:
+        return ih_field_value_type(row) != IH_TYPE_INTEGER || row->high == 0 ||
+               (double)v->integer <= row->high;
+    }
+}
 
 /* log2 of a positive normal number to 6 decimals, much faster than log2: between the two numbers of
  * the table. Finite for 0. */
@@ -435,22 +400,15 @@ static bool is_same(const struct ih_field *field, const struct ih_stats *written
     return is_near(*(const double *)a, *(const double *)b);
 }
 
-static bool check_statistics(const struct reader *r, struct ih_json_in *in)
+static bool check_statistics(const struct reader *r, struct ih_json_in *in, struct ih_stats *s)
 {
-    struct ih_stats s;
-    for (unsigned i = 0; i < r->n_channels; i++) {
-        compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, &s);
+    for (unsigned i = 0; i < r->n_channels; i++) { /* luma is the last */
+        compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, s);
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++)
-            if (!is_same(f, &r->result.stats[i], &s))
+            if (!is_same(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);
     }
-    for (size_t i = 0; i < IH_N_FIELDS; i++) { /* s is luma's */
-        const struct ih_field *f = &ih_schema[i].field;
-        if (f->key && f->kind == IH_FIELD_LUMA_REAL && !is_same(f, &r->luma, &s))
-            return ih_json_fail_field(in, f->key, other);
-    }
-    return is_near(r->luminance, ih_mean_luminance_by(&r->result.histogram, r->linear)) ||
-           ih_json_fail_field(in, "mean_luminance", other);
+    return true;
 }
 
 /* Channels have the names of an image with their number, and luma is the last. */
@@ -473,7 +431,7 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     return true;
 }
 
-static bool use_counted(struct reader *r, struct ih_json_in *in)
+static bool use_counted(struct reader *r, struct ih_json_in *in, struct ih_record_view *view)
 {
     struct ih_extremes *extremes = &r->result.info.extremes;
     struct ih_error err;
@@ -487,17 +445,56 @@ static bool use_counted(struct reader *r, struct ih_json_in *in)
         snprintf(r->why, sizeof r->why, "damaged record: %.120s", err.message);
         return ih_json_fail(in, r->why);
     }
-    return check_statistics(r, in);
+    view->luminance = ih_mean_luminance_by(&r->result.histogram, r->linear);
+    return check_statistics(r, in, &view->luma);
 }
 
-static bool is_needed(const struct ih_record_field *row, const struct ih_result *r, bool is_end)
+static bool is_same_value(const struct ih_field_value *a, const struct ih_field_value *b)
+{
+    if (b->type == IH_TYPE_TEXT)
+        return a->text == b->text || strcmp(a->text, b->text) == 0;
+    return b->type == IH_TYPE_INTEGER ? a->integer == b->integer : is_near(a->real, b->real);
+}
+
+/* Whether the result gives the same texts and numbers. */
+static bool compare_fields(const struct reader *r, struct ih_json_in *in,
+                           struct ih_record_view *view)
+{
+    for (size_t i = 0; i < IH_N_FIELDS; i++) {
+        const struct ih_record_field *row = &ih_schema[i];
+        const struct ih_field_value *written = &r->written[i];
+        if (!(r->has >> i & 1) || !is_compared(row->field.kind))
+            continue;
+        const struct ih_field_value value = ih_record_value(view, row);
+        const bool is_real = ih_field_value_type(row) == IH_TYPE_REAL;
+        if (value.type == IH_TYPE_NONE ? !is_real || !isnan(written->real)
+                                       : !is_same_value(written, &value))
+            return ih_json_fail_field(in, row->field.key, is_real ? other : impossible);
+    }
+    return true;
+}
+
+static bool is_needed(const struct ih_record_field *row, const struct ih_result *r)
 {
     if (row->field.kind == IH_FIELD_POSITION)
         return r->n_shards || r->inputs_hash;
     if (row->field.kind == IH_FIELD_SHARD ||
         row->field.offset_bytes == offsetof(struct ih_result, run))
-        return is_end;
+        return r->is_end;
     return !(row->in & (IH_OPTIONAL | IH_NULLABLE));
+}
+
+static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned kind)
+{
+    for (size_t i = 0; i < IH_N_FIELDS; i++) {
+        const struct ih_record_field *row = &ih_schema[i];
+        const bool has = r->has >> i & 1, may_have = row->in & kind;
+        if (has && !(may_have && is_possible(r, row, &r->written[i])))
+            return ih_json_fail_field(in, row->field.key, impossible);
+        if (!has && row->field.key && may_have && is_needed(row, &r->result))
+            return ih_json_fail_field(in, row->field.key, missing);
+    }
+    return true;
 }
 
 /* Reads one record into r->result. False: in->why has the reason. */
@@ -506,28 +503,25 @@ static bool read_record(struct reader *r, struct ih_json_in *in)
     static const struct ih_json_members members = {ih_schema, sizeof *ih_schema, IH_N_FIELDS,
                                                    read_field};
     struct ih_result *result = &r->result;
+    struct ih_record_view view = {.result = result};
     uint64_t seen;
     r->has = r->n_channels = 0;
-    r->has_bytes = false;
+    r->bytes = NULL;
     memset(result, 0, sizeof *result);
     result->is_read = true;
     result->version = result->library = "";
     result->info.extremes.min = UINT32_MAX; /* none */
     if (!ih_json_object(in, &members, r, &seen))
         return false;
-    const unsigned kind = ih_record_kind(result);
-    for (size_t i = 0; i < IH_N_FIELDS; i++) {
-        const struct ih_record_field *row = &ih_schema[i];
-        const bool has = r->has >> i & 1, may_have = row->in & kind;
-        if (row->field.key &&
-            (has ? !may_have : may_have && is_needed(row, result, kind == IH_IN_END)))
-            return ih_json_fail_field(in, row->field.key, has ? impossible : missing);
-    }
-    if (kind == IH_IN_END)
-        result->path = "";
-    else if (kind == IH_IN_TOTAL)
-        result->path = IH_TOTAL_NAME;
-    return kind == IH_IN_END || kind == IH_IN_FAILURE || use_counted(r, in);
+    view.kind = ih_record_kind(result);
+    if (!check_keys(r, in, view.kind))
+        return false;
+    result->path = view.kind == IH_IN_END     ? ""
+                   : view.kind == IH_IN_TOTAL ? IH_TOTAL_NAME
+                   : r->bytes                 ? r->bytes
+                                              : result->path;
+    return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in, &view)) &&
+           compare_fields(r, in, &view);
 }
 
 /* ---- files ---- */

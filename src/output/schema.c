@@ -1,5 +1,7 @@
 #include "output/schema.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,22 +53,11 @@ const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPAR
 
 enum ih_value_type ih_field_value_type(const struct ih_record_field *f)
 {
-    switch (f->field.kind) {
-    case IH_FIELD_REAL:
-    case IH_FIELD_LUMA_REAL:
-    case IH_FIELD_LUMINANCE:
-    case IH_FIELD_SHARE:
-        return IH_TYPE_REAL;
-    case IH_FIELD_COUNT:
-    case IH_FIELD_UNSIGNED:
-    case IH_FIELD_SOURCE_MIN:
-    case IH_FIELD_SOURCE_MAX:
-    case IH_FIELD_LUMA_VALUE:
-    case IH_FIELD_CLIPPED:
-        return IH_TYPE_INTEGER;
-    default:
-        return IH_TYPE_TEXT;
-    }
+    const unsigned kind = f->field.kind;
+    return kind >= IH_FIELD_FILE_BYTES                           ? IH_TYPE_OTHER
+           : kind >= IH_FIELD_TEXT                               ? IH_TYPE_TEXT
+           : kind == IH_FIELD_REAL || kind >= IH_FIELD_LUMA_REAL ? IH_TYPE_REAL
+                                                                 : IH_TYPE_INTEGER;
 }
 
 unsigned ih_record_kind(const struct ih_result *r)
@@ -81,136 +72,117 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
 {
     v->result = r;
     v->kind = ih_record_kind(r);
-    v->luma.count = 0;
     if (r->is_end || r->status != IH_OK)
         return;
     ih_result_stats(r, IH_LUMA, &v->luma);
     v->luminance = ih_mean_luminance(&r->histogram);
 }
 
-static struct ih_field_value text_value(const char *text)
+static const struct ih_field_value none = {.type = IH_TYPE_NONE};
+
+static struct ih_field_value text_value(const char *text, bool is_known)
 {
-    if (!text)
-        return (struct ih_field_value){.type = IH_TYPE_NONE};
-    return (struct ih_field_value){.type = IH_TYPE_TEXT, .text = text};
+    return is_known ? (struct ih_field_value){.type = IH_TYPE_TEXT, .text = text} : none;
 }
 
-static struct ih_field_value integer_value(uint64_t n)
+static struct ih_field_value integer_value(uint64_t n, bool is_known)
 {
-    return (struct ih_field_value){.type = IH_TYPE_INTEGER, .integer = n, .real = (double)n};
+    return is_known
+               ? (struct ih_field_value){.type = IH_TYPE_INTEGER, .integer = n, .real = (double)n}
+               : none;
 }
 
 /* Real fields with a share go from 0 to 1. */
 static struct ih_field_value real_value(double real)
 {
-    if (isnan(real))
-        return (struct ih_field_value){.type = IH_TYPE_NONE};
-    return (struct ih_field_value){.type = IH_TYPE_REAL, .real = real, .whole = 1};
+    return isnan(real) ? none
+                       : (struct ih_field_value){.type = IH_TYPE_REAL, .real = real, .whole = 1};
 }
 
-static struct ih_field_value known(const char *text)
+static bool is_utf8(const char *text)
 {
-    return text_value(text && *text ? text : NULL);
+    unsigned long c;
+    size_t n = 1;
+    for (; *text && n > 0; text += n)
+        n = ih_utf8_length(text, &c);
+    return n > 0;
 }
 
-static struct ih_field_value printed(struct ih_record_view *v, bool is_known)
+static bool has_other(const struct ih_result *r, unsigned kind)
 {
-    return text_value(is_known ? v->text : NULL);
-}
-
-static struct ih_field_value made_text(struct ih_record_view *v, const struct ih_field *f)
-{
-    const struct ih_result *r = v->result;
-    if (f->kind == IH_FIELD_REDUCTION) {
-        ih_reduction_print(r->sample_range, v->text);
-        return printed(v, true);
-    }
-    if (f->kind == IH_FIELD_SHARD) {
-        snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);
-        return printed(v, r->n_shards > 0);
-    }
-    const uint64_t hash = *(const uint64_t *)(const void *)((const char *)r + f->offset_bytes);
-    snprintf(v->text, sizeof v->text, "%016" PRIx64, hash);
-    return printed(v, hash != 0);
-}
-
-/* The kinds that stand for one member, and what is computed from it. */
-static struct ih_field_value member_value(const struct ih_record_view *v, const struct ih_field *f)
-{
-    const struct ih_result *r = v->result;
-    const void *at = (const char *)r + f->offset_bytes;
-    const void *of_luma = (const char *)&v->luma + f->offset_bytes;
-    const uint64_t n_pixels = r->histogram.n_pixels;
-    struct ih_field_value value;
-    switch (f->kind) {
-    case IH_FIELD_COUNT:
-        return integer_value(*(const uint64_t *)at);
-    case IH_FIELD_LUMA_REAL:
-        return real_value(v->luma.count ? *(const double *)of_luma : (double)NAN);
-    case IH_FIELD_LUMA_VALUE:
-        return v->luma.count ? integer_value(*(const unsigned *)of_luma) : text_value(NULL);
-    case IH_FIELD_CLIPPED:
-        value = integer_value(*(const uint64_t *)at);
-        value.whole = (double)n_pixels;
-        return value;
-    case IH_FIELD_SHARE:
-        return real_value(n_pixels ? (double)*(const uint64_t *)at / (double)n_pixels
-                                   : (double)NAN);
-    case IH_FIELD_FORMAT:
-    case IH_FIELD_FILE:
-        return text_value(*(const char *const *)at);
-    default:
-        return known(*(const char *const *)at);
-    }
+    return kind == IH_FIELD_FILE_BYTES ? !is_utf8(r->path)
+           : kind == IH_FIELD_POSITION ? r->n_shards || r->inputs_hash
+           : kind == IH_FIELD_WARNINGS ? r->info.warnings != 0
+           : kind == IH_FIELD_SRGB
+               ? (r->info.not_applied & IH_NOT_SRGB) || !(r->info.not_applied & IH_MAYBE_SRGB)
+               : true;
 }
 
 struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_record_field *field)
 {
     const struct ih_result *r = v->result;
     const struct ih_field *f = &field->field;
+    const struct ih_extremes *extremes = &r->info.extremes;
+    const uint64_t n_pixels = r->histogram.n_pixels;
+    const void *at = (const char *)r + f->offset_bytes,
+               *of_luma = (const char *)&v->luma + f->offset_bytes;
+    struct ih_field_value value;
+    const char *text;
     unsigned n;
     if (!(field->in & v->kind))
-        return text_value(NULL);
+        return none;
     switch (f->kind) {
-    case IH_FIELD_SCHEMA:
-        return text_value(IH_SCHEMA);
-    case IH_FIELD_VERSION:
-        return known(r->version ? r->version : IH_VERSION);
-    case IH_FIELD_STATUS:
-        return text_value(r->is_end ? "end" : r->status == IH_OK ? "ok" : "error");
-    case IH_FIELD_ERROR:
-        return text_value(r->error.message);
-    case IH_FIELD_RANGE:
-        return known(ih_range_names[r->info.range]);
-    case IH_FIELD_WEIGHTS:
-        return text_value(r->spec.luma->name);
-    case IH_FIELD_ALPHA:
-        return text_value(ih_alpha_name(r->alpha));
+    case IH_FIELD_COUNT:
+        return integer_value(*(const uint64_t *)at, true);
+    case IH_FIELD_UNSIGNED:
+        n = *(const unsigned *)at;
+        return integer_value(n, n > 0 || !(field->in & IH_OPTIONAL));
+    case IH_FIELD_SOURCE_MIN:
+        return integer_value(extremes->min, extremes->end > 0);
+    case IH_FIELD_SOURCE_MAX:
+        return integer_value(extremes->end - 1, extremes->end > 0);
+    case IH_FIELD_LUMA_VALUE:
+        return integer_value(*(const unsigned *)of_luma, v->luma.count > 0);
+    case IH_FIELD_CLIPPED:
+        value = integer_value(*(const uint64_t *)at, true);
+        value.whole = (double)n_pixels;
+        return value;
+    case IH_FIELD_LUMA_REAL:
+        return real_value(*(const double *)of_luma);
     case IH_FIELD_LUMINANCE:
         return real_value(v->luminance);
-    case IH_FIELD_UNSIGNED: /* an optional one: 0 is not known */
-        n = *(const unsigned *)(const void *)((const char *)r + f->offset_bytes);
-        return n > 0 || !(field->in & IH_OPTIONAL) ? integer_value(n) : text_value(NULL);
-    case IH_FIELD_SOURCE_MIN:
-        return r->info.extremes.end ? integer_value(r->info.extremes.min) : text_value(NULL);
-    case IH_FIELD_SOURCE_MAX:
-        return r->info.extremes.end ? integer_value(r->info.extremes.end - 1) : text_value(NULL);
+    case IH_FIELD_SHARE:
+        return real_value((double)*(const uint64_t *)at / (double)n_pixels);
+    case IH_FIELD_SCHEMA:
+        return text_value(IH_SCHEMA, true);
+    case IH_FIELD_STATUS:
+        return text_value(r->is_end ? "end" : r->status == IH_OK ? "ok" : "error", true);
+    case IH_FIELD_ERROR:
+        return text_value(r->error.message, true);
+    case IH_FIELD_RANGE:
+        return text_value(ih_range_names[r->info.range], r->info.range != IH_RANGE_UNKNOWN);
+    case IH_FIELD_WEIGHTS:
+        return text_value(r->spec.luma->name, true);
+    case IH_FIELD_ALPHA:
+        return text_value(ih_alpha_name(r->alpha), true);
     case IH_FIELD_REDUCTION:
+        ih_reduction_print(r->sample_range, v->text);
+        return text_value(v->text, true);
     case IH_FIELD_SHARD:
+        snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);
+        return text_value(v->text, r->n_shards > 0);
     case IH_FIELD_HASH:
-        return made_text(v, f);
-    case IH_FIELD_FILE_BYTES:
-    case IH_FIELD_IS_TOTAL:
-    case IH_FIELD_POSITION:
-    case IH_FIELD_CLIP_LIMITS:
-    case IH_FIELD_CLIP:
-    case IH_FIELD_NOT_APPLIED:
-    case IH_FIELD_WARNINGS:
-    case IH_FIELD_CHANNELS:
-    case IH_FIELD_SRGB:
-        return text_value(NULL);
+        snprintf(v->text, sizeof v->text, "%016" PRIx64, *(const uint64_t *)at);
+        return text_value(v->text, *(const uint64_t *)at != 0);
     default:
-        return member_value(v, f);
+        if (f->kind >= IH_FIELD_FILE_BYTES)
+            return (struct ih_field_value){.type = has_other(r, f->kind) ? IH_TYPE_OTHER
+                                                                         : IH_TYPE_NONE};
+        text = *(const char *const *)at;
+        if (f->kind == IH_FIELD_VERSION && !text)
+            text = IH_VERSION;
+        return text_value(
+            text, text && (*text || f->kind == IH_FIELD_FORMAT || f->kind == IH_FIELD_FILE));
     }
 }
 

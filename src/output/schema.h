@@ -13,46 +13,50 @@
 
 /* Kinds of fields after those of enum ih_field_kind. */
 enum ih_record_field_kind {
-    IH_FIELD_UNSIGNED = IH_FIELD_REAL + 1, /* unsigned */
-    IH_FIELD_BYTE,                         /* uint8_t */
+    IH_FIELD_BYTE = IH_FIELD_REAL + 1, /* uint8_t */
 
-    /* Texts: any; of printable ASCII, "" where it is not known */
-    IH_FIELD_TEXT,
-    IH_FIELD_NAME,
+    /* Integers */
+    IH_FIELD_UNSIGNED, /* optional ones: 0 is not known */
+    IH_FIELD_SOURCE_MIN,
+    IH_FIELD_SOURCE_MAX,
+    IH_FIELD_LUMA_VALUE, /* a statistic of luma */
+    IH_FIELD_CLIPPED,    /* a joint count of clipped pixels */
+
+    /* Real numbers */
+    IH_FIELD_LUMA_REAL,
+    IH_FIELD_LUMINANCE,
+    IH_FIELD_SHARE, /* of the pixels */
+
+    /* Texts */
+    IH_FIELD_TEXT, /* any; "": none */
+    IH_FIELD_NAME, /* of printable ASCII; "": not known */
     IH_FIELD_FORMAT,
     IH_FIELD_VERSION,
     IH_FIELD_FILE,
-    IH_FIELD_FILE_BYTES, /* base64, of a name that is not UTF-8 */
+    IH_FIELD_ERROR,
     IH_FIELD_REGION,
     IH_FIELD_MASK,
-    IH_FIELD_HASH, /* 16 digits; 0: none */
-
-    /* One of several words */
     IH_FIELD_SCHEMA,
+    IH_FIELD_REDUCTION,
+
+    /* Texts that are made from something else */
+    IH_FIELD_HASH, /* 16 digits; 0: none */
     IH_FIELD_STATUS,
     IH_FIELD_RANGE,
-    IH_FIELD_REDUCTION,
     IH_FIELD_WEIGHTS,
     IH_FIELD_ALPHA,
-    IH_FIELD_SRGB,
-    IH_FIELD_IS_TOTAL,
-
-    IH_FIELD_ERROR,
     IH_FIELD_SHARD,
+
+    /* Other values */
+    IH_FIELD_FILE_BYTES, /* base64, of a name that is not UTF-8 */
+    IH_FIELD_IS_TOTAL,
     IH_FIELD_POSITION,
-    IH_FIELD_SOURCE_MIN,
-    IH_FIELD_SOURCE_MAX,
     IH_FIELD_CLIP_LIMITS,
     IH_FIELD_CLIP,
     IH_FIELD_NOT_APPLIED,
     IH_FIELD_WARNINGS,
     IH_FIELD_CHANNELS,
-
-    IH_FIELD_LUMA_REAL, /* a statistic of luma */
-    IH_FIELD_LUMA_VALUE,
-    IH_FIELD_LUMINANCE,
-    IH_FIELD_CLIPPED, /* a joint count of clipped pixels */
-    IH_FIELD_SHARE    /* its share of the pixels */
+    IH_FIELD_SRGB
 };
 
 enum {
@@ -92,13 +96,20 @@ extern const struct ih_field ih_clip_fields[];        /* in struct ih_histogram 
 extern const struct ih_field ih_distance_fields[];    /* in struct ih_distance */
 extern const char *const ih_not_applied_names[];      /* of each bit; NULL after the last */
 
+/* The file states other colours than those of sRGB, or only a profile knows. */
+enum {
+    IH_NOT_SRGB = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE,
+    IH_MAYBE_SRGB = IH_NOT_APPLIED_ICC_PROFILE
+};
+
 /* ---- values ---- */
 
 enum ih_value_type {
     IH_TYPE_NONE, /* a value that the record lacks: a failed input has no width */
     IH_TYPE_TEXT,
     IH_TYPE_INTEGER,
-    IH_TYPE_REAL
+    IH_TYPE_REAL,
+    IH_TYPE_OTHER /* an object or another value that only JSON has */
 };
 
 struct ih_field_value {
@@ -125,8 +136,8 @@ struct ih_record_view {
 };
 void ih_record_view_init(struct ih_record_view *view, const struct ih_result *result);
 
-/* The value of a field that is a text or a number, and NONE for another. Its text lives as long as
- * the result's, or until the next call. */
+/* The value of a field; of type OTHER: the record has one. A text lives as long as the result's, or
+ * until the next call. */
 struct ih_field_value ih_record_value(struct ih_record_view *view,
                                       const struct ih_record_field *field);
 

@@ -164,7 +164,7 @@ END
   echo "$output" | cmp - direct.ndjson
   imghist_ok low --where 'source_max > 4094 and source_min >= 300' --csv=images
   [ "$(grep -c ',300,4095,' <<<"$output")" -ge 9 ] || fail "--where"
-  for damage in 's/"source_min":[0-9]*,//' 's/"source_max":[0-9]*/"source_max":65536/' 's/"source_min":[0-9]*/"source_min":65000/'; do
+  for damage in 's/"source_min":[0-9]*,//' 's/"source_max":[0-9]*/"source_max":4294967296/' 's/"source_min":[0-9]*/"source_min":65000/'; do
     sed "$damage" 1.ndjson >damaged.ndjson
     imghist_status 1 damaged.ndjson --csv
     assert_stderr_has "damaged record: source_max is impossible"

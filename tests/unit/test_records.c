@@ -341,7 +341,7 @@ TEST(impossible_values)
         {"\"source_depth\":8", "\"source_depth\":8,\"source_min\":5", "source_max"},
         {"\"source_depth\":8", "\"source_depth\":8,\"source_min\":5,\"source_max\":4",
          "source_max"},
-        {"\"source_depth\":8", "\"source_depth\":8,\"source_max\":65536", "source_max"},
+        {"\"source_depth\":8", "\"source_depth\":8,\"source_max\":4294967296", "source_max"},
         {"\"high\":250", "\"high\":256", "high"},
         {"\"name\":\"gray\"", "\"name\":\"red\"", "channels"},
         {"\"name\":\"luma\"", "\"name\":\"alpha\"", "channels"},
