@@ -78,21 +78,6 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     putc('"', f);
 }
 
-/* The bytes of the JPEG in base64. */
-static void put_thumbnail(FILE *f, const uint8_t *bytes, size_t n)
-{
-    putc('"', f);
-    for (size_t at = 0; at < n; at += 3) {
-        const size_t n_here = n - at < 3 ? n - at : 3;
-        const unsigned v = (unsigned)bytes[at] << 16 |
-                           (n_here > 1 ? (unsigned)bytes[at + 1] << 8 : 0) |
-                           (n_here > 2 ? bytes[at + 2] : 0);
-        for (unsigned i = 0; i < 4; i++)
-            putc(i <= n_here ? levels[v >> (18 - 6 * i) & 63] : '=', f);
-    }
-    putc('"', f);
-}
-
 /* ---- the document ---- */
 
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
@@ -145,7 +130,7 @@ static void record(void *state, const struct ih_result *result)
     if (s->has_thumbnails) {
         putc(',', s->stream);
         if (result->status == IH_OK && result->thumbnail)
-            put_thumbnail(s->stream, result->thumbnail, result->thumbnail_bytes);
+            ih_json_put_base64(s->stream, result->thumbnail, result->thumbnail_bytes);
         else
             fputs("null", s->stream);
     }

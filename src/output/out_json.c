@@ -60,20 +60,17 @@ void ih_json_put_string_in_html(FILE *f, const char *text)
     put_escaped(f, text, true);
 }
 
-static void put_base64(FILE *f, const char *text)
+void ih_json_put_base64(FILE *f, const void *bytes, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = (const unsigned char *)text;
-    const size_t n = strlen(text);
+    const unsigned char *p = bytes;
     putc('"', f);
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned group = (unsigned)bytes[i] << 16;
-        group |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
-        group |= i + 2 < n ? bytes[i + 2] : 0;
-        putc(digits[group >> 18], f);
-        putc(digits[group >> 12 & 63], f);
-        putc(i + 1 < n ? digits[group >> 6 & 63] : '=', f);
-        putc(i + 2 < n ? digits[group & 63] : '=', f);
+    for (size_t at = 0; at < n; at += 3) {
+        const size_t n_here = n - at < 3 ? n - at : 3;
+        const unsigned group = (unsigned)p[at] << 16 | (n_here > 1 ? (unsigned)p[at + 1] << 8 : 0) |
+                               (n_here > 2 ? p[at + 2] : 0);
+        for (unsigned i = 0; i < 4; i++)
+            putc(i <= n_here ? digits[group >> (18 - 6 * i) & 63] : '=', f);
     }
     putc('"', f);
 }
@@ -169,7 +166,7 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
 {
     switch (kind) {
     case IH_FIELD_FILE_BYTES:
-        put_base64(f, r->path);
+        ih_json_put_base64(f, r->path, strlen(r->path));
         break;
     case IH_FIELD_POSITION:
         put_position(f, r);

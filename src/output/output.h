@@ -89,7 +89,11 @@ uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
 void ih_json_put_string(FILE *f, const char *text);
 
-/* The same for a script element of an HTML page, which "</script>" in a string would end. */
+/* Writes bytes in base64 (RFC 4648, section 4), in quotes. */
+void ih_json_put_base64(FILE *f, const void *bytes, size_t n);
+
+/* As ih_json_put_string, for a script element of an HTML page, which "</script>" in a string would
+ * end. */
 void ih_json_put_string_in_html(FILE *f, const char *text);
 
 #endif
