@@ -265,6 +265,23 @@ struct ih_stats {
     uint64_t clip_low, clip_high;        /* clipped pixels */
 };
 
+enum ih_field_kind {
+    IH_FIELD_COUNT, /* uint64_t */
+    IH_FIELD_VALUE, /* unsigned, which says nothing without pixels */
+    IH_FIELD_REAL   /* double, NaN without pixels */
+};
+
+/* A field of ih_stats, for programs that list all of them. */
+struct ih_field {
+    const char *key; /* "p99": its name in CSV, JSON and Python; static */
+    unsigned kind;   /* enum ih_field_kind */
+    size_t offset_bytes;
+    const char *meaning; /* "sum of the 8-bit values"; static */
+};
+
+/* The fields of ih_stats in the order of CSV and JSON. After the last, the key is NULL. Static. */
+IH_PUBLIC const struct ih_field *ih_stats_fields(void);
+
 /* "0.1.0"; static. */
 IH_PUBLIC const char *ih_version(void);
 

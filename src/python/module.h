@@ -59,7 +59,10 @@ int py_to_u64(PyObject *object, void *to);
 int py_to_unsigned(PyObject *object, void *to);
 
 extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
-extern PyStructSequence_Desc py_stats_desc;
+
+/* Makes the type Stats, and adds it and STATS_CODES to the module. */
+enum { PY_STATS_MAX = 32 };
+bool py_stats_add(PyObject *module, struct py_state *state);
 
 /* ---- tensors: arrays in host or GPU memory (tensor.c) ---- */
 

@@ -122,16 +122,11 @@ extract_readme() {
   done <values
 }
 
-@test "man: the pages have every column and key" {
+# The keys and columns of records: test_schema.
+@test "man: the pages have every column of --bench" {
   plain "$MAN" "$FORMATS" >page
-  dot a.pgm
-  for layout in channels bins long stats; do
-    "$IMGHIST" a.pgm --csv=$layout | head -1 | tr , '\n'
-  done | grep -vE '^bin_[0-9]+$' | LC_ALL=C sort -u >words
-  "$IMGHIST" a.pgm missing --json -v 2>/dev/null | grep -oE '"[a-z0-9_]+":' | tr -d '":' | LC_ALL=C sort -u >>words
-  "$IMGHIST" a.pgm --total --json | grep -oE '"[a-z0-9_]+":' | tr -d '":' | LC_ALL=C sort -u >>words
-  "$IMGHIST" --bench=1k --device=cpu --csv | head -1 | tr , '\n' | sed 's/^copy_.*/copy_/' >>words
-  [ "$(wc -l <words)" -gt 60 ]
+  "$IMGHIST" --bench=1k --device=cpu --csv | head -1 | tr , '\n' | sed 's/^copy_.*/copy_/' >words
+  [ "$(wc -l <words)" -gt 5 ]
   while read -r word; do
     grep -qE "(^|[^a-z0-9_])$word($|[^a-z0-9_])" page || fail "no $word"
   done <words

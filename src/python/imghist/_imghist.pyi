@@ -33,6 +33,8 @@ class Error(Exception):
     status: str
     source: str | None
 
+STATS_CODES: str  # of Arrow, for each field of Stats
+
 _StatsTuple: TypeAlias = tuple[
     int,  # count
     int,  # sum
