@@ -20,7 +20,7 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["device"]   = "device count histogram base kernels"
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
     may["chart"]    = "chart histogram base third_party stb"
-    may["output"]   = "output histogram base third_party stb"
+    may["output"]   = "output histogram base public third_party stb"
     may["scan"]     = "scan output jpeg_gpu device decode histogram base public"
     may["library"]  = "library chart scan device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python output scan histogram base public"
