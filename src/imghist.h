@@ -285,6 +285,12 @@ IH_PUBLIC const struct ih_field *ih_stats_fields(void);
 /* "0.1.0"; static. */
 IH_PUBLIC const char *ih_version(void);
 
+/* How many threads can run at once: CPU cores that the process may use. */
+IH_PUBLIC unsigned ih_cores(void);
+
+/* Whether a path has the name of an image in a format that some build of imghist reads. */
+IH_PUBLIC int ih_is_image_name(const char *path);
+
 /* Describes a status in a few words, such as "damaged or truncated". Static, never NULL. */
 IH_PUBLIC const char *ih_status_text(enum ih_status status);
 
@@ -498,6 +504,32 @@ IH_PUBLIC enum ih_status ih_chart_write(const struct ih_counts *counts,
                                         const struct ih_chart_settings *settings,
                                         size_t settings_bytes, void **file, size_t *size_bytes,
                                         struct ih_error *err);
+
+/* Overwrites counts with the total of n inputs that failed, to be added. Returns IH_OK or
+ * IH_MEMORY.
+ */
+IH_PUBLIC enum ih_status ih_counts_set_failures(struct ih_counts *counts, uint64_t n,
+                                                struct ih_error *err);
+
+/* What a record says besides counts. Zero is the default; strings are borrowed. */
+struct ih_record {
+    const char *path;             /* of the image; not for totals */
+    const struct ih_error *error; /* not NULL: the record of a failed input */
+    const char *folder;           /* of a total: what the paths of its images begin with; or NULL */
+};
+
+/*
+ * Writes the record of a result file, which the program and ih_scan_open read again: a line of
+ * NDJSON (imghist-formats(5)).
+ *
+ * counts   not empty; NULL with an error
+ * *line    uint8 [*n_bytes], with its line feed; owned by the caller, released with free()
+ *
+ * Returns IH_OK, IH_USAGE (the counts are empty) or IH_MEMORY.
+ */
+IH_PUBLIC enum ih_status ih_record_write(const struct ih_counts *counts,
+                                         const struct ih_record *record, size_t size_bytes,
+                                         char **line, size_t *n_bytes, struct ih_error *err);
 
 /* ---- counting files and pixels in host memory ---- */
 

@@ -50,3 +50,11 @@ const struct ih_output ih_output_print0 = {
     .end = ih_output_end_nothing,
     .close = ih_output_end_nothing,
 };
+
+/* ---- the table of all outputs ---- */
+
+const struct ih_output *const ih_outputs[] = {
+#define OUTPUT(name) &ih_output_##name,
+#include "output/outputs.def"
+    NULL,
+};

@@ -1,4 +1,4 @@
-/* The table of outputs, and what they share. */
+/* What outputs share. */
 #include "output/output.h"
 
 #include "output/schema.h"
@@ -6,12 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const struct ih_output *const ih_outputs[] = {
-#define OUTPUT(name) &ih_output_##name,
-#include "output/outputs.def"
-    NULL,
-};
 
 void ih_output_end_nothing(void *state)
 {

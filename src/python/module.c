@@ -1,9 +1,6 @@
 /* The module imghist._imghist: its types, its functions, and exceptions. */
 #include "module.h"
 
-#include "base/machine.h"
-#include "scan/endings.h"
-
 #include <string.h>
 
 PyObject *py_new(PyTypeObject *type)
@@ -92,7 +89,7 @@ PyObject *py_delegate(const char *module, const char *function, PyObject *argume
 static PyObject *cores(PyObject *module, PyObject *arguments)
 {
     (void)module, (void)arguments;
-    return PyLong_FromUnsignedLong(ih_machine_cores());
+    return PyLong_FromUnsignedLong(ih_cores());
 }
 
 static PyObject *is_image_name(PyObject *module, PyObject *path)
@@ -101,7 +98,7 @@ static PyObject *is_image_name(PyObject *module, PyObject *path)
     (void)module;
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
-    const bool is_image = ih_ending_is_image(PyBytes_AsString(bytes));
+    const bool is_image = ih_is_image_name(PyBytes_AsString(bytes));
     Py_DECREF(bytes);
     return PyBool_FromLong(is_image);
 }

@@ -12,7 +12,6 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
-#include "histogram/total.h"
 #include "imghist.h"
 
 #include <stdbool.h>
