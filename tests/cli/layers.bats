@@ -48,7 +48,7 @@ allowed() {
 @test "layers: pipeline knows no output" { refused src/scan/pipeline.c '"output/output.h"'; }
 @test "layers: pipeline knows no kernels" { refused src/scan/pipeline.c '"kernels/kernels.h"'; }
 @test "layers: nothing below includes cli" { refused src/scan/pipeline.c '"cli/options.h"'; }
-@test "layers: kernels include nothing of src" { refused kernels/histogram_shared.cu '"histogram/pixels.h"'; }
+@test "layers: kernels include nothing of src" { refused kernels/histogram_batch.cu '"histogram/pixels.h"'; }
 @test "layers: angle brackets do not help" { refused kernels/kernels.h '<histogram/pixels.h>'; }
 @test "layers: a relative path does not help" { refused src/decode/decode.c '"../device/backend.h"'; }
 @test "layers: the path from the root does not help" { refused src/decode/decode.c '"src/device/backend.h"'; }
