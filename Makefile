@@ -32,7 +32,7 @@ MAKEFLAGS += --no-builtin-rules
 # ---- the machine ------------------------------------------------------------------------------
 
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libpng libjpeg
+PACKAGES   := libpng libjpeg zlib
 # Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
 # pkg-config file for giflib, so its header is searched for.
 FORMATS_ALL   := webp tiff gif avif heif jxl jp2 archive preview
@@ -110,7 +110,7 @@ override CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
-override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
+override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg -lz) -lm
 # Libraries that are loaded when an image needs them: see src/base/dynlib.h.
 FORMATS_LATE := $(filter tiff avif heif jxl jp2 archive preview,$(FORMATS_HERE))
 LIBRARY_OF_jp2 := openjp2
@@ -291,7 +291,6 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(addprefix $(BUILD)/tests/,test_crashers test_walk): $(addprefix $(BUILD)/src/cli/,paths.o endings.o)
 $(BUILD)/tests/test_bench: $(BUILD)/src/bench/job.o
 # Tests link with an archive, so that each takes only the objects it needs and not all kernels.
 $(BUILD)/tested.a: $(LIB_OBJS)
@@ -335,9 +334,8 @@ perturb: all ## decode damaged files under two fills of new memory: the records 
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
-$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o endings.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o endings.o chartfile.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o chartfile.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

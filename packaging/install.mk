@@ -21,9 +21,10 @@ endif
 SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 STATIC       := $(BUILD)/libimghist.a
-# Without what only the program has: charts, and decoder processes, which print and exit.
-LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o $(BUILD)/report.o %/stb_truetype.o %/stb_image_write.o \
-                  $(BUILD)/src/isolate/%,$(LIB_OBJS))
+# Without what only the program has: outputs, and decoder processes, which print and exit. Scans read result files.
+LIBRARY_READS := $(patsubst %,$(BUILD)/src/output/%.o,json_in record records shards)
+LIBRARY_OBJS := $(filter-out $(filter-out $(LIBRARY_READS),$(filter $(BUILD)/src/output/%,$(LIB_OBJS))) \
+                  $(BUILD)/report.o $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library

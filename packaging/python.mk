@@ -5,14 +5,13 @@
 PYTHON         ?= python3
 PYTHON_INCLUDE ?= $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
 PYTHON_OBJS    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/python/*.c))
-PYTHON_CLI_OBJS := $(patsubst %,$(BUILD)/src/cli/%.o,endings merge paths)
 PYTHON_EXTENSION := $(BUILD)/_imghist.abi3.so
 
 # The slots of a type are function pointers in void *, and names of keywords are char *.
 $(PYTHON_OBJS): private override CFLAGS += -Wno-pedantic -Wno-write-strings -isystem $(PYTHON_INCLUDE)
 
 # Only the objects that it needs are linked, and only Python's entry point is visible.
-$(PYTHON_EXTENSION): $(PYTHON_OBJS) $(PYTHON_CLI_OBJS) $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
+$(PYTHON_EXTENSION): $(PYTHON_OBJS) $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
 	$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--as-needed -Wl,--version-script=src/python/python.map \
 	  -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBRARY_LIBS)
 

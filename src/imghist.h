@@ -4,9 +4,11 @@
  *
  *     ih_context   the device that counts, and the settings
  *     ih_count_*   counts a file, bytes, a stream, or pixels in host memory
+ *     ih_scan      counts many: files, directories, archives, result files, pixels, on all cores
  *     ih_pending   counts pixels in the memory of a GPU, on the caller's CUDA stream
  *     ih_batch     counts many images of host or GPU memory in one call, into plain arrays
  *     ih_counts    the result: bins and statistics; results can be added up
+ *     ih_chart     draws counts as a picture
  *
  * Rules for all functions
  *
@@ -16,7 +18,7 @@
  *   ih_error (NULL is allowed), leaves a returned object unset and a result empty.
  * - The library never prints, exits or reads the environment (the CUDA driver reads its own). It
  *   touches neither locale nor signal handlers and restores the thread's current CUDA device. The
- *   threads that it starts (for a GPU, and in ih_batch_count) block all signals.
+ *   threads that it starts (for a GPU, in ih_batch_count and in scans) block all signals.
  * - Files are decoded in the calling process. The libraries for HEIC, AVIF and JPEG XL may write
  *   to standard error and start threads. When memory runs out, those and the ones for JPEG 2000,
  *   WebP and TIFF may end the process, or call the file damaged. For untrusted files run the
@@ -25,8 +27,8 @@
  * - Close everything opened from a context before the context. Counts may outlive it.
  *
  * Threads. Any number of threads may use one context at once. Contexts share nothing. One thread at
- * a time may use a counts or pending object, but many may read counts that no thread changes. After
- * fork() the child must not use any object.
+ * a time may use a counts, scan or pending object, but many may read counts that no thread changes.
+ * After fork() the child must not use any object.
  *
  * Binary compatibility. Objects are opaque. Structs that may grow are passed with their size: new
  * fields come last, the library accesses only the fields that the caller knows, and zero is always
@@ -37,7 +39,7 @@
  * so names in your program cannot collide with names inside the library.
  *
  * Examples. The first is a program: `cc count_file.c $(pkg-config --cflags --libs libimghist)`. The
- * others are functions for programs that use CUDA.
+ * others are functions; those of devices and tensors are for programs that use CUDA.
  *
  * example count_file.c:
  *     #include <imghist.h>
@@ -63,6 +65,64 @@
  *         ih_counts_close(counts);
  *         ih_context_close(context);
  *         return code;
+ *     }
+ * end of example
+ *
+ * example scan_means.c:
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *
+ *     // Counts files and directories on all cores and prints the mean luma of each image.
+ *     int main(int argc, char **argv)
+ *     {
+ *         struct ih_scan_settings settings = {(const char *const *)argv + 1, (size_t)argc - 1};
+ *         struct ih_context *context = NULL;
+ *         struct ih_scan *scan = NULL;
+ *         struct ih_counts *counts = NULL;
+ *         struct ih_error err;
+ *         struct ih_stats luma;
+ *         const struct ih_item *item;
+ *         if (ih_context_open(NULL, 0, &context, &err) == IH_OK &&
+ *             ih_counts_open(&counts, &err) == IH_OK &&
+ *             ih_scan_open(context, &settings, sizeof settings, &scan, &err) == IH_OK)
+ *             while (ih_scan_next(scan, &item, &err) == IH_OK)
+ *                 if (item->kind == IH_ITEM_FAILURE)
+ *                     fprintf(stderr, "%s: %s\n", item->path, item->error.message);
+ *                 else if (ih_item_counts(item, counts, &err) == IH_OK &&
+ *                          ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, &err) == IH_OK)
+ *                     printf("%s: mean luma %.3f\n", item->path, luma.mean);
+ *         if (err.status != IH_END)
+ *             fprintf(stderr, "%s\n", err.message);
+ *         ih_scan_close(scan);
+ *         ih_counts_close(counts);
+ *         ih_context_close(context);
+ *         return err.status != IH_END;
+ *     }
+ * end of example
+ *
+ * example draw_chart.c:
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *     #include <stdlib.h>
+ *
+ *     // Writes a chart of the counts. The name tells the format: "chart.png", "chart.svg".
+ *     int draw_chart(const struct ih_counts *counts, const char *file_name)
+ *     {
+ *         struct ih_chart_settings look = {0};
+ *         struct ih_error err;
+ *         void *bytes = NULL;
+ *         size_t n_bytes = 0;
+ *         look.file_name = file_name;
+ *         look.theme = "light";
+ *         if (ih_chart_write(counts, &look, sizeof look, &bytes, &n_bytes, &err) != IH_OK) {
+ *             fprintf(stderr, "%s: %s\n", file_name, err.message);
+ *             return 0;
+ *         }
+ *         FILE *file = fopen(file_name, "wb");
+ *         int is_done = file && fwrite(bytes, 1, n_bytes, file) == n_bytes;
+ *         is_done = file && fclose(file) == 0 && is_done;
+ *         free(bytes);
+ *         return is_done;
  *     }
  * end of example
  *
@@ -157,7 +217,8 @@ enum ih_status {
     IH_LIMIT,       /* exceeds a limit */
     IH_MEMORY,      /* out of memory */
     IH_DEVICE,      /* the GPU or its driver failed */
-    IH_CONFLICT     /* an input is also the output file; the library never returns it */
+    IH_CONFLICT,    /* an input is also the output file; the library never returns it */
+    IH_END          /* of a scan: all items have been given */
 };
 
 /* The setting that accepts the file: it raises the limit if status is IH_LIMIT. */
@@ -203,6 +264,23 @@ struct ih_stats {
     double entropy;                      /* bits per pixel, 0 to 8 */
     uint64_t clip_low, clip_high;        /* clipped pixels */
 };
+
+enum ih_field_kind {
+    IH_FIELD_COUNT, /* uint64_t */
+    IH_FIELD_VALUE, /* unsigned, which says nothing without pixels */
+    IH_FIELD_REAL   /* double, NaN without pixels */
+};
+
+/* A field of ih_stats, for programs that list all of them. */
+struct ih_field {
+    const char *key; /* "p99": its name in CSV, JSON and Python; static */
+    unsigned kind;   /* enum ih_field_kind */
+    size_t offset_bytes;
+    const char *meaning; /* "sum of the 8-bit values"; static */
+};
+
+/* The fields of ih_stats in the order of CSV and JSON. After the last, the key is NULL. Static. */
+IH_PUBLIC const struct ih_field *ih_stats_fields(void);
 
 /* "0.1.0"; static. */
 IH_PUBLIC const char *ih_version(void);
@@ -264,6 +342,10 @@ struct ih_settings {
                               between bands of pixels, since a format's library cannot be
                               interrupted. 0: no limit */
     unsigned raw_preview;  /* 1: count the largest JPEG preview of camera raw files */
+    /* Not NULL: asked about every 50 ms by the thread of an ih_count function; a value other than 0
+     * ends its call with IH_LIMIT. Scans have ih_scan_close instead. */
+    int (*interrupt)(void *user);
+    void *interrupt_user;
 };
 
 /*
@@ -386,6 +468,37 @@ IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, siz
 IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
                                         size_t size_bytes, struct ih_error *err);
 
+/* ---- charts ---- */
+
+/* The look of a chart. Zero is the default of every field; strings are borrowed during the call. */
+struct ih_chart_settings {
+    const char *file_name;  /* its ending tells the format, in any case: .png (default), .svg, .jpg,
+                               .jpeg, .bmp, .tga. Nothing is written to it */
+    unsigned width, height; /* pixels, 320 x 200 to 8192 x 8192; both 0: 1024 x 640 */
+    const char *scale;      /* of the heights of the bars: "linear" (default), "log", "sqrt" */
+    const char *theme;      /* "dark" (default), "light" */
+    const char *title;      /* UTF-8; NULL: the last part of source, or "3 images together" */
+    const char *source;     /* path of the counted image, recorded in PNG and SVG; NULL: "pixels" */
+    const char *scale_y;    /* numbers beside the bars: "count" (default), "percent" of pixels */
+};
+
+/*
+ * Draws counts as imghist --chart does, into memory: a file that is ready to be written. The same
+ * counts and settings give the same picture on every machine. A chart of the default size takes
+ * about 10 ms.
+ *
+ * settings         NULL: the defaults
+ * settings_bytes   sizeof *settings in the caller; 0 with NULL
+ * *file            uint8 [*size_bytes], owned by the caller, free() it; not set on an error
+ *
+ * Returns IH_OK, IH_USAGE (invalid settings, or counts without an image), IH_MEMORY, or
+ * IH_UNAVAILABLE if a library fails to encode. Threads: any; no thread may change the counts.
+ */
+IH_PUBLIC enum ih_status ih_chart_write(const struct ih_counts *counts,
+                                        const struct ih_chart_settings *settings,
+                                        size_t settings_bytes, void **file, size_t *size_bytes,
+                                        struct ih_error *err);
+
 /* ---- counting files and pixels in host memory ---- */
 
 /*
@@ -462,6 +575,112 @@ struct ih_array {
 IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
                                         size_t size_bytes, struct ih_counts *counts,
                                         struct ih_error *err);
+
+/* ---- scans: many sources on all cores, items in the order of the sources ---- */
+
+struct ih_scan;
+struct ih_result; /* of an item; opaque */
+
+/* All zero is the default. Strings are borrowed until ih_scan_close. Sources are numbered from 0:
+ * the paths, then what ih_scan_add adds, then the lines of the list. */
+struct ih_scan_settings {
+    const char *const *paths; /* files; directories, which are walked in byte order of the names;
+                                 archives (tar, zip); result files of imghist; "-": standard
+                                 input. NULL: none */
+    size_t n_paths;
+    const char *list;           /* a file of further paths, one a line; "-": standard input */
+    unsigned has_nul_list;      /* 1: the paths of the list end with a NUL byte */
+    unsigned n_threads;         /* that count; 0: one for each CPU core */
+    unsigned shard, n_shards;   /* counts part `shard`, from 1, of n_shards; 0: all */
+    unsigned takes_only_images; /* 1: each source is one image, others are failures; no list */
+    unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
+    unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
+};
+
+enum ih_item_kind {
+    IH_ITEM_NONE,
+    IH_ITEM_IMAGE,     /* counts of an image, or the record of one */
+    IH_ITEM_TOTAL,     /* the total of a result file */
+    IH_ITEM_FAILURE,   /* an input could not be counted: error */
+    IH_ITEM_SKIPPED,   /* a file of a directory that is no image: error says why */
+    IH_ITEM_FOLDER_END /* the end of a named directory or archive: path */
+};
+
+/* Owned by the scan; valid until the next call of ih_scan_next. This struct may grow. */
+struct ih_item {
+    enum ih_item_kind kind;
+    const char *path; /* of the image or file; "" for a source without a name; "(total)". After an
+                         error that ends the scan: what it is about, or NULL */
+    const char *result_file; /* that the item is a record of; NULL: it was counted */
+    uint64_t source;         /* number of the source that it comes from */
+    unsigned is_member;      /* 1: of an archive */
+    struct ih_error error;
+    const struct ih_result *result; /* for ih_item_counts; NULL: none */
+};
+
+/*
+ * Starts to count the sources. Opens nothing but the list before it returns.
+ *
+ * context    borrowed until close; its settings hold. Records of result files that were counted
+ *            with other settings than the context was given, or than those before them, end the
+ *            scan. Several threads may scan with one context.
+ * settings   NULL: the defaults
+ * *scan      owned by the caller
+ *
+ * Returns IH_OK, IH_USAGE, IH_IO (the list), IH_MEMORY or IH_UNAVAILABLE.
+ */
+IH_PUBLIC enum ih_status ih_scan_open(struct ih_context *context,
+                                      const struct ih_scan_settings *settings, size_t size_bytes,
+                                      struct ih_scan **scan, struct ih_error *err);
+
+/*
+ * Waits for the next item. Items come in the order of the sources, whatever finished first, and
+ * memory does not grow with their number.
+ *
+ * Returns IH_OK; IH_END after the last item; or the error that ended the scan: a device that
+ * failed, a damaged result file, records that do not belong together. It is also the error of all
+ * later calls. *item is NULL at the end; after an error it is a failure whose path the error is
+ * about.
+ */
+IH_PUBLIC enum ih_status ih_scan_next(struct ih_scan *scan, const struct ih_item **item,
+                                      struct ih_error *err);
+
+/* Waits up to wait_ms until ih_scan_next would not wait. Returns 1 then, else 0; returns 0 early
+ * when the workers have come to need more sources. */
+IH_PUBLIC int ih_scan_is_ready(struct ih_scan *scan, unsigned wait_ms);
+
+/* Overwrites counts with those of an image or a total. Returns IH_OK or IH_MEMORY; IH_USAGE, and
+ * empty counts, for other items. */
+IH_PUBLIC enum ih_status ih_item_counts(const struct ih_item *item, struct ih_counts *counts,
+                                        struct ih_error *err);
+
+/* One source; the first of these that is set, in this order. Zero is the default. */
+struct ih_scan_source {
+    const struct ih_array *array; /* copied; its samples are borrowed until its item was given */
+    size_t array_bytes;           /* sizeof(struct ih_array) in the caller */
+    ih_read_function read;        /* a file that a function reads, as in ih_count_stream. A thread
+                                     of the scan calls it, before its item is given */
+    void *read_user;
+    const void *bytes; /* a file in memory, borrowed until its item was given */
+    size_t size_bytes;
+    const char *path; /* as in the settings; the name of the others, or NULL. Copied */
+};
+
+/* Adds a source. Never waits, so ask ih_scan_wants_source before, to bound the memory that sources
+ * take. Threads: any one, also beside ih_scan_next. Returns IH_OK, IH_MEMORY or IH_USAGE (an
+ * invalid array, or the scan is not fed). */
+IH_PUBLIC enum ih_status ih_scan_add(struct ih_scan *scan, const struct ih_scan_source *source,
+                                     size_t size_bytes, struct ih_error *err);
+
+/* There are no more sources. */
+IH_PUBLIC void ih_scan_add_end(struct ih_scan *scan);
+
+/* Whether the workers may soon have none. */
+IH_PUBLIC int ih_scan_wants_source(struct ih_scan *scan);
+
+/* Ends the threads, and drops items that were not taken. Work on a file ends within about 50 ms,
+ * but a call of a format's library is not interrupted. */
+IH_PUBLIC void ih_scan_close(struct ih_scan *scan);
 
 /* ---- counting pixels in GPU memory ---- */
 

@@ -192,6 +192,19 @@ uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
+uint64_t ih_hash_number(uint64_t hash, uint64_t n)
+{
+    uint8_t bytes[8];
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(n >> 8 * i);
+    return ih_hash(hash, bytes, sizeof bytes);
+}
+
+uint64_t ih_hash_text(uint64_t hash, const char *text)
+{
+    return ih_hash(hash, text ? text : "", text ? strlen(text) + 1 : 0);
+}
+
 bool ih_parse_ordinals(const char *list, int *ordinals, size_t n_max, unsigned *n)
 {
     *n = 0;

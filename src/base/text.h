@@ -63,6 +63,8 @@ bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *f
 /* Continues a hash with n bytes. Source: FNV-1a of Fowler, Noll and Vo, 64 bits. */
 #define IH_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n);
+uint64_t ih_hash_number(uint64_t hash, uint64_t n);
+uint64_t ih_hash_text(uint64_t hash, const char *text); /* with its end; NULL: nothing */
 
 enum { IH_ORDINAL_MAX = 1023 }; /* more GPUs than any machine has */
 

@@ -17,7 +17,7 @@ static void *count(void *argument)
     struct ih_input input;
     uint64_t n = 0;
     while (!a->is_over && ih_walk_next(a->walk, &input)) {
-        n += input.folder != IH_FOLDER_ENDS;
+        n += !input.ends_folder;
         free(input.path);
     }
     if (!a->is_over)

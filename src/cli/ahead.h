@@ -3,8 +3,8 @@
 #ifndef IH_CLI_AHEAD_H
 #define IH_CLI_AHEAD_H
 
-#include "cli/paths.h"
 #include "cli/progress.h"
+#include "scan/walk.h"
 
 struct ih_ahead;
 

@@ -3,10 +3,7 @@
 #include "cli/look.h"
 
 #include "base/path.h"
-#include "base/source.h"
 #include "cli/destinations.h"
-#include "cli/paths.h"
-#include "output/records.h"
 
 #include <langinfo.h>
 #include <stdlib.h>
@@ -87,25 +84,10 @@ static bool has_colours(FILE *stream)
            strcmp(term, "dumb") != 0;
 }
 
-static bool is_result_file(const char *path)
-{
-    struct ih_source src = {.is_open = false};
-    struct ih_error ignored;
-    const uint8_t *head;
-    size_t n;
-    struct stat st;
-    const bool is = stat(path, &st) == 0 && S_ISREG(st.st_mode) && /* opening a pipe would wait */
-                    ih_source_open_path(&src, path, &ignored) == IH_OK &&
-                    ih_source_peek(&src, 1, &head, &n, &ignored) == IH_OK &&
-                    ih_records_probe(head, n);
-    ih_source_reset(&src);
-    return is;
-}
-
 struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
-                                    const struct ih_data_output *data, const char *folder)
+                                    const struct ih_data_output *data, const char *folder,
+                                    bool is_one)
 {
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
     struct ih_output_options look = {.layout = data->layout,
                                      .folder = folder,
                                      .verbose = o->is_verbose,
@@ -114,11 +96,7 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
                                                (o->color == IH_COLOR_AUTO && has_colours(stream)),
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
                                      .columns = columns_of(stream)};
-    /* A directory or a list counts as many images: the look does not depend on what it contains. */
-    const bool is_one = o->with_total
-                            ? o->only_total
-                            : ih_walk_count(&sources) == 1 && !is_result_file(o->paths[0]);
     if (data->output == &ih_output_text && !look.layout)
-        look.layout = is_one ? "full" : "lines";
+        look.layout = (o->with_total ? o->only_total : is_one) ? "full" : "lines";
     return look;
 }

@@ -15,8 +15,12 @@ char *ih_common_folder(const struct ih_options *options);
 /* Shortens folder to the folder that it and the path have in common. */
 void ih_narrow_folder(char *folder, const char *path);
 
-/* folder   borrowed, like the strings of data, as long as the result is used */
+/*
+ * folder   borrowed, like the strings of data, as long as the result is used
+ * is_one   the run has one image; a directory, a list, an archive or a result file counts as many
+ */
 struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *options,
-                                    const struct ih_data_output *data, const char *folder);
+                                    const struct ih_data_output *data, const char *folder,
+                                    bool is_one);
 
 #endif

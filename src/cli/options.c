@@ -345,8 +345,7 @@ static enum ih_status check_diff(const struct ih_options *o, struct ih_error *er
                             "--diff: compares two inputs: name two images, folders or result "
                             "files");
     if (o->chart_path && !o->chart.format)
-        return ih_error_set(err, IH_USAGE,
-                            "--diff: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
+        return ih_error_set(err, IH_USAGE, "--diff: --chart needs a" IH_CHART_ENDINGS " file");
     for (size_t i = 0; i < o->n_outputs; i++) {
         if (!o->outputs[i].output->compare)
             return ih_error_set(err, IH_USAGE, "--diff: writes text, CSV or JSON, not --%s",

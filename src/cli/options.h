@@ -15,7 +15,7 @@
 #include "histogram/region.h"
 #include "output/condition.h"
 #include "output/output.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 
 enum {
     IH_OPTIONS_MAX = 64,

@@ -5,12 +5,9 @@
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/look.h"
-#include "cli/merge.h"
-#include "cli/notes.h"
-#include "cli/paths.h"
-#include "cli/report.h"
 #include "histogram/total.h"
 #include "output/file.h"
+#include "scan/scan.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,31 +20,6 @@
 #include <unistd.h>
 
 /* ---- opening ---- */
-
-/* What the command line asks for explicitly; records of result files have to agree. */
-static struct ih_measurement measurement_of(const struct ih_options *o)
-{
-    struct ih_measurement m = IH_MEASUREMENT_ANY;
-    if (ih_option_is_given(o, "luma"))
-        m.luma = o->luma;
-    if (ih_option_is_given(o, "clip")) {
-        m.has_clip = true;
-        m.clip_low = o->clip_low;
-        m.clip_high = o->clip_high;
-    }
-    if (o->sample_range.high) {
-        m.has_range = true;
-        m.range = o->sample_range;
-    }
-    if (ih_option_is_given(o, "alpha"))
-        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    if (*o->region.text || o->mask_path) {
-        m.has_selection = true;
-        memcpy(m.region, o->region.text, sizeof m.region);
-        snprintf(m.mask, sizeof m.mask, "%s", o->mask_path ? o->mask_path : "");
-    }
-    return m;
-}
 
 /* Of a data stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
 enum { BUFFER_BYTES = 1 << 16 };
@@ -66,15 +38,18 @@ struct sink {
 };
 
 struct ih_writer {
-    const struct ih_options *options; /* borrowed */
+    const struct ih_options *options;      /* borrowed */
+    const struct ih_walk_sources *sources; /* borrowed */
+    uint64_t n_images;                     /* 0: unknown */
+    const struct ih_scan *scan;            /* borrowed; NULL: not begun */
     struct ih_destinations destinations;
-    struct ih_merge merge;
     char *folder; /* owned; of all inputs */
     struct ih_total total;
     char *total_folder; /* owned; of the images in the total; NULL: none yet */
-    struct ih_run_report report;
-    struct ih_notes notes;
-    bool has_members;   /* an archive's member has come */
+    struct ih_voice voice;
+    bool has_members; /* an archive's member has come */
+    bool has_totals;  /* of result files, and images */
+    bool has_images;
     bool is_double;     /* the image has the name of an earlier one, and of its chart */
     uint64_t run;       /* hash of a complete run; 0: not complete */
     uint64_t n_records; /* written, without the total */
@@ -95,9 +70,6 @@ struct ih_writer {
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
 };
-
-static bool take_result(void *writer, const char *path, const struct ih_result *result);
-static void skip(void *writer, const char *path, const struct ih_result *result);
 
 /* Whether standard output and the messages go to the same file or pipe. */
 static bool is_beside_messages(void)
@@ -133,7 +105,7 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     if (w->options->compares) /* nothing is written before the comparison */
         return IH_OK;
     const struct ih_output_options look =
-        ih_look_of(s->file.stream, w->options, s->data, w->folder);
+        ih_look_of(s->file.stream, w->options, s->data, w->folder, w->n_images == 1);
     return s->data->output->begin(s->file.stream, &look, &s->state, err);
 }
 
@@ -142,53 +114,35 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
 static void open_progress(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
     struct stat st;
     bool is_piped = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         if (fstat(fileno(w->sinks[i].file.stream), &st) == 0 && S_ISFIFO(st.st_mode))
             is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
-        w->notes.progress = ih_progress_open(ih_walk_count(&sources));
-    if (ih_walk_count(&sources) == 0)
-        w->ahead = ih_ahead_start(&sources, w->notes.progress);
+        w->voice.progress = ih_progress_open(w->n_images);
+    if (w->n_images == 0)
+        w->ahead = ih_ahead_start(w->sources, w->voice.progress);
 }
 
-struct ih_writer *ih_writer_new(const struct ih_options *options)
+struct ih_writer *ih_writer_new(const struct ih_options *options,
+                                const struct ih_walk_sources *sources, uint64_t n_images)
 {
     struct ih_writer *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->options = w->notes.options = options;
-    w->notes.report = &w->report;
+    w->options = w->voice.options = options;
+    w->sources = sources;
+    w->n_images = n_images;
     w->adds_to = &w->total;
     atomic_init(&w->charts, NULL);
     pthread_mutex_init(&w->lock, NULL);
     for (size_t i = 0; i < options->n_outputs; i++) {
         w->sinks[i].data = &options->outputs[i];
-        w->notes.is_checking |= options->outputs[i].output == &ih_output_check;
+        w->voice.is_checking |= options->outputs[i].output == &ih_output_check;
         ih_outfile_init(&w->sinks[i].file);
     }
-    w->report.chart_path = options->chart_path;
-    w->report.list_path = options->list_path;
-    w->report.names_skipped = options->lists_skipped;
-    w->report.started_ns = w->report.ended_ns = ih_clock_ns();
-    w->merge = (struct ih_merge){
-        .take = take_result,
-        .skip = skip,
-        .user = w,
-        .measurement = measurement_of(options),
-        .of_empty = measurement_of(options),
-        .why_no_records = options->n_shards || options->resume_path
-                              ? "a result file is no input of --shard and --resume"
-                              : NULL,
-        .why_no_totals = options->where
-                             ? "--where selects images, and a total no longer has them: give "
-                               "it to the run that counts them"
-                             : NULL,
-        .why_not_mixed = options->with_total ? NULL : "a total beside single images needs --total",
-        .is_resumed = options->resume_path != NULL,
-    };
+    w->voice.started_ns = w->voice.ended_ns = ih_clock_ns();
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
     w->total.range = options->sample_range;
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
@@ -218,7 +172,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     open_progress(w);
     w->is_open = true;
     pthread_mutex_unlock(&w->lock);
-    ih_notes_print_opening(&w->notes, &w->destinations);
+    ih_voice_open(&w->voice, &w->destinations);
     return IH_OK;
 }
 
@@ -246,8 +200,8 @@ static void leave(struct ih_writer *w, enum ih_exit code)
 
 static void give_up(struct ih_writer *w, enum ih_exit code, const char *path, const char *message)
 {
-    ih_notes_hold(&w->notes);
-    ih_print_error(path, message);
+    ih_voice_hold(&w->voice);
+    ih_say(path, message);
     leave(w, code);
 }
 
@@ -256,7 +210,7 @@ static void give_up(struct ih_writer *w, enum ih_exit code, const char *path, co
 static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, const char *message)
 {
     if (error == EPIPE) {
-        ih_notes_hold(&w->notes);
+        ih_voice_hold(&w->voice);
         unlink_files(w);
         ih_end_by_sigpipe();
     }
@@ -281,7 +235,7 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     errno = 0;
     if (comparison) {
         const struct ih_output_options look =
-            ih_look_of(s->file.stream, w->options, s->data, w->folder);
+            ih_look_of(s->file.stream, w->options, s->data, w->folder, w->n_images == 1);
         s->data->output->compare(s->file.stream, &look, comparison);
     } else {
         s->data->output->record(s->state, result);
@@ -290,9 +244,8 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
 }
 
 /* A reader of the pipe sees all records while no further one is ready. */
-void ih_writer_flush(void *writer)
+void ih_writer_flush(struct ih_writer *w)
 {
-    struct ih_writer *w = writer;
     pthread_mutex_lock(&w->lock);
     errno = 0;
     for (size_t i = 0; i < w->options->n_outputs; i++)
@@ -310,13 +263,13 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         ih_charts_draw(w->charts, result, comparison, target, sizeof target, &reason);
     /* In a directory of charts, a chart is left out if its name cannot be used. */
     if (!ih_charts_is_one(w->charts) && (status == IH_CONFLICT || status == IH_LIMIT)) {
-        ih_print_error(target, reason.message);
+        ih_say(target, reason.message);
         w->n_charts_failed++;
     } else if (status != IH_OK) {
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
-        w->report.n_charts += result->is_total || !w->is_double;
-        ih_notes_print_lacking(&w->notes, target, ih_charts_lacking(w->charts));
+        w->voice.n_charts += result->is_total || !w->is_double;
+        ih_voice_chart(&w->voice, target, ih_charts_lacking(w->charts));
     }
 }
 
@@ -333,7 +286,7 @@ static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 /* Whether all inputs failed and the output does not record failures. */
 static bool is_worthless(const struct ih_writer *w, const struct sink *s)
 {
-    return w->report.n_done == 0 && w->report.n_failed > 0 &&
+    return w->voice.n_done == 0 && w->voice.n_failed > 0 &&
            !ih_output_holds_failures(s->data->output, s->data->layout);
 }
 
@@ -352,8 +305,8 @@ static void match(struct ih_writer *w, const char *path, const char *message)
     w->n_matched++;
     if (w->options->is_quiet)
         return;
-    ih_notes_hold(&w->notes);
-    ih_print_error(path, message);
+    ih_voice_hold(&w->voice);
+    ih_say(path, message);
 }
 
 /* --fail-if judges every record that is written, the total too. */
@@ -375,13 +328,13 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
         if ((result->is_total && is_worthless(w, s)) || (result->is_read && s->is_resumed))
             continue;
         if (s->is_on_terminal)
-            ih_notes_hold(&w->notes);
+            ih_voice_hold(&w->voice);
         write_data(w, s, result, NULL);
     }
     if (is_drawn(w, result))
         write_chart(w, result, NULL);
-    ih_notes_release(&w->notes);
-    w->report.write_ns += ih_clock_ns() - started_ns;
+    ih_voice_release(&w->voice);
+    w->voice.write_ns += ih_clock_ns() - started_ns;
 }
 
 /* --diff: writes the comparison, unless a side has nothing to compare or is incomplete. */
@@ -391,17 +344,17 @@ static void write_comparison(struct ih_writer *w)
     const struct ih_total *sides[2] = {&w->total, &w->other};
     struct ih_comparison c;
     struct ih_field_value values[IH_N_COMPARISON_FIELDS];
-    if (o->fails_fast && w->report.n_failed > 0)
+    if (o->fails_fast && w->voice.n_failed > 0)
         return;
     for (unsigned i = 0; i < 2; i++)
         if (sides[i]->sum.n_pixels == 0) {
             if (sides[i]->n_images == 0 && w->n_left_out[i] > 0)
-                ih_print_error(o->paths[i], "no image of it matches --where");
+                ih_say(o->paths[i], "no image of it matches --where");
             else if (sides[i]->n_images > 0 || w->n_failed[i] == 0) /* else that was said */
-                ih_print_error(o->paths[i], "no pixels to compare");
+                ih_say(o->paths[i], "no pixels to compare");
             return;
         }
-    ih_notes_print_comparison(&w->notes, sides);
+    ih_voice_compare(&w->voice, sides);
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =
@@ -440,19 +393,10 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
 {
     const bool has_failed = result->status != IH_OK;
     w->is_double = selected && !has_failed && !result->is_total && !w->options->compares &&
-                   ih_notes_see_name(&w->notes, result->path);
-    ih_report_add(&w->report, result);
-    const struct ih_progress_counts more = {.n_done = !has_failed,
-                                            .n_failed = has_failed,
-                                            .n_pixels =
-                                                has_failed ? 0 : result->histogram.n_pixels};
-    ih_progress_add(w->notes.progress, &more);
-    if (has_failed && !w->notes.is_checking)
-        ih_notes_print_line(&w->notes, path, result->error.message);
+                   ih_voice_see_name(&w->voice, result->path);
+    ih_voice_result(&w->voice, path, result);
     w->n_failed[w->side] += has_failed;
     w->n_left_out[w->side] += !has_failed && !selected;
-    if (!has_failed)
-        ih_notes_print_image(&w->notes, path, result);
     if ((w->options->with_total && selected) || result->is_total)
         add_to_total(w, result);
 }
@@ -466,14 +410,14 @@ static void expect_many(struct ih_writer *w)
     w->has_members = true;
     ih_ahead_stop(w->ahead);
     w->ahead = NULL;
-    ih_progress_set_inputs(w->notes.progress, 0);
-    if (o->with_total || w->report.n_done > 0)
+    ih_progress_set_inputs(w->voice.progress, 0);
+    if (o->with_total || w->voice.n_done > 0)
         return;
     for (size_t i = 0; i < o->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (s->data->output != &ih_output_text || s->data->layout)
             continue;
-        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder);
+        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder, false);
         look.layout = "lines";
         s->data->output->close(s->state);
         s->state = NULL;
@@ -482,21 +426,24 @@ static void expect_many(struct ih_writer *w)
     }
 }
 
-static void skip(void *writer, const char *path, const struct ih_result *result)
+/* A total counts its images a second time beside single ones, and no longer has them for --where.
+ */
+static void check_total(struct ih_writer *w, const struct ih_item *item)
 {
-    struct ih_writer *w = writer;
-    w->report.n_skipped++;
-    ih_progress_add(w->notes.progress, &(struct ih_progress_counts){.n_skipped = 1});
-    if (!w->options->lists_skipped)
-        return;
-    char line[IH_MESSAGE_MAX + 16];
-    snprintf(line, sizeof line, "skipped: %s", result->error.message);
-    ih_notes_print_line(&w->notes, path, line);
+    const char *why = NULL;
+    w->has_totals = w->has_totals || item->kind == IH_ITEM_TOTAL;
+    w->has_images = w->has_images || item->kind != IH_ITEM_TOTAL;
+    if (w->has_totals && w->options->where)
+        why = "--where selects images, and a total no longer has them: give it to the run that "
+              "counts them";
+    else if (w->has_totals && w->has_images && !w->options->with_total)
+        why = "a total beside single images needs --total";
+    if (why)
+        give_up(w, IH_EXIT_USAGE, item->result_file ? item->result_file : item->path, why);
 }
 
-static bool take_result(void *writer, const char *path, const struct ih_result *result)
+static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
-    struct ih_writer *w = writer;
     const bool selected = is_selected(w->options->where, result);
     account(w, path, result, selected);
     if (selected && !w->options->only_total && !result->is_total) {
@@ -504,58 +451,61 @@ static bool take_result(void *writer, const char *path, const struct ih_result *
         write_result(w, result);
         pthread_mutex_unlock(&w->lock);
     }
-    w->report.ended_ns = ih_clock_ns();
+    w->voice.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && w->options->fails_fast)
         leave(w, ih_writer_finish(w));
-    return true;
 }
 
-void ih_writer_resume(struct ih_writer *w, const struct ih_resume_point *done)
+void ih_writer_resume(struct ih_writer *w, uint64_t size_bytes)
 {
     struct ih_error reason;
-    const char *path = w->options->resume_path;
     for (size_t i = 0; i < w->options->n_outputs; i++)
         if (w->sinks[i].is_resumed &&
-            ftruncate(fileno(w->sinks[i].file.stream), (off_t)done->size_bytes) != 0) {
+            ftruncate(fileno(w->sinks[i].file.stream), (off_t)size_bytes) != 0) {
             ih_error_errno(&reason, errno, "cannot write");
-            give_up(w, IH_EXIT_FAILED, path, reason.message);
+            give_up(w, IH_EXIT_FAILED, w->options->resume_path, reason.message);
         }
-    if (ih_merge_records(&w->merge, path, NULL, &path, &reason) != IH_OK)
-        give_up(w, ih_exit_of(reason.status), path, reason.message);
-    w->merge.n_in_folder = done->n_in_folder;
+}
+
+void ih_writer_begin(struct ih_writer *w, const struct ih_scan *scan)
+{
+    w->scan = scan;
 }
 
 void ih_writer_complete(struct ih_writer *w, uint64_t run)
 {
-    struct ih_error reason;
     w->run = run;
-    if (ih_merge_complete(&w->merge, &reason) != IH_OK)
-        give_up(w, IH_EXIT_USAGE, NULL, reason.message);
 }
 
-bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
+void ih_writer_give_up(struct ih_writer *w, const char *path, const struct ih_error *err)
 {
-    struct ih_writer *w = writer;
-    const char *path = input->path ? input->path : "";
-    const char *subject;
+    ih_writer_stop_progress(w);
+    give_up(w, ih_exit_of(err->status), path, err->message);
+}
+
+void ih_writer_take(struct ih_writer *w, const struct ih_item *item)
+{
     struct ih_result shown;
-    w->side = w->options->compares && input->source > 0;
+    const struct ih_result *result = item->result;
+    w->side = w->options->compares && item->source > 0;
     w->adds_to = w->side ? &w->other : &w->total;
-    struct ih_error reason;
-    if (input->is_member && !w->has_members)
+    if (item->is_member && !w->has_members)
         expect_many(w);
-    if (!ih_merge_skips(input, result) &&
-        (result->status == IH_IO || (result->status != IH_OK && result->error.limit))) {
+    if (item->kind == IH_ITEM_SKIPPED) {
+        ih_voice_skip(&w->voice, item->path, item->error.message);
+        return;
+    }
+    if (item->kind == IH_ITEM_FOLDER_END) {
+        ih_voice_end_folder(&w->voice, item->path);
+        return;
+    }
+    check_total(w, item);
+    if (item->kind == IH_ITEM_FAILURE && (item->error.status == IH_IO || item->error.limit)) {
         shown = *result;
-        ih_explain_path(path, &shown.error);
-        ih_name_options(&shown.error);
+        ih_explain_error(item->path, &shown.error);
         result = &shown;
     }
-    if (input->folder == IH_FOLDER_ENDS)
-        ih_notes_print_listed_folder(&w->notes, path);
-    if (ih_merge_take(&w->merge, input, result, &subject, &reason) != IH_OK)
-        give_up(w, ih_exit_of(reason.status), subject, reason.message);
-    return true;
+    take_result(w, item->path, result);
 }
 
 /* ---- the end ---- */
@@ -563,8 +513,8 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 /* False for a part of a run, and for all parts with --where: they may have no input. */
 static bool found_no_input(const struct ih_writer *w)
 {
-    return w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards &&
-           !w->merge.merged_run;
+    return w->voice.n_done + w->voice.n_failed == 0 && !w->options->n_shards &&
+           !(w->scan && ih_scan_has_merged(w->scan));
 }
 
 /* A worthless file is not made, and replaces none. */
@@ -591,11 +541,10 @@ static void complete_outputs(struct ih_writer *w)
     struct ih_error reason;
     if (o->compares) {
         write_comparison(w);
-    } else if (o->with_total || w->merge.has_totals) {
+    } else if (o->with_total || w->has_totals) {
         struct ih_result total;
         if (w->total.n_images == 0) /* only totals of no images, or --where left all out */
-            w->total.measurement =
-                w->merge.measurement.has_results ? w->merge.measurement : w->merge.of_empty;
+            w->total.measurement = *ih_scan_measurement(w->scan);
         ih_total_result(&w->total, &total);
         total.folder = w->total_folder;
         total.shard = o->shard;
@@ -627,9 +576,9 @@ void ih_writer_stop_progress(struct ih_writer *w)
     ih_ahead_stop(w->ahead);
     w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
-    if (ih_progress_close(w->notes.progress))
-        w->report.has_shown_progress = true;
-    w->notes.progress = NULL;
+    if (ih_progress_close(w->voice.progress))
+        w->voice.has_shown_progress = true;
+    w->voice.progress = NULL;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -640,23 +589,16 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     complete_outputs(w);
     w->is_open = false;
     pthread_mutex_unlock(&w->lock);
-    if (w->options->is_verbose)
-        ih_report_print_full(&w->report, stderr);
-    else if (!w->options->is_quiet && !w->notes.is_checking)
-        ih_report_print(&w->report, stderr);
     const struct ih_options *o = w->options;
-    if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
-        ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");
-    if (w->report.n_charts > 0)
-        ih_notes_print_chart(&w->notes);
-    if (w->merge.has_totals && w->merge.has_images && !o->compares)
-        ih_notes_print(&w->notes, NULL,
-                       "a total of a result file and single images are added up; an image that is "
-                       "in both counts twice");
     const bool has_none = found_no_input(w);
-    if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
-        fputs("imghist: ", stderr), ih_report_print_none(&w->report, stderr), fputc('\n', stderr);
-    if (has_none || w->report.n_failed || w->n_charts_failed ||
+    ih_voice_end(&w->voice, has_none);
+    if (w->charts && o->where && !o->compares && w->voice.n_charts == 0 && w->voice.n_done > 0)
+        ih_voice_note(&w->voice, NULL, "no record matches --where; no chart written");
+    if (w->has_totals && w->has_images && !o->compares)
+        ih_voice_note(&w->voice, NULL,
+                      "a total of a result file and single images are added up; an image that is "
+                      "in both counts twice");
+    if (has_none || w->voice.n_failed || w->n_charts_failed ||
         (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
     return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
@@ -672,7 +614,7 @@ void ih_writer_interrupt(struct ih_writer *w)
     unlink_files(w);
     if (!is_between_records || !w->is_open)
         return;
-    ih_progress_interrupt(w->notes.progress, &until);
+    ih_progress_interrupt(w->voice.progress, &until);
     for (size_t i = 0; i < w->options->n_outputs; i++)
         if (w->sinks[i].state && w->sinks[i].file.is_standard)
             fflush(w->sinks[i].file.stream); /* the last records */
@@ -691,10 +633,9 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
-    ih_merge_reset(&w->merge);
     free(w->folder);
     free(w->total_folder);
-    free(w->notes.hashes);
+    free(w->voice.hashes);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

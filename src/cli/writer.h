@@ -8,15 +8,16 @@
 #ifndef IH_CLI_WRITER_H
 #define IH_CLI_WRITER_H
 
-#include "cli/inputs.h"
-#include "cli/message.h"
-#include "cli/options.h"
-#include "scan/pipeline.h"
+#include "cli/voice.h"
+#include "imghist.h"
+#include "scan/walk.h"
 
 struct ih_writer;
 
-/* Opens nothing yet. options is borrowed until close. NULL: out of memory. */
-struct ih_writer *ih_writer_new(const struct ih_options *options);
+/* Opens nothing yet. options and sources are borrowed until close. n_images: of the run; 0:
+ * unknown. NULL: out of memory. */
+struct ih_writer *ih_writer_new(const struct ih_options *options,
+                                const struct ih_walk_sources *sources, uint64_t n_images);
 
 /*
  * Opens the outputs.
@@ -31,22 +32,29 @@ enum ih_status ih_writer_open(struct ih_writer *writer, const char **subject, st
 /* The files that are written to and must not be inputs; valid until close. */
 const struct ih_file_identity *ih_writer_destinations(const struct ih_writer *writer, size_t *n);
 
-/* Cuts the file of --resume to the records that are done, and takes those for the other outputs. */
-void ih_writer_resume(struct ih_writer *writer, const struct ih_resume_point *done);
+/* Cuts the file of --resume to the size of the records that are done. */
+void ih_writer_resume(struct ih_writer *writer, uint64_t size_bytes);
+
+/* What the run has in common, for its total: scan is borrowed from now on. */
+void ih_writer_begin(struct ih_writer *writer, const struct ih_scan *scan);
 
 /*
- * The pipeline's `take` callback. After a failed write, a conflict, or with --fail-fast it cleans
- * up and ends the process, because other threads may be waiting for an input that never ends.
+ * Writes an item and says what there is to say about it. After a failed write, or with --fail-fast,
+ * it cleans up and ends the process, because other threads may be waiting for an input that never
+ * ends.
  */
-bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result);
+void ih_writer_take(struct ih_writer *writer, const struct ih_item *item);
 
-/* Flushes standard output. Called when no result is ready, so that a reader of the pipe sees all
+/* Flushes standard output. Call it when no item is ready, so that a reader of the pipe sees all
  * records there are. Ends the process after a failed write, as ih_writer_take does. */
-void ih_writer_flush(void *writer);
+void ih_writer_flush(struct ih_writer *writer);
 
-/* All inputs have been taken. run: their hash, for the end of a shard. Ends the process if a shard
- * is missing among result files. */
+/* All items have been taken. run: the hash of their inputs, for the end of a shard. */
 void ih_writer_complete(struct ih_writer *writer, uint64_t run);
+
+/* Reports an error that ends the run, cleans up, and ends the process. path: what the error is
+ * about; NULL: the whole run. */
+void ih_writer_give_up(struct ih_writer *writer, const char *path, const struct ih_error *err);
 
 /* Ends the progress line. Call it before other code writes to standard error. */
 void ih_writer_stop_progress(struct ih_writer *writer);

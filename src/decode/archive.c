@@ -22,22 +22,26 @@ const struct ih_decoder *const ih_archive_decoders[] = {
 /* ---- recognising archives ---- */
 
 /* Checks the checksum of a tar header: the sum of its bytes, with blanks in place of the checksum.
- * Every variant of tar has it, but not every variant has a signature. */
+ * Every variant of tar has it, but not every variant has a signature. Some old programs added
+ * signed bytes. */
 static bool is_tar(const uint8_t *head)
 {
     enum { AT = 148, DIGITS = 8 };
-    unsigned long sum = 0, stored = 0;
+    long sum = 0, signed_sum = 0, stored = 0;
     size_t i = AT;
     while (i < AT + DIGITS && head[i] == ' ')
         i++;
     const size_t first = i;
     for (; i < AT + DIGITS && head[i] >= '0' && head[i] <= '7'; i++)
-        stored = stored * 8 + (unsigned long)(head[i] - '0');
+        stored = stored * 8 + (head[i] - '0');
     if (i == first || (i < AT + DIGITS && head[i] != '\0' && head[i] != ' '))
         return false;
-    for (i = 0; i < IH_ARCHIVE_PROBE_BYTES; i++)
-        sum += i >= AT && i < AT + DIGITS ? ' ' : head[i];
-    return sum == stored;
+    for (i = 0; i < IH_ARCHIVE_PROBE_BYTES; i++) {
+        const uint8_t byte = i >= AT && i < AT + DIGITS ? ' ' : head[i];
+        sum += byte;
+        signed_sum += (int8_t)byte;
+    }
+    return sum == stored || signed_sum == stored;
 }
 
 /* Whether head begins like a tar header: with a name that is padded with zeros. least: the smallest
@@ -71,13 +75,35 @@ enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size)
                "7zXZ\0",
                6))
         return IH_ARCHIVE_COMPRESSED;
+    size_t n_zeros = 0;
+    while (n_zeros < size && head[n_zeros] == 0)
+        n_zeros++;
+    if (n_zeros == size)
+        return size < IH_ARCHIVE_PROBE_BYTES ? IH_ARCHIVE_UNSURE : IH_ARCHIVE_EMPTY;
     /* An image in a text format must not wait: its sender may wait for the record. */
     const bool is_image = size < IH_ARCHIVE_PROBE_BYTES && ih_decode_has_signature(head, size);
-    if (!begins_with_name(head, size, is_image ? ' ' : 1))
-        return IH_ARCHIVE_NONE;
     if (size < IH_ARCHIVE_PROBE_BYTES)
-        return IH_ARCHIVE_UNSURE;
+        return begins_with_name(head, size, is_image ? ' ' : 1) ? IH_ARCHIVE_UNSURE
+                                                                : IH_ARCHIVE_NONE;
     return is_tar(head) ? IH_ARCHIVE_TAR : IH_ARCHIVE_NONE;
+}
+
+uint64_t ih_archive_find_zip(const char *path)
+{
+    enum { SEARCHED_BYTES = 1 << 20 }; /* programs that extract themselves take less */
+    static const uint8_t header[] = {'P', 'K', 3, 4};
+    struct ih_source src = {.is_open = false};
+    struct ih_error ignored;
+    uint64_t found = 0;
+    size_t n = 0;
+    uint8_t *bytes = malloc(SEARCHED_BYTES);
+    if (bytes && ih_source_open_path(&src, path, &ignored) == IH_OK &&
+        ih_source_read(&src, bytes, SEARCHED_BYTES, &n, &ignored) == IH_OK)
+        for (size_t at = 1; at + sizeof header <= n && found == 0; at++)
+            found = memcmp(bytes + at, header, sizeof header) == 0 ? at : 0;
+    ih_source_reset(&src);
+    free(bytes);
+    return found;
 }
 
 bool ih_archive_is_name(const char *path)

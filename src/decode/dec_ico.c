@@ -59,7 +59,7 @@ static bool probe(const uint8_t *head, size_t size)
            ih_le32(head + 18) >= DIRECTORY_BYTES + ENTRY_BYTES * ih_le16(head + 4);
 }
 
-static enum ih_status damaged(struct ih_error *err, const char *what)
+static enum ih_status ico_damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged ICO: %s", what);
 }
@@ -97,7 +97,7 @@ static enum ih_status describe(struct entry *e, struct ih_error *err)
     }
     e->header_bytes = ih_le32(e->bytes);
     if (!is_dib_header(e->header_bytes) || e->size_bytes < e->header_bytes)
-        return damaged(err, "an image that is neither PNG nor BMP");
+        return ico_damaged(err, "an image that is neither PNG nor BMP");
     e->width = ih_le32(e->bytes + 4);
     e->height = ih_le32(e->bytes + 8) / 2; /* with the rows of the mask */
     e->bits = ih_le16(e->bytes + 14);
@@ -116,12 +116,12 @@ static enum ih_status choose(struct ico_state *s, struct ih_error *err)
     const uint8_t *file = s->held.file;
     const size_t n_bytes = s->held.file_bytes, n = n_bytes < 6 ? 0 : ih_le16(file + 4);
     if (n == 0 || DIRECTORY_BYTES + n * ENTRY_BYTES > n_bytes)
-        return damaged(err, "the file ends before the image does");
+        return ico_damaged(err, "the file ends before the image does");
     for (size_t i = 0; i < n; i++) {
         const uint8_t *place = file + DIRECTORY_BYTES + i * ENTRY_BYTES + 8;
         const uint32_t size = ih_le32(place), at = ih_le32(place + 4);
         if (at > n_bytes || size > n_bytes - at || size < PNG_HEAD_BYTES)
-            return damaged(err, "the file ends before the image does");
+            return ico_damaged(err, "the file ends before the image does");
         struct entry e = {.bytes = file + at, .size_bytes = size};
         if (describe(&e, err) != IH_OK)
             return err->status;
@@ -168,8 +168,8 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
     const uint32_t stored_height = ih_le32(e->bytes + 8), n_colours = ih_le32(e->bytes + 32);
     if (ih_le32(e->bytes + 16) != UNCOMPRESSED)
         return ih_error_set(err, IH_UNSUPPORTED, "ICO with a compressed BMP is not supported");
-    if (stored_height % 2 != 0 || e->height > INT32_MAX / 2 || e->width > INT32_MAX)
-        return damaged(err, "an impossible size");
+    if (stored_height % 2 != 0)
+        return ico_damaged(err, "an impossible size");
     const uint64_t n_palette = e->bits > 8                              ? 0
                                : n_colours && n_colours < 1u << e->bits ? n_colours
                                                                         : 1u << e->bits;
@@ -180,7 +180,7 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
     if (palette_bytes > left ||
         e->height >
             (left - palette_bytes) / (row_bytes + (has_mask ? mask_row_bytes : 0) + !row_bytes))
-        return damaged(err, "the file ends before the image does");
+        return ico_damaged(err, "the file ends before the image does");
     const size_t body_bytes = (size_t)(palette_bytes + row_bytes * e->height);
     s->mask = has_mask ? e->bytes + e->header_bytes + body_bytes : NULL;
     s->mask_row_bytes = (size_t)mask_row_bytes;
@@ -209,7 +209,9 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
     const uint8_t *bytes = e->bytes;
     size_t n_bytes = e->size_bytes;
     if (e->width == 0 || e->height == 0)
-        return damaged(err, "it has no pixels");
+        return ico_damaged(err, "it has no pixels");
+    if (!e->is_png && (e->height > INT32_MAX / 2 || e->width > INT32_MAX))
+        return ih_error_set(err, IH_UNSUPPORTED, "ICO of negative size is not supported");
     if (ih_decode_check_pixels(e->width, e->height, options->max_pixels, err) != IH_OK)
         return err->status;
     s->decoder = e->is_png ? &ih_decoder_png : &ih_decoder_bmp;

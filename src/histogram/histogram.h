@@ -37,6 +37,8 @@ bool ih_histogram_consistent(const struct ih_histogram *h);
 
 extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
 
+enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
+
 /* Computes the statistics of one plane; imghist.h declares the struct. */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);

@@ -8,9 +8,7 @@
 
 enum { IH_SHARDS_MAX = 9999 };
 
-/* Beside enum ih_not_applied: the record does not tell. Stands alone. */
-enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
-enum { IH_NOT_APPLIED_KNOWN = IH_NOT_APPLIED_UNKNOWN - 1 }; /* all bits that a decoder sets */
+enum { IH_NOT_APPLIED_KNOWN = 2 * IH_NOT_APPLIED_ORIENTATION - 1 }; /* all of enum ih_not_applied */
 
 /* The range of the stored samples. Limited range is expanded to full range before counting. */
 enum ih_range { IH_RANGE_UNKNOWN, IH_RANGE_FULL, IH_RANGE_LIMITED, IH_RANGES };
@@ -36,7 +34,7 @@ bool ih_reduction_parse(const char *text, struct ih_sample_range *range);
 enum ih_alpha {
     IH_ALPHA_COUNT,
     IH_ALPHA_SKIP_TRANSPARENT,
-    IH_ALPHA_EITHER /* a record does not tell, and its counts are the same */
+    IH_ALPHA_EITHER /* only in what is asked for */
 };
 
 /* The stored colour samples of images of more than 8 bits a sample. All zero: not known. */
@@ -84,8 +82,6 @@ struct ih_times {
     uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
 };
 
-struct ih_source;
-
 enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
 
 struct ih_result {
@@ -110,15 +106,11 @@ struct ih_result {
     const char *decoder_version; /* lives as long as the run */
     const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
     const char *kernel;          /* static */
-    uint8_t *thumbnail; /* a small JPEG; owned by the pipeline, until the result is taken; NULL:
+    uint8_t *thumbnail; /* a small JPEG; owned by the scan, until the result is taken; NULL:
                            none */
     size_t thumbnail_bytes;
 
     bool is_read; /* from a result file: texts are borrowed from its reader */
-
-    /* The input is a result file, and not counted (IH_UNKNOWN): its records are its results. */
-    bool has_records;
-    struct ih_source *records; /* owned by the taker; NULL: open path */
 
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
     uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, VERSION_MAX = 2, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8 };
+enum { VERSION = 2, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8, N_TEXTS = 5 };
 enum kind { EMPTY, IMAGE, SUM };
 
 static const uint8_t signature[8] = {'i', 'h', 'c', 'o', 'u', 'n', 't', 's'};
@@ -13,6 +13,21 @@ static const uint8_t signature[8] = {'i', 'h', 'c', 'o', 'u', 'n', 't', 's'};
 static uint64_t checksum(const uint8_t *bytes, size_t n)
 {
     return ih_hash(IH_HASH_START, bytes, n);
+}
+
+/* What has the same place in memory whether it is written or read. */
+struct parts {
+    unsigned *words[4];
+    uint64_t *numbers[9];
+};
+
+static struct parts parts_of(struct ih_result *r)
+{
+    struct ih_histogram *h = &r->histogram;
+    struct ih_image_info *i = &r->info;
+    return (struct parts){{&i->source_depth, &i->warnings, &i->not_applied, &i->n_frames},
+                          {&i->width, &i->height, &r->n_images, &r->n_failed, &h->n_pixels,
+                           &h->any_low, &h->any_high, &h->all_low, &h->all_high}};
 }
 
 /* ---- saving ---- */
@@ -23,7 +38,7 @@ struct out {
     size_t n;
 };
 
-_Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + 5 * IH_SAVED_TEXT_MAX + 12 +
+_Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + N_TEXTS * IH_SAVED_TEXT_MAX + 12 +
                        CHECKSUM_BYTES <=
                    IH_SAVED_BYTES_MAX,
                "every result fits");
@@ -44,50 +59,35 @@ static void put_text(struct out *o, const char *text)
     o->n += n;
 }
 
-static void put_result(struct out *o, const struct ih_result *r, unsigned version)
+static void put_result(struct out *o, struct ih_result *r)
 {
-    const struct ih_histogram *h = &r->histogram;
-    const struct ih_image_info *info = &r->info;
-    put(o, r->is_total ? SUM : IMAGE, 1);
-    put(o, h->n_channels, 1);
-    put(o, r->spec.luma == &ih_luma_bt601, 1);
-    put(o, r->alpha == IH_ALPHA_SKIP_TRANSPARENT, 1);
-    put(o, r->spec.clip_low, 1);
-    put(o, r->spec.clip_high, 1);
-    put(o, 0, 1);
-    put(o, info->range, 1);
-    put(o, info->source_depth, 4);
-    put(o, info->warnings, 4);
-    put(o, info->not_applied, 4);
-    put(o, info->n_frames, 4);
-    const uint64_t numbers[] = {info->width, info->height, r->is_total ? r->n_images : 1,
-                                r->n_failed, h->n_pixels,  h->any_low,
-                                h->any_high, h->all_low,   h->all_high};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        put(o, numbers[i], 8);
+    const struct parts parts = parts_of(r);
+    const unsigned bytes[] = {r->is_total ? SUM : IMAGE,
+                              r->histogram.n_channels,
+                              r->spec.luma == &ih_luma_bt601,
+                              r->alpha,
+                              r->spec.clip_low,
+                              r->spec.clip_high,
+                              0,
+                              r->info.range};
+    const char *const texts[N_TEXTS] = {r->info.format, r->library,
+                                        r->version ? r->version : IH_VERSION, r->region, r->mask};
+    r->n_images = r->is_total ? r->n_images : 1;
+    for (unsigned i = 0; i < 8; i++)
+        put(o, bytes[i], 1);
+    for (unsigned i = 0; i < 4; i++)
+        put(o, *parts.words[i], 4);
+    for (unsigned i = 0; i < 9; i++)
+        put(o, *parts.numbers[i], 8);
     for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && ih_plane_name(h->n_channels, p); v++)
-            put(o, h->bins[p][v], 8);
-    put_text(o, info->format);
-    put_text(o, r->library);
-    put_text(o, r->version ? r->version : IH_VERSION);
-    if (version == VERSION)
-        return;
-    put_text(o, r->region);
-    put_text(o, r->mask);
+        for (unsigned v = 0; v < IH_BINS && ih_plane_name(r->histogram.n_channels, p); v++)
+            put(o, r->histogram.bins[p][v], 8);
+    for (unsigned i = 0; i < N_TEXTS; i++)
+        put_text(o, texts[i]);
     put(o, r->sample_range.low, 2);
     put(o, r->sample_range.high, 2);
     put(o, r->info.extremes.min, 4);
     put(o, r->info.extremes.end, 4);
-}
-
-/* The oldest version that can say all of a result. */
-static unsigned version_for(const struct ih_result *r)
-{
-    const bool is_plain =
-        !r || (!r->region && !r->mask && r->sample_range.high == 0 && r->info.extremes.end == 0 &&
-               r->info.not_applied != IH_NOT_APPLIED_UNKNOWN);
-    return is_plain ? VERSION : VERSION_MAX;
 }
 
 size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes)
@@ -95,10 +95,11 @@ size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t siz
     struct out o;
     memcpy(o.bytes, signature, sizeof signature);
     o.n = sizeof signature;
-    put(&o, version_for(result), 4);
+    put(&o, VERSION, 4);
     put(&o, 0, 4);
     if (result) {
-        put_result(&o, result, version_for(result));
+        struct ih_result copy = *result;
+        put_result(&o, &copy);
     } else {
         put(&o, EMPTY, 1);
     }
@@ -173,64 +174,49 @@ static enum ih_status damaged(const char *how, struct ih_error *err)
     return ih_error_set(err, IH_CORRUPT, "damaged saved counts: %s", how);
 }
 
-/* Fills *r. Returns false if a field has a value that this version does not define. */
-static bool take_result(struct in *in, enum kind kind, uint64_t version, struct ih_result *r,
+/* Fills *r. Returns false if a field has a value without a meaning. */
+static bool take_result(struct in *in, enum kind kind, struct ih_result *r,
                         struct ih_saved_texts *texts)
 {
-    struct ih_histogram *h = &r->histogram;
-    struct ih_image_info *info = &r->info;
-    memset(r, 0, sizeof *r);
-    r->is_total = kind == SUM;
-    h->n_channels = info->n_channels = r->spec.n_channels = (unsigned)take(in, 1);
-    const uint64_t luma = take(in, 1), alpha = take(in, 1);
-    r->spec.luma = luma == 0 ? &ih_luma_bt709 : &ih_luma_bt601;
-    r->alpha = alpha == 0 ? IH_ALPHA_COUNT : IH_ALPHA_SKIP_TRANSPARENT;
-    r->spec.clip_low = (uint8_t)take(in, 1);
-    r->spec.clip_high = (uint8_t)take(in, 1);
-    const uint64_t reduction = take(in, 1), range = take(in, 1);
-    info->range = range < IH_RANGES ? (enum ih_range)range : IH_RANGE_UNKNOWN;
-    info->source_depth = (unsigned)take(in, 4);
-    info->warnings = (unsigned)take(in, 4);
-    info->not_applied = (unsigned)take(in, 4);
-    info->n_frames = (unsigned)take(in, 4);
-    info->width = take(in, 8);
-    info->height = take(in, 8);
-    r->n_images = take(in, 8);
-    r->n_failed = take(in, 8);
-    h->n_pixels = take(in, 8);
-    h->any_low = take(in, 8);
-    h->any_high = take(in, 8);
-    h->all_low = take(in, 8);
-    h->all_high = take(in, 8);
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && ih_plane_name(h->n_channels, p); v++)
-            h->bins[p][v] = take(in, 8);
-    take_text(in, texts->format);
-    take_text(in, texts->library);
-    take_text(in, texts->version);
-    texts->region[0] = texts->mask[0] = '\0';
-    if (version > VERSION) {
-        take_text(in, texts->region);
-        take_text(in, texts->mask);
-        r->sample_range.low = (uint16_t)take(in, 2);
-        r->sample_range.high = (uint16_t)take(in, 2);
-        info->extremes.min = (uint32_t)take(in, 4);
-        info->extremes.end = (uint32_t)take(in, 4);
-    }
-    use_texts(texts, r);
-    const struct ih_sample_range samples = r->sample_range;
+    const struct parts parts = parts_of(r);
+    char *const to[N_TEXTS] = {texts->format, texts->library, texts->version, texts->region,
+                               texts->mask};
+    struct ih_sample_range *samples = &r->sample_range;
+    struct ih_extremes *extremes = &r->info.extremes;
     struct ih_region region;
     struct ih_error ignored;
-    return version_for(r) == version &&
-           (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
-           (samples.high ? samples.low < samples.high : samples.low == 0) &&
-           (info->extremes.end ? info->extremes.min < info->extremes.end
-                               : info->extremes.min == 0) &&
-           luma <= 1 && alpha <= 1 && reduction == 0 && range < IH_RANGES &&
-           h->n_channels <= IH_CHANNELS_MAX && info->warnings < IH_WARNINGS_END &&
-           (info->not_applied <= IH_NOT_APPLIED_KNOWN ||
-            (version > VERSION && info->not_applied == IH_NOT_APPLIED_UNKNOWN)) &&
-           info->source_depth <= 32 && (r->is_total || (r->n_images == 1 && r->n_failed == 0));
+    unsigned bytes[7]; /* after the kind */
+    memset(r, 0, sizeof *r);
+    for (unsigned i = 0; i < 7; i++)
+        bytes[i] = (unsigned)take(in, 1);
+    for (unsigned i = 0; i < 4; i++)
+        *parts.words[i] = (unsigned)take(in, 4);
+    for (unsigned i = 0; i < 9; i++)
+        *parts.numbers[i] = take(in, 8);
+    r->is_total = kind == SUM;
+    r->histogram.n_channels = r->info.n_channels = r->spec.n_channels = bytes[0];
+    r->spec.luma = bytes[1] ? &ih_luma_bt601 : &ih_luma_bt709;
+    r->alpha = bytes[2] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    r->spec.clip_low = (uint8_t)bytes[3];
+    r->spec.clip_high = (uint8_t)bytes[4];
+    r->info.range = bytes[6] < IH_RANGES ? (enum ih_range)bytes[6] : IH_RANGE_UNKNOWN;
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        for (unsigned v = 0; v < IH_BINS && ih_plane_name(bytes[0], p); v++)
+            r->histogram.bins[p][v] = take(in, 8);
+    for (unsigned i = 0; i < N_TEXTS; i++)
+        take_text(in, to[i]);
+    samples->low = (uint16_t)take(in, 2);
+    samples->high = (uint16_t)take(in, 2);
+    extremes->min = (uint32_t)take(in, 4);
+    extremes->end = (uint32_t)take(in, 4);
+    use_texts(texts, r);
+    return (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
+           (samples->high ? samples->low < samples->high : samples->low == 0) &&
+           (extremes->end ? extremes->min < extremes->end : extremes->min == 0) &&
+           bytes[0] <= IH_CHANNELS_MAX && bytes[1] <= 1 && bytes[2] <= 1 && bytes[5] == 0 &&
+           bytes[6] < IH_RANGES && r->info.warnings < IH_WARNINGS_END &&
+           r->info.not_applied <= IH_NOT_APPLIED_KNOWN && r->info.source_depth <= 32 &&
+           (r->is_total || (r->n_images == 1 && r->n_failed == 0));
 }
 
 enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih_result *result,
@@ -243,10 +229,10 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
     in.p += sizeof signature;
     in.n -= sizeof signature;
     const uint64_t version = take(&in, 4);
-    if (version < VERSION || version > VERSION_MAX)
+    if (version != VERSION)
         return ih_error_set(err, IH_UNSUPPORTED,
-                            "saved counts of version %llu; this library reads versions up to %d",
-                            (unsigned long long)version, VERSION_MAX);
+                            "saved counts of version %llu; this library reads version %d",
+                            (unsigned long long)version, VERSION);
     if (take(&in, 4) != size_bytes)
         return damaged("cut short, or with bytes after the end", err);
     in.n -= CHECKSUM_BYTES;
@@ -255,9 +241,8 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
         return damaged("wrong checksum", err);
     const uint64_t kind = take(&in, 1);
     *is_empty = kind == EMPTY;
-    if (kind > SUM || (*is_empty && version != VERSION) ||
-        (!*is_empty && !take_result(&in, (enum kind)kind, version, result, texts)) || in.is_short ||
-        in.n > 0)
+    if (kind > SUM || (!*is_empty && !take_result(&in, (enum kind)kind, result, texts)) ||
+        in.is_short || in.n > 0)
         return damaged("a field without a meaning", err);
     if (!*is_empty && ih_result_check(result, &reason) != IH_OK)
         return damaged(reason.message, err);

@@ -9,9 +9,7 @@ enum { ALPHA = IH_CHANNELS_MAX - 1 };
 
 const char *ih_alpha_name(enum ih_alpha alpha)
 {
-    return alpha == IH_ALPHA_EITHER             ? NULL
-           : alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent"
-                                                : "count";
+    return alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent" : "count";
 }
 
 /* text: NULL is "". */
@@ -34,7 +32,7 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return ih_error_set(err, IH_USAGE, "counted with clip limits %u,%u; %s %u,%u",
                             (unsigned)spec->clip_low, (unsigned)spec->clip_high, others,
                             (unsigned)m->clip_low, (unsigned)m->clip_high);
-    if (m->alpha != IH_ALPHA_EITHER && r->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
+    if (m->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
         return ih_error_set(err, IH_USAGE, "counted with alpha %s; %s %s", ih_alpha_name(r->alpha),
                             others, ih_alpha_name(m->alpha));
     if (m->has_range &&
@@ -67,8 +65,7 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     m->has_clip = true;
     m->clip_low = spec->clip_low;
     m->clip_high = spec->clip_high;
-    if (r->alpha != IH_ALPHA_EITHER)
-        m->alpha = r->alpha;
+    m->alpha = r->alpha;
     return IH_OK;
 }
 
@@ -101,8 +98,6 @@ static void add_description(struct ih_total *t, const struct ih_result *r)
         t->version[0] = '\0';
     ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
-    if (t->not_applied & IH_NOT_APPLIED_UNKNOWN)
-        t->not_applied = IH_NOT_APPLIED_UNKNOWN;
 }
 
 enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,

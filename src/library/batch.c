@@ -124,7 +124,7 @@ static enum ih_status context_job_make(const struct ih_context *context,
                                        const struct ih_batch *batch, struct ih_batch_job *job,
                                        struct ih_error *err)
 {
-    const struct ih_pipeline_options *o = &context->options;
+    const struct ih_scan_options *o = &context->options;
     enum ih_status status = job_make(batch, job, err);
     if (status != IH_OK)
         return status;

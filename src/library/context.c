@@ -26,6 +26,7 @@ const char *ih_status_text(enum ih_status status)
         [IH_MEMORY] = "out of memory",
         [IH_DEVICE] = "the GPU or its driver failed",
         [IH_CONFLICT] = "an input is also the output file",
+        [IH_END] = "the end of the scan",
     };
     return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
 }
@@ -64,6 +65,12 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
     return IH_OK;
 }
 
+static bool is_interrupted(void *context)
+{
+    const struct ih_context *c = context;
+    return c->ask(c->ask_user) != 0;
+}
+
 static enum ih_status use_settings(const struct ih_settings *s, struct ih_context *c,
                                    struct ih_device_options *device, struct ih_error *err)
 {
@@ -86,12 +93,25 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
                             s->lenient > 1 ? "lenient" : "raw_preview");
     c->options.clip_low = (uint8_t)s->clip_low;
     c->options.clip_high = (uint8_t)clip_high;
+    c->options.measurement = (struct ih_measurement){
+        .luma = s->luma ? c->options.luma : NULL,
+        .has_clip = s->clip_low || s->clip_high,
+        .clip_low = c->options.clip_low,
+        .clip_high = c->options.clip_high,
+        .alpha = !s->alpha                      ? IH_ALPHA_EITHER
+                 : c->options.skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT
+                                                : IH_ALPHA_COUNT,
+    };
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
     c->options.decode.is_lenient = s->lenient != 0;
     c->options.decode.takes_raw_previews = s->raw_preview != 0;
     c->options.decode.timeout_s = s->timeout;
     c->has_budget = s->max_memory != 0;
+    c->ask = s->interrupt;
+    c->ask_user = s->interrupt_user;
+    c->interrupt = (struct ih_interrupt){is_interrupted, c};
+    c->options.decode.interrupt = s->interrupt ? &c->interrupt : NULL;
     return IH_OK;
 }
 

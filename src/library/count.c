@@ -4,41 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ih_error_drop_controls(struct ih_error *err)
+/* After an error counts are empty. */
+static enum ih_status count(struct ih_context *context, const struct ih_input *input,
+                            struct ih_counts *counts, struct ih_error *err)
 {
-    for (char *c = err->message; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
-}
-
-void ih_error_name_setting(struct ih_error *err)
-{
-    static const char *const hints[] = {
-        [IH_LIMIT_MAX_PIXELS] = "max_pixels",
-        [IH_LIMIT_MAX_MEMORY] = "max_memory",
-        [IH_LIMIT_LENIENT] = "lenient",
-        [IH_LIMIT_TIMEOUT] = "timeout",
-        [IH_LIMIT_RAW_CHANNELS] = "raw_channels reads bare samples",
-        [IH_LIMIT_RAW_PREVIEW] = "raw_preview counts its preview",
-    };
-    ih_error_drop_controls(err);
-    if (err->limit != IH_LIMIT_NONE)
-        ih_error_append(err, hints[err->limit]);
-}
-
-enum ih_status ih_count_until(struct ih_context *context, const struct ih_input *input,
-                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
-                              struct ih_error *err)
-{
-    struct ih_pipeline_options options = context->options;
     struct ih_call *call = NULL;
-    options.decode.interrupt = interrupt;
     ih_counts_clear(counts);
     enum ih_status status = ih_call_begin(context, &call, err);
     if (status != IH_OK)
         return status;
     struct ih_result *result = &counts->result;
-    ih_count_input(&options, input, call->lane, &call->source, result);
+    ih_count_input(&context->options, input, call->lane, &call->source, result);
     result->path = NULL;
     status = result->status;
     ih_call_end(context, call, status);
@@ -59,7 +35,7 @@ enum ih_status ih_count_file(struct ih_context *context, const char *path, struc
         ih_counts_clear(counts);
         return ih_error_set(err, IH_MEMORY, "out of memory");
     }
-    enum ih_status status = ih_count_until(context, &input, NULL, counts, err);
+    enum ih_status status = count(context, &input, counts, err);
     free(input.path);
     return status;
 }
@@ -70,7 +46,7 @@ enum ih_status ih_count_memory(struct ih_context *context, const void *bytes, si
     static const uint8_t nothing[1];
     const struct ih_input input = {
         .bytes = bytes ? bytes : nothing, .size_bytes = bytes ? size_bytes : 0, .is_named = true};
-    return ih_count_until(context, &input, NULL, counts, err);
+    return count(context, &input, counts, err);
 }
 
 /* A read function, and how it failed. */
@@ -96,7 +72,7 @@ enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read
 {
     struct reader reader = {read, user, NULL};
     const struct ih_input input = {.read = read_checked, .read_user = &reader, .is_named = true};
-    const enum ih_status status = ih_count_until(context, &input, NULL, counts, err);
+    const enum ih_status status = count(context, &input, counts, err);
     return status == IH_IO && reader.failure
                ? ih_error_set(err, IH_IO, "cannot read: %s", reader.failure)
                : status;
@@ -113,7 +89,7 @@ struct ih_pending {
 enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pending **pending,
                                struct ih_error *err)
 {
-    const struct ih_pipeline_options *o = &context->options;
+    const struct ih_scan_options *o = &context->options;
     const struct ih_count_spec spec = {1, o->luma, o->clip_low, o->clip_high};
     struct ih_pending *p = calloc(1, sizeof *p);
     if (!p)

@@ -1,7 +1,7 @@
 /*
  * The objects of libimghist.
  *
- * The library is a thin layer over the decoders, the pipeline and the devices: it checks what
+ * The library is a thin layer over the decoders, the scan and the devices: it checks what
  * callers pass and hands it on.
  */
 #ifndef IH_LIBRARY_LIBRARY_H
@@ -13,7 +13,8 @@
 #include "histogram/saved.h"
 #include "histogram/total.h"
 #include "imghist.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
+#include "scan/settings.h"
 
 #include <pthread.h>
 
@@ -28,9 +29,12 @@ struct ih_call {
 struct ih_context {
     const char *kernel;
     struct ih_device *device;
-    struct ih_pipeline_options options; /* luma, alpha, limits, and the budget if there is one */
+    struct ih_scan_options options; /* luma, alpha, limits, and the budget if there is one */
     struct ih_budget budget;
     bool has_budget;
+    int (*ask)(void *user); /* of the settings */
+    void *ask_user;
+    struct ih_interrupt interrupt;
 
     pthread_mutex_t lock; /* protects idle */
     struct ih_call *idle; /* owned; grows to the largest number of simultaneous calls */
@@ -64,30 +68,12 @@ enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size
 enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
                                    struct ih_error *err);
 
-/* Counts one input as ih_count_file does. interrupt: ends it with IH_LIMIT, between two bands;
- * NULL: none. After an error counts are empty. */
-enum ih_status ih_count_until(struct ih_context *context, const struct ih_input *input,
-                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
-                              struct ih_error *err);
-
-/* ih_count_array with an interrupt. */
-enum ih_status ih_count_array_until(struct ih_context *context, const struct ih_array *array,
-                                    size_t size_bytes, const struct ih_interrupt *interrupt,
-                                    struct ih_counts *counts, struct ih_error *err);
-
 /* Marks counts as holding the one image in counts->result. */
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
 
-/* Overwrites counts with a result of the pipeline or of a result file. Returns IH_OK or IH_MEMORY.
+/* Overwrites counts with a result of a scan or of a result file. Returns IH_OK or IH_MEMORY.
  */
 enum ih_status ih_counts_set_result(struct ih_counts *counts, const struct ih_result *result,
                                     struct ih_error *err);
-
-/* Replaces control characters, of a name that the caller gave or of a file, by question marks. */
-void ih_error_drop_controls(struct ih_error *err);
-
-/* Completes the error of a file: without control characters, and with the name of the setting that
- * raises the limit that it is about. */
-void ih_error_name_setting(struct ih_error *err);
 
 #endif

@@ -1,10 +1,7 @@
-/* Counting pixels in host memory, band by band: interleaved rows are copied, other layouts are
- * gathered sample by sample. */
+/* Counting pixels in host memory: the checks, and one call on a lane. */
 #include "library/library.h"
 
 #include <string.h>
-
-/* ---- interleaved pixels ---- */
 
 enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
                                    struct ih_error *err)
@@ -44,151 +41,21 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     return IH_OK;
 }
 
-/* ---- pixels in any layout ---- */
-
-enum { SAMPLE_16_MAX = 65535 };
-
-/* Pixels that have been checked. */
-struct view {
-    struct ih_array a;   /* with strides and a range */
-    bool is_interleaved; /* the samples of a row are bytes without gaps */
-    uint64_t n_pixels;
-    uint64_t per_step, alpha_per_step;    /* 16 bits: see scale */
-    const struct ih_interrupt *interrupt; /* borrowed; NULL: none */
-};
-
-/* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
- * 2 * span is a multiplication by 2^48 / (2 * span), rounded up: exact, because the dividend is
- * below 2^26 and the divisor below 2^17. */
-static uint64_t reciprocal(uint32_t span)
-{
-    return ((uint64_t)1 << 48) / (2 * (uint64_t)span) + 1;
-}
-
-static uint8_t scale(uint16_t sample, uint32_t low, uint32_t high, uint64_t per_step)
-{
-    const uint32_t clamped = sample < low ? low : sample > high ? high : sample;
-    return (uint8_t)(((uint64_t)(clamped - low) * 510 + (high - low)) * per_step >> 48);
-}
-
-/* Gathers n pixels of one row. */
-static void gather(const struct view *v, const uint8_t *from, uint8_t *band, size_t n)
-{
-    const unsigned n_channels = v->a.n_channels;
-    for (unsigned c = 0; c < n_channels; c++) {
-        const bool is_alpha = c == ih_colour_channels(n_channels); /* the range is of the others */
-        const uint32_t low = is_alpha ? 0 : v->a.range_low;
-        const uint32_t high = is_alpha ? SAMPLE_16_MAX : v->a.range_high;
-        const uint64_t per_step = is_alpha ? v->alpha_per_step : v->per_step;
-        const uint8_t *sample = from + (ptrdiff_t)c * v->a.channel_stride_bytes;
-        uint8_t *to = band + c;
-        for (size_t i = 0; i < n; i++, to += n_channels) {
-            const uint8_t *at = sample + (ptrdiff_t)i * v->a.pixel_stride_bytes;
-            uint16_t wide;
-            if (v->a.depth == 8) {
-                *to = *at;
-            } else {
-                memcpy(&wide, at, sizeof wide);
-                *to = scale(wide, low, high, per_step);
-            }
-        }
-    }
-}
-
-/* Fills a band with the pixels that follow the first *done. Returns their number. */
-static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, size_t capacity_pixels)
-{
-    const struct ih_array *a = &v->a;
-    size_t n_filled = 0;
-    while (n_filled < capacity_pixels && *done < v->n_pixels) {
-        const ptrdiff_t row = (ptrdiff_t)(*done / a->width), column = (ptrdiff_t)(*done % a->width);
-        const size_t room = capacity_pixels - n_filled, n_left = (size_t)a->width - (size_t)column;
-        const size_t n = room < n_left ? room : n_left;
-        const uint8_t *from =
-            (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
-        uint8_t *to = band + n_filled * a->n_channels;
-        if (v->is_interleaved)
-            memcpy(to, from, n * a->n_channels);
-        else
-            gather(v, from, to, n);
-        n_filled += n;
-        *done += n;
-    }
-    return n_filled;
-}
-
-static enum ih_status count_bands(struct ih_lane *lane, const struct view *v,
-                                  bool skips_transparent, struct ih_result *result,
-                                  struct ih_error *err)
-{
-    const unsigned n_channels = v->a.n_channels;
-    const bool has_alpha = n_channels != ih_colour_channels(n_channels);
-    struct ih_time_limit time = {.interrupt = v->interrupt};
-    enum ih_status status = ih_lane_begin(lane, &result->spec, err);
-    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
-        uint8_t *band;
-        size_t size_bytes;
-        status = ih_time_limit_check(&time, err);
-        if (status == IH_OK)
-            status = ih_lane_band(lane, n_channels, &band, &size_bytes, err);
-        if (status != IH_OK)
-            break;
-        size_t n = fill_band(v, &done, band, size_bytes / n_channels);
-        if (skips_transparent && has_alpha)
-            n = ih_pixels_drop_transparent(band, n, n_channels);
-        if (n > 0)
-            status = ih_lane_count(lane, n, err);
-    }
-    if (status == IH_OK)
-        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
-    return status;
-}
-
-/* Exchanges the planes and sums of red and blue. */
-static void exchange_red_and_blue(struct ih_histogram *h)
-{
-    for (unsigned i = 0; i < IH_BINS; i++) {
-        const uint64_t n = h->bins[0][i];
-        h->bins[0][i] = h->bins[2][i];
-        h->bins[2][i] = n;
-    }
-    const uint64_t sum = h->sum[0];
-    h->sum[0] = h->sum[2];
-    h->sum[2] = sum;
-}
-
-/* Counts a view. width and height are those of the image. BGR is counted as RGB with the weights of
- * red and blue exchanged, so it costs nothing. */
-static enum ih_status count_view(struct ih_context *context, const struct view *v, uint64_t width,
-                                 uint64_t height, struct ih_counts *counts, struct ih_error *err)
+/* array: checked. */
+static enum ih_status count_checked(struct ih_context *context, const struct ih_array *array,
+                                    struct ih_counts *counts, struct ih_error *err)
 {
     struct ih_call *call = NULL;
     enum ih_status status = ih_call_begin(context, &call, err);
     if (status != IH_OK)
         return status;
-    struct ih_result *result = &counts->result;
-    const struct ih_pipeline_options *o = &context->options;
-    const unsigned n_channels = v->a.n_channels;
-    const bool is_bgr = v->a.order == IH_ORDER_BGR && n_channels >= 3;
-    const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
-    memset(result, 0, sizeof *result);
-    result->spec =
-        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high};
-    result->info = (struct ih_image_info){.format = "",
-                                          .width = width,
-                                          .height = height,
-                                          .n_channels = n_channels,
-                                          .source_depth = v->a.depth};
-    if (v->a.depth == 16 && (v->a.range_low > 0 || v->a.range_high < SAMPLE_16_MAX))
-        result->sample_range =
-            (struct ih_sample_range){(uint16_t)v->a.range_low, (uint16_t)v->a.range_high};
-    status = count_bands(call->lane, v, o->skips_transparent, result, err);
-    result->spec.luma = o->luma;
-    if (is_bgr)
-        exchange_red_and_blue(&result->histogram);
+    ih_count_array_in(&context->options, array, call->lane, &counts->result);
+    status = counts->result.status;
     ih_call_end(context, call, status);
     if (status == IH_OK)
-        ih_counts_set_image(counts, o->skips_transparent);
+        ih_counts_set_image(counts, context->options.skips_transparent);
+    else if (err)
+        *err = counts->result.error;
     return status;
 }
 
@@ -200,109 +67,27 @@ enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixel
     enum ih_status status = ih_pixels_normalize(pixels, &p, err);
     if (status != IH_OK)
         return status;
-    const struct view v = {.a = {.data = p.data,
-                                 .width = p.width,
-                                 .height = p.height,
-                                 .n_channels = p.n_channels,
-                                 .row_stride_bytes = p.stride_bytes,
-                                 .pixel_stride_bytes = (ptrdiff_t)p.n_channels,
-                                 .depth = 8},
-                           .is_interleaved = true,
-                           .n_pixels = p.width * p.height};
-    return count_view(context, &v, pixels->width, pixels->height, counts, err);
-}
-
-/* Adds the bytes between the first and the last of n samples to *span_bytes. Returns false if they
- * exceed any memory. */
-static bool add_span(uint64_t n, ptrdiff_t stride_bytes, size_t *span_bytes)
-{
-    const size_t step = stride_bytes < 0 ? (size_t)0 - (size_t)stride_bytes : (size_t)stride_bytes;
-    size_t span;
-    if (n > SIZE_MAX || !ih_size_multiply((size_t)n - 1, step, &span) ||
-        span > PTRDIFF_MAX - *span_bytes)
-        return false;
-    *span_bytes += span;
-    return true;
-}
-
-/* Checks depth and range, and fills in their defaults. */
-static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
-{
-    a->depth = a->depth ? a->depth : 8;
-    if (a->n_channels < 1 || a->n_channels > IH_CHANNELS_MAX)
-        return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to 4", a->n_channels);
-    if (a->has_strides > 1)
-        return ih_error_set(err, IH_USAGE, "array: has_strides is %u, must be 0 or 1",
-                            a->has_strides);
-    if (a->depth != 8 && a->depth != 16)
-        return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8 or 16", a->depth);
-    if ((unsigned)a->order > IH_ORDER_BGR)
-        return ih_error_set(err, IH_USAGE, "array: order %u is not known", (unsigned)a->order);
-    if (a->depth == 8 && (a->range_low || a->range_high))
-        return ih_error_set(err, IH_USAGE, "array: a range needs 16 bits per sample");
-    if (a->range_high == 0)
-        a->range_high = SAMPLE_16_MAX;
-    if (a->range_low >= a->range_high || a->range_high > SAMPLE_16_MAX)
-        return ih_error_set(err, IH_USAGE,
-                            "array: 0 <= range_low (%u) < range_high (%u) <= 65535 does not hold",
-                            a->range_low, a->range_high);
-    return IH_OK;
-}
-
-/* Checks where the samples lie, and fills in the strides of interleaved pixels without gaps. */
-static enum ih_status check_strides(struct ih_array *a, struct ih_error *err)
-{
-    const size_t sample_bytes = a->depth / 8;
-    size_t row_bytes, span_bytes = sample_bytes;
-    if (!a->data)
-        return ih_error_set(err, IH_USAGE, "array: data is NULL");
-    if (!a->has_strides) {
-        if (a->width > SIZE_MAX ||
-            !ih_size_multiply((size_t)a->width, a->n_channels * sample_bytes, &row_bytes) ||
-            row_bytes > PTRDIFF_MAX)
-            return ih_error_set(err, IH_USAGE, "array: larger than any memory");
-        a->channel_stride_bytes = (ptrdiff_t)sample_bytes;
-        a->pixel_stride_bytes = (ptrdiff_t)(a->n_channels * sample_bytes);
-        a->row_stride_bytes = (ptrdiff_t)row_bytes;
-    }
-    if (!add_span(a->width, a->pixel_stride_bytes, &span_bytes) ||
-        !add_span(a->height, a->row_stride_bytes, &span_bytes) ||
-        !add_span(a->n_channels, a->channel_stride_bytes, &span_bytes) ||
-        a->width > UINT64_MAX / a->height)
-        return ih_error_set(err, IH_USAGE, "array: larger than any memory");
-    return IH_OK;
+    const ptrdiff_t n = (ptrdiff_t)pixels->n_channels;
+    struct ih_array array = {.data = pixels->data,
+                             .width = pixels->width,
+                             .height = pixels->height,
+                             .n_channels = pixels->n_channels,
+                             .has_strides = pixels->stride_bytes != 0,
+                             .row_stride_bytes = pixels->stride_bytes,
+                             .pixel_stride_bytes = n,
+                             .channel_stride_bytes = 1};
+    status = ih_array_check(&array, err);
+    return status == IH_OK ? count_checked(context, &array, counts, err) : status;
 }
 
 enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
                               size_t size_bytes, struct ih_counts *counts, struct ih_error *err)
 {
-    return ih_count_array_until(context, array, size_bytes, NULL, counts, err);
-}
-
-enum ih_status ih_count_array_until(struct ih_context *context, const struct ih_array *array,
-                                    size_t size_bytes, const struct ih_interrupt *interrupt,
-                                    struct ih_counts *counts, struct ih_error *err)
-{
-    struct view v = {.interrupt = interrupt};
+    struct ih_array checked;
     ih_counts_clear(counts);
-    enum ih_status status = ih_options_copy(&v.a, sizeof v.a, array, size_bytes, "array", err);
+    enum ih_status status =
+        ih_options_copy(&checked, sizeof checked, array, size_bytes, "array", err);
     if (status == IH_OK)
-        status = check_samples(&v.a, err);
-    if (status == IH_OK && v.a.width > 0 && v.a.height > 0) {
-        status = check_strides(&v.a, err);
-        v.n_pixels = v.a.width * v.a.height;
-    }
-    if (status != IH_OK)
-        return status;
-    v.per_step = reciprocal(v.a.range_high - v.a.range_low);
-    v.alpha_per_step = reciprocal(SAMPLE_16_MAX);
-    v.is_interleaved = v.a.depth == 8 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels &&
-                       (v.a.channel_stride_bytes == 1 || v.a.n_channels == 1);
-    const uint64_t width = v.a.width, height = v.a.height;
-    if (v.n_pixels > 0 && v.is_interleaved &&
-        v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
-        v.a.width = v.n_pixels; /* one row: fewer and longer copies */
-        v.a.height = 1;
-    }
-    return count_view(context, &v, width, height, counts, err);
+        status = ih_array_check(&checked, err);
+    return status == IH_OK ? count_checked(context, &checked, counts, err) : status;
 }

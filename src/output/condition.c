@@ -18,7 +18,7 @@ enum truth { NO, YES, UNKNOWN };
 struct operand {
     bool is_field, is_percentage;
     unsigned field;
-    enum ih_kind kind;
+    enum ih_value_type type;
     double number;
     char *text; /* owned */
 };
@@ -157,26 +157,29 @@ static double number_of(const char *digits)
 
 static enum ih_status parse_field(struct parser *p, struct operand *out)
 {
-    for (unsigned i = 0; i < p->fields->n; i++)
-        if (is_token(p, p->fields->types[i].name)) {
-            *out = (struct operand){.is_field = true, .field = i, .kind = p->fields->types[i].kind};
-            return advance(p);
-        }
-    if (is_joint(p))
-        return fail(p, "a field or number is missing; write and, or, not in small letters");
-    char what[IH_MESSAGE_MAX];
-    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields->types == ih_field_types; i++)
-        if (is_token(p, ih_comparison_fields.types[i].name)) {
-            snprintf(what, sizeof what,
-                     "'%.*s' compares two inputs: use it with --diff and --fail-if", (int)p->n,
-                     p->at);
-            return fail(p, what);
-        }
+    const struct ih_record_field *const fields = p->fields->fields;
     const char *nearest = NULL;
     unsigned fewest = UINT_MAX;
-    for (unsigned i = 0; i < p->fields->n; i++)
-        if (ih_word_is_nearer(p->at, p->n, p->fields->types[i].name, &fewest))
-            nearest = p->fields->types[i].name;
+    char what[IH_MESSAGE_MAX];
+    for (unsigned i = 0; i < p->fields->n; i++) {
+        if (!fields[i].column)
+            continue;
+        if (is_token(p, fields[i].column)) {
+            *out = (struct operand){
+                .is_field = true, .field = i, .type = ih_field_value_type(&fields[i])};
+            return advance(p);
+        }
+        if (ih_word_is_nearer(p->at, p->n, fields[i].column, &fewest))
+            nearest = fields[i].column;
+    }
+    if (is_joint(p))
+        return fail(p, "a field or number is missing; write and, or, not in small letters");
+    for (const struct ih_field *f = ih_distance_fields; f->key; f++)
+        if (is_token(p, f->key)) {
+            snprintf(what, sizeof what,
+                     "'%s' compares two inputs: use it with --diff and --fail-if", f->key);
+            return fail(p, what);
+        }
     snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,
              nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "",
              p->fields->which);
@@ -189,12 +192,12 @@ static enum ih_status parse_operand(struct parser *p, struct operand *out)
     case TOKEN_NAME:
         return parse_field(p, out);
     case TOKEN_NUMBER:
-        out->kind = IH_KIND_REAL;
+        out->type = IH_TYPE_REAL;
         out->is_percentage = p->at[p->n - 1] == '%';
         out->number = number_of(p->at);
         return advance(p);
     case TOKEN_TEXT:
-        out->kind = IH_KIND_TEXT;
+        out->type = IH_TYPE_TEXT;
         out->text = calloc(1, p->n - 1);
         if (!out->text)
             return ih_error_set(p->err, IH_MEMORY, "out of memory");
@@ -225,31 +228,23 @@ static enum ih_status parse_operator(struct parser *p, enum comparison *out)
                        : "a comparison such as > is missing; quote the whole condition");
 }
 
-/* The texts that a field may have, with NULL at the end. Returns NULL for any text. */
-static const char *const *texts_of(const struct parser *p, unsigned field)
+/* Refuses a text that the field never has. Converts the text to lower case, as in the field. */
+static enum ih_status check_text(const struct parser *p, const struct operand *operand, char *text)
 {
     static const char *const statuses[] = {"ok", "error", NULL};
-    if (p->fields->types != ih_field_types)
-        return NULL;
-    return field == IH_FIELD_status   ? statuses
-           : field == IH_FIELD_format ? p->fields->formats
-                                      : NULL;
-}
-
-/* Refuses a text that the field never has. Converts the text to lower case, as in the field. */
-static enum ih_status check_text(const struct parser *p, const struct operand *field, char *text)
-{
-    const char *const *const texts = texts_of(p, field->field);
+    const struct ih_record_field *const field = &p->fields->fields[operand->field];
+    const char *const *const texts = field->field.kind == IH_FIELD_STATUS   ? statuses
+                                     : field->field.kind == IH_FIELD_FORMAT ? p->fields->formats
+                                                                            : NULL;
     char what[IH_MESSAGE_MAX];
-    for (char *c = text; texts && *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    for (size_t i = 0; texts && texts[i]; i++)
-        if (strcmp(texts[i], text) == 0)
-            return IH_OK;
     if (!texts)
         return IH_OK;
-    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of",
-                     p->fields->types[field->field].name, text);
+    for (char *c = text; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    for (size_t i = 0; texts[i]; i++)
+        if (strcmp(texts[i], text) == 0)
+            return IH_OK;
+    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of", field->column, text);
     for (size_t i = 0; texts[i] && n < IH_MESSAGE_MAX; i++)
         n += snprintf(what + n, sizeof what - (size_t)n, "%s %s", i ? "," : "", texts[i]);
     return fail(p, what);
@@ -265,33 +260,33 @@ static bool decides_nothing(enum comparison comparison, double n, double low, do
 
 /* Refuses a number that looks like a share of a count, and a comparison that decides nothing. */
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
-                                   const struct operand *field, const struct operand *number)
+                                   const struct operand *operand, const struct operand *number)
 {
-    const struct ih_field_type *const type = &p->fields->types[field->field];
-    const double n = number->number, high = type->high > 0 ? type->high : HUGE_VAL;
-    const bool is_integer = type->kind == IH_KIND_INTEGER;
+    const struct ih_record_field *const field = &p->fields->fields[operand->field];
+    const double n = number->number, high = field->high > 0 ? field->high : HUGE_VAL;
+    const bool is_integer = operand->type == IH_TYPE_INTEGER, has_share = field->in & IH_SHARE;
     char what[IH_MESSAGE_MAX];
-    if (number->is_percentage && !type->has_share)
+    if (number->is_percentage && !has_share)
         return fail(p, "the field has no percentage");
     if (number->is_percentage)
         return decides_nothing(comparison, n, 0, 100)
                    ? fail(p, "a percentage goes from 0 to 100: the comparison decides nothing")
                    : IH_OK;
-    if (is_integer && type->has_share && n > 0 && n < 1)
-        snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them", type->name,
-                 100 * n);
-    else if (type->has_share && !is_integer && n > 1)
+    if (is_integer && has_share && n > 0 && n < 1)
+        snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them",
+                 field->column, 100 * n);
+    else if (has_share && !is_integer && n > 1)
         snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%",
-                 type->name);
-    else if (decides_nothing(comparison, n, 0, high) && type->high > 0)
+                 field->column);
+    else if (decides_nothing(comparison, n, 0, high) && field->high > 0)
         snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing",
-                 type->name, high);
+                 field->column, high);
     else if (decides_nothing(comparison, n, 0, high))
         snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing",
-                 type->name);
+                 field->column);
     else if (is_integer && (comparison == EQUAL || comparison == NOT_EQUAL) && n != floor(n))
         snprintf(what, sizeof what, "%s is a whole number: the comparison decides nothing",
-                 type->name);
+                 field->column);
     else
         return IH_OK;
     return fail(p, what);
@@ -307,8 +302,8 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
                                                [LESS_OR_EQUAL] = GREATER_OR_EQUAL,
                                                [GREATER_OR_EQUAL] = LESS_OR_EQUAL};
     const unsigned field = !o[0].is_field; /* its index, if there is only one */
-    const bool is_text = o[0].kind == IH_KIND_TEXT;
-    if (is_text != (o[1].kind == IH_KIND_TEXT))
+    const bool is_text = o[0].type == IH_TYPE_TEXT;
+    if (is_text != (o[1].type == IH_TYPE_TEXT))
         return fail(p, "a number is compared with a text");
     if (!o[0].is_field && !o[1].is_field)
         return fail(p, "the comparison has no field");
@@ -430,7 +425,7 @@ static struct ih_field_value value_of(const struct operand *o, const struct oper
 {
     if (o->is_field)
         return values[o->field];
-    struct ih_field_value value = {.kind = o->kind, .text = o->text, .real = o->number};
+    struct ih_field_value value = {.type = o->type, .text = o->text, .real = o->number};
     if (o->is_percentage)
         value.real = o->number / 100 * values[other->field].whole;
     return value;
@@ -442,9 +437,9 @@ static enum truth compare(const struct node *node, const struct ih_field_value *
     const struct ih_field_value a = value_of(&o[0], &o[1], values),
                                 b = value_of(&o[1], &o[0], values);
     int order;
-    if (a.kind == IH_KIND_NONE || b.kind == IH_KIND_NONE)
+    if (a.type == IH_TYPE_NONE || b.type == IH_TYPE_NONE)
         return UNKNOWN;
-    if (a.kind == IH_KIND_TEXT)
+    if (a.type == IH_TYPE_TEXT)
         order = strcmp(a.text, b.text);
     else
         order = (a.real > b.real) - (a.real < b.real);

@@ -16,6 +16,13 @@ bool ih_json_fail(struct ih_json_in *in, const char *why)
     return false;
 }
 
+bool ih_json_fail_field(struct ih_json_in *in, const char *key, const char *why)
+{
+    if (!in->why)
+        in->key = key;
+    return ih_json_fail(in, why);
+}
+
 /* Fails at a character, which is NUL at the end of the text. */
 static bool fail_at(struct ih_json_in *in, int c, const char *why)
 {
@@ -307,28 +314,32 @@ static bool is_key(struct ih_json_in *in, const char *name)
     return true;
 }
 
-/* Reads a key. *i: of its field, n_fields for an unknown one. The keys come in the order of the
- * fields, so the search begins at `from`, after the last one found. */
-static bool read_key(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
-                     size_t from, size_t *i)
+static const struct ih_field *row_of(const struct ih_json_members *m, size_t i)
+{
+    return (const void *)((const char *)m->rows + i * m->row_bytes);
+}
+
+/* Reads a key. *i: its row, n for an unknown one. The keys come in the order of the rows, so the
+ * search begins at `from`, after the last one found. */
+static bool read_key(struct ih_json_in *in, const struct ih_json_members *m, size_t from, size_t *i)
 {
     char *name;
     if (!ih_json_next_is(in, '"'))
         return fail_at(in, *in->p, "not JSON");
-    for (size_t k = 0; k < n_fields; k++) {
-        *i = from + k < n_fields ? from + k : from + k - n_fields;
-        if (is_key(in, fields[*i].name))
+    for (size_t k = 0; k < m->n; k++) {
+        *i = from + k < m->n ? from + k : from + k - m->n;
+        if (row_of(m, *i)->key && is_key(in, row_of(m, *i)->key))
             return true;
     }
     if (!ih_json_text(in, &name) || !ih_json_token(in, ':'))
         return false;
-    for (*i = 0; *i < n_fields && strcmp(fields[*i].name, name) != 0;)
+    for (*i = 0; *i < m->n && !(row_of(m, *i)->key && strcmp(row_of(m, *i)->key, name) == 0);)
         ++*i;
     return true;
 }
 
-bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
-                    void *to, uint64_t *seen)
+bool ih_json_object(struct ih_json_in *in, const struct ih_json_members *m, void *to,
+                    uint64_t *seen)
 {
     size_t next = 0;
     *seen = 0;
@@ -337,19 +348,22 @@ bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, s
     if (ih_json_next_is(in, '}'))
         return ih_json_token(in, '}');
     do {
-        size_t i = n_fields;
-        if (!read_key(in, fields, n_fields, next, &i))
+        size_t i = m->n;
+        if (!read_key(in, m, next, &i))
             return false;
-        if (i == n_fields) {
+        if (i == m->n) {
             if (!ih_json_skip(in))
                 return false;
         } else {
+            const struct ih_field *field = row_of(m, i);
             if (*seen >> i & 1)
-                return ih_json_fail(in, "a key stands twice");
+                return ih_json_fail_field(in, field->key, "in the record twice");
             *seen |= UINT64_C(1) << i;
             next = i + 1;
-            if (!fields[i].read(in, (char *)to + fields[i].offset))
+            in->key = field->key;
+            if (!m->read(in, field, to))
                 return false;
+            in->key = NULL;
         }
         if (ih_json_next_is(in, '}'))
             return ih_json_token(in, '}');

@@ -1,6 +1,8 @@
 /* The table of outputs, and what they share. */
 #include "output/output.h"
 
+#include "output/schema.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,41 +53,18 @@ char *ih_format_count(char *text, uint64_t n)
     return text + (IH_COUNT_MAX - first);
 }
 
-void ih_format_statistics(const struct ih_stats *s, struct ih_statistic statistics[IH_N_STATISTICS])
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX])
 {
-    const unsigned *p = s->percentile;
-    const struct {
-        const char *name;
-        enum { COUNT, VALUE, REAL } kind; /* an empty plane has counts only */
-        uint64_t n;
-        double real;
-    } all[IH_N_STATISTICS] = {
-        {"count", COUNT, s->count, 0},
-        {"sum", COUNT, s->sum, 0},
-        {"mean", REAL, 0, s->mean},
-        {"stddev", REAL, 0, s->stddev},
-        {"min", VALUE, s->min, 0},
-        {"max", VALUE, s->max, 0},
-        {"p01", VALUE, p[0], 0},
-        {"p05", VALUE, p[1], 0},
-        {"p25", VALUE, p[2], 0},
-        {"median", VALUE, p[3], 0},
-        {"p75", VALUE, p[4], 0},
-        {"p95", VALUE, p[5], 0},
-        {"p99", VALUE, p[6], 0},
-        {"entropy", REAL, 0, s->entropy},
-        {"clip_low", COUNT, s->clip_low, 0},
-        {"clip_high", COUNT, s->clip_high, 0},
-    };
-    for (size_t i = 0; i < IH_N_STATISTICS; i++) {
-        char *text = statistics[i].text;
-        statistics[i].name = all[i].name;
-        text[0] = '\0';
-        if (all[i].kind == REAL)
-            ih_format_real(all[i].real, text);
-        else if (all[i].kind == COUNT || s->count > 0)
-            *ih_format_count(text, all[i].n) = '\0';
-    }
+    const void *at = (const char *)from + field->offset_bytes;
+    text[0] = '\0';
+    if (field->kind == IH_FIELD_REAL)
+        return ih_format_real(*(const double *)at, text);
+    if (field->kind != IH_FIELD_VALUE || has_values)
+        *ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
+                               : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
+                                                               : *(const uint8_t *)at) = '\0';
+    return text;
 }
 
 enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };

@@ -72,14 +72,10 @@ const char *ih_format_real(double v, char text[IH_REAL_MAX]);
 enum { IH_COUNT_MAX = 20 };
 char *ih_format_count(char *text, uint64_t n);
 
-/* The statistics of a plane, in the order and with the names of CSV and JSON. */
-enum { IH_N_STATISTICS = 16 };
-struct ih_statistic {
-    const char *name;
-    char text[IH_REAL_MAX]; /* "" if the plane is empty and the statistic is undefined */
-};
-void ih_format_statistics(const struct ih_stats *stats,
-                          struct ih_statistic statistics[IH_N_STATISTICS]);
+/* Formats a member of a struct: a count, a value or a real number as above; "" if it has no meaning
+ * without values. */
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX]);
 
 /*
  * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
@@ -93,7 +89,11 @@ uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
 void ih_json_put_string(FILE *f, const char *text);
 
-/* The same for a script element of an HTML page, which "</script>" in a string would end. */
+/* Writes bytes in base64 (RFC 4648, section 4), in quotes. */
+void ih_json_put_base64(FILE *f, const void *bytes, size_t n);
+
+/* As ih_json_put_string, for a script element of an HTML page, which "</script>" in a string would
+ * end. */
 void ih_json_put_string_in_html(FILE *f, const char *text);
 
 #endif

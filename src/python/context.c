@@ -7,9 +7,6 @@
  */
 #include "module.h"
 
-#include "base/clock.h"
-#include "library/library.h"
-
 #include <string.h>
 #include <unistd.h>
 
@@ -20,8 +17,7 @@ struct context {
     struct ih_settings settings;
     char device[NAME_MAX_BYTES], kernel[NAME_MAX_BYTES], luma[NAME_MAX_BYTES],
         alpha[NAME_MAX_BYTES];
-    bool has_clip; /* clip was given */
-    pid_t pid;     /* of the process that opened it */
+    pid_t pid; /* of the process that opened it */
 };
 
 /* Copies a name into the context, because settings borrow it. */
@@ -35,6 +31,16 @@ static bool keep(const char **to, char *kept, const char *name, const char *what
     }
     *to = strcpy(kept, name);
     return true;
+}
+
+/* Runs Python's signal handlers, in the main thread. */
+static int is_interrupted(void *unused)
+{
+    (void)unused;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    const int has_raised = PyErr_CheckSignals() < 0;
+    PyGILState_Release(gil);
+    return has_raised;
 }
 
 static int open_context(struct context *self)
@@ -78,15 +84,14 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
-    s->clip_high = 255;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&p:Context", names,
                                      &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
                                      py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
                                      py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
                                      &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview))
         return -1;
-    self->has_clip = keywords && PyDict_GetItemString(keywords, "clip");
-    if (s->clip_high == 0) { /* 0 is the default in C */
+    s->interrupt = is_interrupted;
+    if (s->clip_high == 0 && keywords && PyDict_GetItemString(keywords, "clip")) {
         PyErr_SetString(PyExc_ValueError, "clip: the upper limit must be 1 to 255");
         return -1;
     }
@@ -129,31 +134,6 @@ struct ih_context *py_context_get(PyObject *object)
     return open_context(self) < 0 ? NULL : self->context;
 }
 
-struct ih_measurement py_context_measurement(PyObject *object, const struct ih_context *opened)
-{
-    const struct context *self = (const struct context *)object;
-    const struct ih_pipeline_options *o = &opened->options;
-    return (struct ih_measurement){
-        .luma = self->settings.luma ? o->luma : NULL,
-        .has_clip = self->has_clip,
-        .clip_low = o->clip_low,
-        .clip_high = o->clip_high,
-        .alpha = !self->settings.alpha  ? IH_ALPHA_EITHER
-                 : o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT
-                                        : IH_ALPHA_COUNT,
-    };
-}
-
-/* Runs Python's signal handlers, in the main thread. user: the thread's state. */
-static bool is_interrupted(void *user)
-{
-    PyThreadState **state = user;
-    PyEval_RestoreThread(*state);
-    const bool has_raised = PyErr_CheckSignals() < 0;
-    *state = PyEval_SaveThread();
-    return has_raised;
-}
-
 static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "layout", "order", "range", NULL};
@@ -172,10 +152,9 @@ static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywo
     if (!context || !py_input_open(&input, counted, &layout, false))
         return NULL;
     PyThreadState *thread = PyEval_SaveThread();
-    const struct ih_interrupt interrupt = {is_interrupted, &thread};
     status = ih_counts_open(&counts, &err);
     if (status == IH_OK)
-        status = py_input_count(&input, context, &interrupt, counts, &err);
+        status = py_input_count(&input, context, counts, &err);
     PyEval_RestoreThread(thread);
     if (status != IH_OK) /* a signal may have ended the opening of a file */
         PyErr_CheckSignals();

@@ -4,8 +4,6 @@
  */
 #include "module.h"
 
-#include "library/library.h"
-
 #include <string.h>
 
 /* ---- layout ---- */
@@ -255,30 +253,31 @@ bool py_input_open(struct py_input *input, PyObject *object, const struct py_lay
 }
 
 enum ih_status py_input_count(struct py_input *input, struct ih_context *context,
-                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
-                              struct ih_error *err)
+                              struct ih_counts *counts, struct ih_error *err)
 {
-    static uint8_t nothing[1];
-    struct ih_input i = {.is_named = true};
     switch (input->kind) {
     case PY_INPUT_PATH:
-        i.path = input->path;
-        break;
+        return ih_count_file(context, input->path, counts, err);
     case PY_INPUT_BYTES:
-        i.bytes = input->bytes ? input->bytes : nothing;
-        i.size_bytes = input->bytes ? input->size_bytes : 0;
-        break;
+        return ih_count_memory(context, input->bytes, input->size_bytes, counts, err);
     case PY_INPUT_STREAM:
-        i.read = read_stream;
-        i.read_user = input;
-        break;
+        return ih_count_stream(context, read_stream, input, counts, err);
     case PY_INPUT_ARRAY:
-        return ih_count_array_until(context, &input->array, sizeof input->array, interrupt, counts,
-                                    err);
+        return ih_count_array(context, &input->array, sizeof input->array, counts, err);
     case PY_INPUT_ERROR:
-        return IH_USAGE;
+        break;
     }
-    return ih_count_until(context, &i, interrupt, counts, err);
+    return IH_USAGE;
+}
+
+struct ih_scan_source py_input_source(const struct py_input *input)
+{
+    const bool is_bytes = input->kind == PY_INPUT_BYTES, is_array = input->kind == PY_INPUT_ARRAY;
+    return (struct ih_scan_source){.array = is_array ? &input->array : NULL,
+                                   .array_bytes = sizeof input->array,
+                                   .bytes = is_bytes ? input->bytes : NULL,
+                                   .size_bytes = is_bytes ? input->size_bytes : 0,
+                                   .path = input->kind == PY_INPUT_PATH ? input->path : NULL};
 }
 
 void py_input_close(struct py_input *input)

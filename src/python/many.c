@@ -1,63 +1,45 @@
 /*
- * Many inputs on all cores, results in order.
+ * Many inputs on all cores, results in order: count_many and scan.
  *
- * The thread that iterates takes items from the iterable and puts them into a ring of jobs. Worker
- * threads count them and never need the GIL. So Python code runs only in the thread that iterates,
- * and workers do not wait for it. That thread fills the ring while the result it waits for is not
- * ready; then it hands out the result and adds at most two items, so a slow iterable does not hold
- * up finished results.
+ * Both are a scan of the library (imghist.h). The thread that iterates takes sources from the
+ * iterable and adds them. Worker threads never need the GIL. So Python code runs only in the thread
+ * that iterates, and workers do not wait for it. That thread adds sources while the result it waits
+ * for is not ready; then it hands out the result and adds at most two, so a slow iterable does not
+ * hold up finished results.
  */
 #include "module.h"
 
-#include "base/clock.h"
-
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-    JOBS_PER_THREAD = 64, /* a job may take 64 times as long as the others */
-    JOBS_PER_THREAD_MIN = 2,
+    INPUTS_PER_THREAD = 64, /* an input may take 64 times as long as the others */
+    INPUTS_PER_THREAD_MIN = 2,
     WAIT_MS = 50 /* between checks for KeyboardInterrupt */
 };
 
-/* Files and arrays in memory, which waiting jobs hold. */
+/* Files and arrays in memory, which waiting inputs hold. */
 static const size_t held_bytes_max = (size_t)256 << 20;
 
-struct job {
-    struct py_input input;
-    struct ih_counts *counts; /* owned */
-    enum ih_status status;
-    struct ih_error error;
-    bool is_done;
-};
-
 struct iterator {
-    PyObject_HEAD PyObject *context, *items; /* owned */
-    struct ih_context *opened;               /* of context */
+    PyObject_HEAD PyObject *context, *items, *list; /* owned; list: of scan, or NULL */
     struct py_layout layout;
-    bool raises; /* the first failed input; false: its exception is a result */
-    bool is_at_end;
-    bool is_busy;      /* in __next__ or close, which may release the GIL */
-    PyObject *failure; /* owned: the exception of the iterable, raised after the last result */
-    size_t held_bytes;
+    bool is_walk; /* scan: items are bytes of paths; else images */
+    bool raises;  /* the first failed input; false: its exception is a result */
+    bool is_shard;
+    bool is_at_end;       /* of items */
+    bool is_busy;         /* in __next__ or close, which may release the GIL */
+    PyObject *failure;    /* owned: the exception of the iterable, raised after the last result */
     pid_t pid;            /* 0: at the end */
-    struct py_scan *scan; /* owned; gives the results in place of all that follows; NULL: none */
-    uint64_t n_skipped;   /* of a scan that has ended */
+    struct ih_scan *scan; /* owned */
+    bool has_items, has_images, has_totals; /* of the scan so far */
+    uint64_t n_skipped;
 
-    pthread_t *threads;
-    unsigned n_threads;
-    struct job *jobs; /* job i is in jobs[i % n_jobs] */
-    uint64_t n_jobs;
-    uint64_t n_added, n_given; /* only this thread uses n_given */
-
-    pthread_mutex_t lock; /* guards what follows, n_added and is_done */
-    pthread_cond_t on_job, on_done;
-    uint64_t n_begun;
-    bool is_stopping;
+    /* Of count_many: */
+    struct py_input *inputs; /* input i is inputs[i % n_inputs] */
+    uint64_t n_inputs, n_inputs_min;
+    uint64_t n_added, n_given;
+    size_t held_bytes;
 };
 
 static struct iterator *self_of(PyObject *object)
@@ -65,107 +47,32 @@ static struct iterator *self_of(PyObject *object)
     return (struct iterator *)object;
 }
 
-/* ---- workers, without the GIL ---- */
-
-static bool is_stopping(void *user)
+static struct py_input *input_of(const struct iterator *self, uint64_t i)
 {
-    struct iterator *self = user;
-    pthread_mutex_lock(&self->lock);
-    const bool is_stopping = self->is_stopping;
-    pthread_mutex_unlock(&self->lock);
-    return is_stopping;
+    return &self->inputs[i % self->n_inputs];
 }
 
-static void *work(void *user)
+static void release_input(struct iterator *self)
 {
-    struct iterator *self = user;
-    const struct ih_interrupt interrupt = {is_stopping, self};
-    pthread_mutex_lock(&self->lock);
-    for (;;) {
-        while (!self->is_stopping && self->n_begun == self->n_added)
-            pthread_cond_wait(&self->on_job, &self->lock);
-        if (self->is_stopping)
-            break;
-        struct job *job = &self->jobs[self->n_begun++ % self->n_jobs];
-        pthread_mutex_unlock(&self->lock);
-        job->status = ih_counts_open(&job->counts, &job->error);
-        if (job->status == IH_OK)
-            job->status =
-                py_input_count(&job->input, self->opened, &interrupt, job->counts, &job->error);
-        pthread_mutex_lock(&self->lock);
-        job->is_done = true;
-        pthread_cond_signal(&self->on_done);
-    }
-    pthread_mutex_unlock(&self->lock);
-    return NULL;
+    struct py_input *input = input_of(self, self->n_given++);
+    self->held_bytes -= input->size_bytes;
+    py_input_close(input);
 }
 
-/* Starts the workers, which run no signal handlers. */
-static bool start(struct iterator *self, unsigned n_threads)
-{
-    pthread_condattr_t clock;
-    sigset_t all, before;
-    self->n_jobs = (uint64_t)n_threads * JOBS_PER_THREAD;
-    self->jobs = PyMem_Calloc((size_t)self->n_jobs, sizeof *self->jobs);
-    self->threads = PyMem_Calloc(n_threads, sizeof *self->threads);
-    if (!self->jobs || !self->threads)
-        return PyErr_NoMemory(), false;
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->on_job, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&self->on_done, &clock);
-    pthread_condattr_destroy(&clock);
-    self->pid = getpid();
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (self->n_threads < n_threads &&
-           pthread_create(&self->threads[self->n_threads], NULL, work, self) == 0)
-        self->n_threads++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (self->n_threads > 0)
-        return true;
-    PyErr_SetString(PyExc_RuntimeError, "cannot start a thread");
-    return false;
-}
-
-static void release_job(struct iterator *self, struct job *job)
-{
-    self->held_bytes -= job->input.size_bytes;
-    py_input_close(&job->input);
-    ih_counts_close(job->counts);
-    memset(job, 0, sizeof *job);
-}
-
-/* Ends the workers and releases all jobs. In a child of fork() there are no workers, and the locks
- * and jobs are left as they are. */
+/* Ends the scan and releases all inputs. In a child of fork() there are no workers, and everything
+ * is left as it is. */
 static void stop(struct iterator *self)
 {
     if (!self->pid || self->pid != getpid())
         return;
     self->pid = 0;
-    if (self->scan) {
-        uint64_t n_skipped;
-        Py_BEGIN_ALLOW_THREADS n_skipped = py_scan_close(self->scan);
-        Py_END_ALLOW_THREADS self->n_skipped = n_skipped;
-        self->scan = NULL;
-        return;
-    }
-    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->lock);
-    self->is_stopping = true;
-    pthread_cond_broadcast(&self->on_job);
-    pthread_mutex_unlock(&self->lock);
-    for (unsigned i = 0; i < self->n_threads; i++)
-        pthread_join(self->threads[i], NULL);
-    Py_END_ALLOW_THREADS for (; self->n_given < self->n_added; self->n_given++)
-        release_job(self, &self->jobs[self->n_given % self->n_jobs]);
-    pthread_cond_destroy(&self->on_done);
-    pthread_cond_destroy(&self->on_job);
-    pthread_mutex_destroy(&self->lock);
-    self->n_threads = 0;
+    Py_BEGIN_ALLOW_THREADS ih_scan_close(self->scan);
+    Py_END_ALLOW_THREADS self->scan = NULL;
+    while (self->n_given < self->n_added)
+        release_input(self);
 }
 
-/* ---- filling the ring ---- */
+/* ---- adding sources ---- */
 
 /* The name of an image stands where its path would. */
 static bool set_name(struct py_input *input, PyObject *name)
@@ -205,7 +112,7 @@ static PyObject *take_exception(bool keeps_traceback)
     return exception;
 }
 
-/* Opens what the iterable gave. An exception becomes the job's error. */
+/* Opens what the iterable gave. An exception becomes the input's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
     PyObject *image = item;
@@ -224,10 +131,11 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
     return input->error != NULL;
 }
 
-/* Ends the input. An exception is kept for later, unless it must stop the program. */
+/* Ends the items. An exception is kept for later, unless it must stop the program. */
 static void end_items(struct iterator *self)
 {
     self->is_at_end = true;
+    ih_scan_add_end(self->scan);
     if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_Exception))
         return;
     self->failure = take_exception(true);
@@ -239,164 +147,205 @@ static void end_items(struct iterator *self)
     }
 }
 
+/* Adds an opened input to the scan, except an error. What is invalid in an array becomes the
+ * input's error. */
+static bool add_input(struct iterator *self, struct py_input *input)
+{
+    struct py_state *state = py_state_of((PyObject *)self);
+    const struct ih_scan_source source = py_input_source(input);
+    struct ih_error err;
+    if (input->kind == PY_INPUT_ERROR ||
+        ih_scan_add(self->scan, &source, sizeof source, &err) == IH_OK)
+        return true;
+    PyObject *error = py_error_new(state, &err, input->source);
+    if (error && self->raises) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_CLEAR(error);
+    }
+    py_input_close(input);
+    *input = (struct py_input){.kind = PY_INPUT_ERROR, .error = error};
+    return error != NULL;
+}
+
+/* Adds one image. Returns false if an exception is set. */
+static bool add_image(struct iterator *self, PyObject *item)
+{
+    struct py_input *input = input_of(self, self->n_added);
+    if (!open_item(self, input, item) || !add_input(self, input)) {
+        end_items(self);
+        return !PyErr_Occurred();
+    }
+    self->held_bytes += input->size_bytes;
+    self->n_added++;
+    return true;
+}
+
+/* Adds one path of a scan. Returns false if an exception is set. */
+static bool add_path(struct iterator *self, PyObject *item)
+{
+    const struct ih_scan_source source = {.path = PyBytes_AsString(item)};
+    struct ih_error err;
+    if (!source.path)
+        end_items(self);
+    else if (ih_scan_add(self->scan, &source, sizeof source, &err) != IH_OK)
+        py_error_raise(py_state_of((PyObject *)self), &err, NULL);
+    return !PyErr_Occurred();
+}
+
 /* Takes one item, unless it was the last one. Returns false if an exception is set. */
 static bool add_item(struct iterator *self)
 {
     PyObject *item = PyIter_Next(self->items);
-    struct job *job = &self->jobs[self->n_added % self->n_jobs];
-    const bool is_open = item && open_item(self, &job->input, item);
-    Py_XDECREF(item);
-    if (!is_open) {
+    bool may_go_on = true;
+    if (!item) {
         end_items(self);
-        return !PyErr_Occurred();
+        may_go_on = !PyErr_Occurred();
+    } else {
+        may_go_on = self->is_walk ? add_path(self, item) : add_image(self, item);
     }
-    self->held_bytes += job->input.size_bytes;
-    pthread_mutex_lock(&self->lock);
-    self->n_added++;
-    pthread_cond_signal(&self->on_job);
-    pthread_mutex_unlock(&self->lock);
-    return true;
+    Py_XDECREF(item);
+    return may_go_on;
 }
 
 static bool has_room(const struct iterator *self)
 {
     const uint64_t n = self->n_added - self->n_given;
-    return !self->is_at_end && n < self->n_jobs &&
-           (self->held_bytes < held_bytes_max ||
-            n < (uint64_t)self->n_threads * JOBS_PER_THREAD_MIN);
+    if (self->is_at_end || self->is_walk)
+        return !self->is_at_end && ih_scan_wants_source(self->scan);
+    return n < self->n_inputs && (self->held_bytes < held_bytes_max || n < self->n_inputs_min);
 }
 
-/* Waits up to WAIT_MS for a job, if waits is set. Returns whether it is done. */
-static bool is_done(struct iterator *self, const struct job *job, bool waits)
+/* Whether the next result is not one of the scan. */
+static bool has_error_first(const struct iterator *self)
 {
-    struct timespec until;
-    bool is_done;
-    pthread_mutex_lock(&self->lock);
-    is_done = job->is_done;
-    pthread_mutex_unlock(&self->lock);
-    if (is_done || !waits)
-        return is_done;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += WAIT_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->lock);
-    while (!job->is_done &&
-           pthread_cond_timedwait(&self->on_done, &self->lock, &until) != ETIMEDOUT)
-        ;
-    is_done = job->is_done;
-    pthread_mutex_unlock(&self->lock);
-    Py_END_ALLOW_THREADS return is_done;
+    return self->n_given < self->n_added && input_of(self, self->n_given)->kind == PY_INPUT_ERROR;
 }
 
-/* Fills the ring and waits for the next job. NULL: the end, or an exception is set. */
-static struct job *next_job(struct iterator *self)
+/* Adds sources and waits for the next result. Returns false if an exception is set. */
+static bool wait(struct iterator *self)
 {
-    struct job *job = &self->jobs[self->n_given % self->n_jobs];
-    for (unsigned n_new = 0; has_room(self); n_new++) {
-        if (self->n_given < self->n_added && n_new >= 2 && is_done(self, job, false))
-            break;
-        if (!add_item(self))
-            return NULL;
+    for (unsigned n_new = 0;;) {
+        int is_ready = has_error_first(self) || ih_scan_is_ready(self->scan, 0);
+        if (has_room(self) && (n_new < 2 || !is_ready)) {
+            if (!add_item(self))
+                return false;
+            n_new++;
+            continue;
+        }
+        if (is_ready)
+            return true;
+        Py_BEGIN_ALLOW_THREADS is_ready = ih_scan_is_ready(self->scan, WAIT_MS);
+        Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return false;
     }
-    if (self->n_given == self->n_added && self->failure)
-        PyErr_SetObject((PyObject *)Py_TYPE(self->failure), self->failure);
-    if (self->n_given == self->n_added)
-        return NULL;
-    while (!is_done(self, job, true))
-        if (PyErr_CheckSignals() < 0)
-            return NULL;
-    return job;
 }
 
-/* ---- the iterator ---- */
+/* ---- results ---- */
 
-/* Turns a job into a result: Counts, an exception, or NULL with an exception set. */
-static PyObject *result_of(struct iterator *self, struct job *job)
+/* Makes a result of an exception, which it owns: raises it if that is wanted. */
+static PyObject *failed(PyObject *error, bool is_raised)
+{
+    if (!error || !is_raised)
+        return error;
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_DECREF(error);
+    return NULL;
+}
+
+/* Turns an item into Counts or an exception. source: str or NULL. */
+static PyObject *result_of(struct iterator *self, const struct ih_item *item, PyObject *source)
 {
     struct py_state *state = py_state_of((PyObject *)self);
-    PyObject *result = NULL;
-    if (job->input.kind == PY_INPUT_ERROR) {
-        result = Py_NewRef(job->input.error);
-    } else if (job->status == IH_OK) {
-        result = py_counts_new(state, job->counts, job->input.source);
-        job->counts = NULL;
-        return result;
-    } else {
-        result = py_error_new(state, &job->error, job->input.source);
-    }
-    if (result && self->raises) {
-        PyErr_SetObject((PyObject *)Py_TYPE(result), result);
-        Py_CLEAR(result);
-    }
-    return result;
+    struct ih_counts *counts = NULL;
+    struct ih_error err = item->error;
+    if (item->kind != IH_ITEM_FAILURE && ih_counts_open(&counts, &err) == IH_OK &&
+        ih_item_counts(item, counts, &err) == IH_OK)
+        return py_counts_new(state, counts, source);
+    ih_counts_close(counts);
+    return failed(py_error_new(state, &err, source), self->raises);
 }
 
-/* Takes one path from the iterable for the scan. Returns false if an exception is set. */
-static bool add_path(struct iterator *self)
+/* The end of the scan, or the error that ended it. */
+static PyObject *end_of(struct iterator *self, const struct ih_item *item, struct ih_error *err)
 {
-    PyObject *item = PyIter_Next(self->items);
-    const char *path = item ? PyBytes_AsString(item) : NULL;
-    if (!path)
-        end_items(self);
-    if (!PyErr_Occurred() && !py_scan_feed(self->scan, path))
-        PyErr_NoMemory();
-    Py_XDECREF(item);
-    return !PyErr_Occurred();
+    struct py_state *state = py_state_of((PyObject *)self);
+    PyObject *source = NULL;
+    const bool is_empty = self->list && !self->has_items && !self->is_shard;
+    if (err->status == IH_END && self->failure) {
+        PyErr_SetObject((PyObject *)Py_TYPE(self->failure), self->failure);
+        return NULL;
+    }
+    if (err->status == IH_END && !is_empty)
+        return NULL;
+    if (err->status == IH_END) {
+        err->status = IH_IO;
+        strcpy(err->message, "no images found: the list is empty");
+        source = PyUnicode_DecodeFSDefault(PyBytes_AsString(self->list));
+    } else if (item && item->path) {
+        source = PyUnicode_DecodeFSDefault(item->path);
+    }
+    py_error_raise(state, err, source);
+    Py_XDECREF(source);
+    return NULL;
 }
 
-/* Feeds paths and waits for a result; not for more than two paths while there is one. Returns
- * PY_SCAN_WAITS with an exception set. */
-static enum py_scan_state wait_scanned(struct iterator *self, struct py_scanned *r)
+/* A total beside single images ends the scan: their sum would count images twice. */
+static bool is_mixed(struct iterator *self, const struct ih_item *item, struct ih_error *err)
 {
-    for (unsigned n_new = 0;; n_new++) {
-        enum py_scan_state found;
-        if (!self->is_at_end && py_scan_wants_paths(self->scan) && !add_path(self))
-            return PY_SCAN_WAITS;
-        if (n_new < 1)
-            continue;
-        Py_BEGIN_ALLOW_THREADS found = py_scan_next(self->scan, WAIT_MS, r);
-        Py_END_ALLOW_THREADS if (found != PY_SCAN_WAITS || PyErr_CheckSignals() < 0) return found;
-    }
+    self->has_totals = self->has_totals || item->kind == IH_ITEM_TOTAL;
+    self->has_images = self->has_images || item->kind != IH_ITEM_TOTAL;
+    if (!self->has_totals || !self->has_images)
+        return false;
+    *err = (struct ih_error){
+        .status = IH_USAGE,
+        .message = "a total beside single images: their sum would count images twice"};
+    return true;
 }
 
 /* The next result of a scan. NULL: the end, or an exception is set. */
 static PyObject *next_scanned(struct iterator *self)
 {
-    struct py_state *state = py_state_of((PyObject *)self);
-    struct py_scanned r;
-    const enum py_scan_state found = wait_scanned(self, &r);
-    if (found == PY_SCAN_ENDS && r.error.status == IH_OK && self->failure)
-        PyErr_SetObject((PyObject *)Py_TYPE(self->failure), self->failure);
-    if (found == PY_SCAN_WAITS || (found == PY_SCAN_ENDS && r.error.status == IH_OK))
-        return NULL;
-    PyObject *file = r.path ? PyUnicode_DecodeFSDefault(r.path) : NULL, *result = NULL;
-    if (r.counts && (file || !r.path)) {
-        result = py_counts_new(state, r.counts, file);
-        r.counts = NULL;
-    } else if (file || !r.path) {
-        result = py_error_new(state, &r.error, file);
-        if (result && (self->raises || found == PY_SCAN_ENDS)) {
-            PyErr_SetObject((PyObject *)Py_TYPE(result), result);
-            Py_CLEAR(result);
-        }
+    const struct ih_item *item;
+    struct ih_error err = {.status = IH_OK};
+    for (;;) {
+        if (!wait(self))
+            return NULL;
+        if (ih_scan_next(self->scan, &item, &err) != IH_OK)
+            return end_of(self, item, &err);
+        self->has_items = true;
+        self->n_skipped += item->kind == IH_ITEM_SKIPPED;
+        if (item->kind != IH_ITEM_SKIPPED && item->kind != IH_ITEM_FOLDER_END)
+            break;
     }
-    Py_XDECREF(file);
-    py_scanned_release(&r);
+    if (is_mixed(self, item, &err)) {
+        struct ih_item about = *item;
+        about.path = item->result_file ? item->result_file : item->path;
+        return end_of(self, &about, &err);
+    }
+    PyObject *source = item->kind == IH_ITEM_TOTAL ? NULL : PyUnicode_DecodeFSDefault(item->path);
+    PyObject *result = PyErr_Occurred() ? NULL : result_of(self, item, source);
+    Py_XDECREF(source);
     return result;
 }
 
-/* The next result of a job. NULL: the end, or an exception is set. */
+/* The next result of count_many. NULL: the end, or an exception is set. */
 static PyObject *next_counted(struct iterator *self)
 {
-    struct job *job = next_job(self);
-    PyObject *result = job ? result_of(self, job) : NULL;
-    if (job) {
-        release_job(self, job);
-        self->n_given++;
-    }
+    const struct ih_item *item;
+    struct ih_error err;
+    PyObject *result;
+    if (!wait(self))
+        return NULL;
+    if (has_error_first(self))
+        result = failed(Py_NewRef(input_of(self, self->n_given)->error), self->raises);
+    else if (ih_scan_next(self->scan, &item, &err) == IH_OK)
+        result = result_of(self, item, input_of(self, self->n_given)->source);
+    else
+        return end_of(self, item, &err);
+    release_input(self);
     return result;
 }
+
+/* ---- the iterator ---- */
 
 /* Only one thread may use the iterator, and its own iterable may not. */
 static bool enter(struct iterator *self)
@@ -417,7 +366,7 @@ static PyObject *iterator_next(PyObject *object)
     if (!enter(self))
         return NULL;
     if (self->pid)
-        result = self->scan ? next_scanned(self) : next_counted(self);
+        result = self->is_walk ? next_scanned(self) : next_counted(self);
     if (!result)
         stop(self);
     self->is_busy = false;
@@ -445,8 +394,7 @@ static PyObject *iterator_skipped(PyObject *object, void *closure)
 {
     struct iterator *self = self_of(object);
     (void)closure;
-    const bool is_running = self->scan && self->pid == getpid();
-    return PyLong_FromUnsignedLongLong(is_running ? py_scan_skipped(self->scan) : self->n_skipped);
+    return PyLong_FromUnsignedLongLong(self->n_skipped);
 }
 
 static PyObject *iterator_stream(PyObject *self, PyObject *args, PyObject *keywords)
@@ -468,9 +416,9 @@ static int iterator_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->failure);
     Py_VISIT(self->items);
     Py_VISIT(self->context);
-    /* Workers leave the references of jobs alone: those change with the GIL only. */
+    /* Workers leave the references of inputs alone: those change with the GIL only. */
     for (uint64_t i = self->n_given; i < self->n_added; i++) {
-        const struct py_input *input = &self->jobs[i % self->n_jobs].input;
+        const struct py_input *input = input_of(self, i);
         Py_VISIT(input->source);
         Py_VISIT(input->held);
         Py_VISIT(input->error);
@@ -491,6 +439,7 @@ static int iterator_clear(PyObject *object)
     struct iterator *self = self_of(object);
     Py_CLEAR(self->failure);
     Py_CLEAR(self->items);
+    Py_CLEAR(self->list);
     Py_CLEAR(self->context);
     return 0;
 }
@@ -501,77 +450,85 @@ static void iterator_dealloc(PyObject *object)
     PyObject_GC_UnTrack(object);
     const bool is_inherited = self->pid && self->pid != getpid();
     stop(self);
-    if (!is_inherited) {
-        PyMem_Free(self->jobs);
-        PyMem_Free(self->threads);
-    }
+    if (!is_inherited)
+        PyMem_Free(self->inputs);
     iterator_clear(object);
     py_free(object);
 }
 
-static struct iterator *new_iterator(struct py_state *state, PyObject *context, int raises)
+/* Opens an iterator over items. settings: completed. */
+static struct iterator *new_iterator(struct py_state *state, PyObject *context, PyObject *items,
+                                     int raises, struct ih_scan_settings *settings)
 {
     struct ih_context *opened = py_context_get(context);
     struct iterator *self = opened ? self_of(py_new(state->iterator)) : NULL;
-    if (self) {
-        self->context = Py_NewRef(context);
-        self->opened = opened;
-        self->raises = raises;
-    }
-    return self;
-}
-
-PyObject *py_iterate(PyObject *module, PyObject *arguments)
-{
-    struct py_state *state = PyModule_GetState(module);
-    PyObject *context, *iterable, *range;
-    const char *letters, *order;
-    struct py_layout layout;
-    int raises;
-    unsigned n_threads;
-    if (!PyArg_ParseTuple(arguments, "O!OIpzzO:iterate", state->context, &context, &iterable,
-                          &n_threads, &raises, &letters, &order, &range) ||
-        !py_layout_parse(&layout, letters, order, range))
-        return NULL;
-    struct iterator *self = new_iterator(state, context, raises);
-    if (!self)
-        return NULL;
-    self->layout = layout;
-    self->items = PyObject_GetIter(iterable);
-    if (!self->items || !start(self, n_threads))
-        Py_CLEAR(self);
-    return (PyObject *)self;
-}
-
-PyObject *py_walk(PyObject *module, PyObject *arguments)
-{
-    struct py_state *state = PyModule_GetState(module);
-    struct py_scan_options o = {.n_threads = 0};
     struct ih_error err;
     enum ih_status status;
-    PyObject *context, *paths, *list;
-    int raises;
-    if (!PyArg_ParseTuple(arguments, "O!OOIIIpp:walk", state->context, &context, &paths, &list,
-                          &o.shard, &o.n_shards, &o.n_threads, &raises, &o.reads_records))
-        return NULL;
-    struct iterator *self = new_iterator(state, context, raises);
     if (!self)
         return NULL;
-    o.measurement = py_context_measurement(context, self->opened);
-    self->items = PyObject_GetIter(paths);
-    o.list = self->items && list != Py_None ? PyBytes_AsString(list) : NULL;
+    self->context = Py_NewRef(context);
+    self->raises = raises;
+    self->is_walk = !settings->takes_only_images;
+    self->is_shard = settings->n_shards > 0;
+    self->items = PyObject_GetIter(items);
+    settings->is_fed = 1;
+    if (self->items && !self->is_walk) {
+        self->n_inputs = (uint64_t)settings->n_threads * INPUTS_PER_THREAD;
+        self->n_inputs_min = (uint64_t)settings->n_threads * INPUTS_PER_THREAD_MIN;
+        self->inputs = PyMem_Calloc((size_t)self->n_inputs, sizeof *self->inputs);
+        if (!self->inputs)
+            PyErr_NoMemory();
+    }
     if (!PyErr_Occurred()) {
-        Py_BEGIN_ALLOW_THREADS status = py_scan_open(self->opened, &o, &self->scan, &err);
+        Py_BEGIN_ALLOW_THREADS status =
+            ih_scan_open(opened, settings, sizeof *settings, &self->scan, &err);
         Py_END_ALLOW_THREADS if (status == IH_OK) self->pid = getpid();
         else
         {
-            PyObject *source = o.list ? PyUnicode_DecodeFSDefault(o.list) : NULL;
+            PyObject *source = settings->list ? PyUnicode_DecodeFSDefault(settings->list) : NULL;
             py_error_raise(state, &err, source);
             Py_XDECREF(source);
         }
     }
     if (!self->scan)
         Py_CLEAR(self);
+    return self;
+}
+
+PyObject *py_iterate(PyObject *module, PyObject *arguments)
+{
+    struct py_state *state = PyModule_GetState(module);
+    struct ih_scan_settings settings = {.takes_only_images = 1};
+    PyObject *context, *iterable, *range;
+    const char *letters, *order;
+    struct py_layout layout;
+    int raises;
+    if (!PyArg_ParseTuple(arguments, "O!OIpzzO:iterate", state->context, &context, &iterable,
+                          &settings.n_threads, &raises, &letters, &order, &range) ||
+        !py_layout_parse(&layout, letters, order, range))
+        return NULL;
+    struct iterator *self = new_iterator(state, context, iterable, raises, &settings);
+    if (self)
+        self->layout = layout;
+    return (PyObject *)self;
+}
+
+PyObject *py_walk(PyObject *module, PyObject *arguments)
+{
+    struct py_state *state = PyModule_GetState(module);
+    struct ih_scan_settings settings = {.paths = NULL};
+    PyObject *context, *paths, *list;
+    int raises, reads_records;
+    if (!PyArg_ParseTuple(arguments, "O!OOIIIpp:walk", state->context, &context, &paths, &list,
+                          &settings.shard, &settings.n_shards, &settings.n_threads, &raises,
+                          &reads_records))
+        return NULL;
+    settings.refuses_records = !reads_records;
+    if (list != Py_None && !(settings.list = PyBytes_AsString(list)))
+        return NULL;
+    struct iterator *self = new_iterator(state, context, paths, raises, &settings);
+    if (self && settings.list)
+        self->list = Py_NewRef(list);
     return (PyObject *)self;
 }
 

@@ -2,7 +2,7 @@
 #include "module.h"
 
 #include "base/machine.h"
-#include "cli/endings.h"
+#include "scan/endings.h"
 
 #include <string.h>
 
@@ -129,12 +129,6 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
     return type;
 }
 
-static int add_stats(PyObject *module, struct py_state *state)
-{
-    state->stats = PyStructSequence_NewType(&py_stats_desc);
-    return state->stats ? PyModule_AddType(module, state->stats) : -1;
-}
-
 /* NumPy would add to the bins: Counts have a buffer. The type is immutable for PyObject_SetAttr,
  * and slots and getters cannot give it the attribute itself. */
 static int keep_from_ufuncs(PyTypeObject *type)
@@ -163,7 +157,7 @@ static int execute(PyObject *module)
                                              "source: the path, the name of a pair, or None.",
                                              NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0 ||
-        add_stats(module, state) < 0 || !(state->counts = add_type(module, &py_counts_spec)) ||
+        !py_stats_add(module, state) || !(state->counts = add_type(module, &py_counts_spec)) ||
         !(state->context = add_type(module, &py_context_spec)) ||
         !(state->iterator = add_type(module, &py_iterator_spec)) ||
         keep_from_ufuncs(state->counts) < 0)

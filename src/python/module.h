@@ -59,7 +59,10 @@ int py_to_u64(PyObject *object, void *to);
 int py_to_unsigned(PyObject *object, void *to);
 
 extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
-extern PyStructSequence_Desc py_stats_desc;
+
+/* Makes the type Stats, and adds it and STATS_CODES to the module. */
+enum { PY_STATS_MAX = 32 };
+bool py_stats_add(PyObject *module, struct py_state *state);
 
 /* ---- tensors: arrays in host or GPU memory (tensor.c) ---- */
 
@@ -131,12 +134,12 @@ struct py_input {
 bool py_input_open(struct py_input *input, PyObject *object, const struct py_layout *layout,
                    bool is_read);
 
-/* Counts it. Called without the GIL; takes it only to read a stream. interrupt: ends it; NULL: none
- * (base/clock.h). */
-struct ih_interrupt;
+/* Counts it. Called without the GIL; takes it only to read a stream. */
 enum ih_status py_input_count(struct py_input *input, struct ih_context *context,
-                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
-                              struct ih_error *err);
+                              struct ih_counts *counts, struct ih_error *err);
+
+/* The input as a source of a scan, which borrows it. Not for streams and errors. */
+struct ih_scan_source py_input_source(const struct py_input *input);
 
 /* Releases it; all zero is allowed. */
 void py_input_close(struct py_input *input);
@@ -159,8 +162,8 @@ PyObject *py_failures(PyObject *module, PyObject *number);
  * an empty error: the counts are written; folder: of a total (record.c). */
 PyObject *py_ndjson(PyObject *module, PyObject *arguments);
 
-/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title) -> bytes
- * (chart.c). */
+/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title, scale_y)
+ * -> bytes (chart.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);
 
 /* Makes an Arrow stream in a PyCapsule (arrow.c). */
@@ -171,9 +174,6 @@ PyObject *py_arrow_stream(PyObject *module, PyObject *arguments);
 /* The context, opened again after fork() if it counts on the CPU. */
 struct ih_context *py_context_get(PyObject *self);
 
-/* The settings that were given to the context, for records of result files. */
-struct ih_measurement py_context_measurement(PyObject *self, const struct ih_context *opened);
-
 /* ---- many inputs (many.c) ---- */
 
 /* iterate(context, iterable, threads, raises, layout, order, range) -> iterator */
@@ -182,44 +182,5 @@ PyObject *py_iterate(PyObject *module, PyObject *arguments);
 /* walk(context, paths, list, shard, n_shards, threads, raises, reads_records) -> iterator; paths:
  * an iterable of bytes */
 PyObject *py_walk(PyObject *module, PyObject *arguments);
-
-/* ---- files, directories, archives and result files (scan.c); all without the GIL ---- */
-
-struct py_scan;
-
-struct py_scan_options {
-    const char *list;                  /* a file of paths; NULL: none */
-    unsigned shard, n_shards;          /* 0, 0: all inputs */
-    unsigned n_threads;                /* at least 1 */
-    int reads_records;                 /* 0: a result file ends the run with an error */
-    struct ih_measurement measurement; /* records of other settings end the run, too */
-};
-
-/* A result. All zero: empty. */
-struct py_scanned {
-    char *path;               /* owned; NULL: of no file */
-    struct ih_counts *counts; /* owned; NULL after an error */
-    struct ih_error error;
-};
-void py_scanned_release(struct py_scanned *result);
-
-enum py_scan_state { PY_SCAN_GIVES, PY_SCAN_WAITS, PY_SCAN_ENDS };
-
-/* Copies the options. context: borrowed until close. *err is about the list. */
-enum ih_status py_scan_open(struct ih_context *context, const struct py_scan_options *options,
-                            struct py_scan **scan, struct ih_error *err);
-
-/* Whether there is room for a path. py_scan_next does not wait while there is. */
-bool py_scan_wants_paths(struct py_scan *scan);
-
-/* Adds a path, which is copied; NULL: there are no more. False: out of memory. */
-bool py_scan_feed(struct py_scan *scan, const char *path);
-
-/* Waits for the next result; the caller owns it. The first of a few results may come as late as
- * after wait_ms. At the end it has no counts; its error, if it is one, ended the run early. */
-enum py_scan_state py_scan_next(struct py_scan *scan, unsigned wait_ms, struct py_scanned *result);
-
-uint64_t py_scan_skipped(struct py_scan *scan); /* so far */
-uint64_t py_scan_close(struct py_scan *scan);   /* returns the number skipped */
 
 #endif

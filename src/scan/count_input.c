@@ -1,9 +1,10 @@
 /* One input from start to end: open, decode and count band after band, histogram. */
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 
 #include "base/clock.h"
 #include "base/path.h"
 #include "decode/archive.h"
+#include "output/records.h"
 #include "scan/thumbnail.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static uint64_t lap(uint64_t *last_ns)
 
 /* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
  * else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
-static enum ih_status count_bands(const struct ih_pipeline_options *options,
+static enum ih_status count_bands(const struct ih_scan_options *options,
                                   struct ih_selection *selection, struct ih_thumbnail *thumbnail,
                                   struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
@@ -92,7 +93,7 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
 }
 
 /* Counts the selected pixels of an opened image. mask: its own, or empty. */
-static enum ih_status count_selected(const struct ih_pipeline_options *options,
+static enum ih_status count_selected(const struct ih_scan_options *options,
                                      const struct ih_mask *mask, struct ih_thumbnail *thumbnail,
                                      struct ih_decode *decode, struct ih_lane *lane,
                                      struct ih_result *result)
@@ -114,9 +115,8 @@ static enum ih_status count_selected(const struct ih_pipeline_options *options,
 
 /* Loads the mask of an input if each has its own. It comes before the image, which may wait for
  * memory: an image that holds memory must not wait. */
-static enum ih_status find_mask(const struct ih_pipeline_options *options,
-                                const struct ih_input *input, struct ih_mask *mask,
-                                struct ih_error *err)
+static enum ih_status find_mask(const struct ih_scan_options *options, const struct ih_input *input,
+                                struct ih_mask *mask, struct ih_error *err)
 {
     const struct ih_selection_options *select = &options->select;
     *mask = (struct ih_mask){.values = NULL};
@@ -126,35 +126,34 @@ static enum ih_status find_mask(const struct ih_pipeline_options *options,
                         options->n_outputs, &options->decode, select->mask_budget, err);
 }
 
-/* Leaves a result file to the taker, open if it cannot be opened again. Only if it is named: in a
- * directory walk it may be the output of an earlier run over the same images. */
-static bool leave_records(const struct ih_pipeline_options *options, const struct ih_input *input,
-                          struct ih_source *src, struct ih_result *result)
+/* Leaves a result file to the caller of the scan, open if it cannot be opened again. Only if it is
+ * named: in a directory walk it may be the output of an earlier run over the same images. */
+static void leave_records(const struct ih_scan_options *options, const struct ih_input *input,
+                          struct ih_source *src, struct ih_result_file *file)
 {
     const uint8_t *head;
     size_t size;
     uint64_t n_bytes;
     struct ih_error ignored;
-    if (!options->is_result_file || options->decode.raw_channels || !input->is_named ||
+    if (!file || options->decode.raw_channels || !input->is_named ||
         ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) != IH_OK ||
-        !options->is_result_file(head, size))
-        return false;
-    if (input->is_stdin || input->bytes || !ih_source_size(src, &n_bytes)) {
-        result->records = malloc(sizeof *result->records);
-        if (!result->records)
-            return false;
-        *result->records = *src;
-        result->records->time = (struct ih_time_limit){0}; /* the limit is for decoding */
+        !ih_records_probe(head, size))
+        return;
+    if (!input->path || input->is_stdin || input->bytes || !ih_source_size(src, &n_bytes)) {
+        file->src = malloc(sizeof *file->src);
+        if (!file->src)
+            return;
+        *file->src = *src;
+        file->src->time = (struct ih_time_limit){0}; /* the limit is for decoding */
         *src = (struct ih_source){.is_open = false};
     }
-    result->has_records = true;
-    return true;
+    file->is_one = true;
 }
 
 /* Counts the image that decode is at. mask: the input's own, or empty. */
-static enum ih_status count_image(const struct ih_pipeline_options *options,
-                                  const struct ih_mask *mask, struct ih_decode *decode,
-                                  struct ih_lane *lane, struct ih_result *result)
+static enum ih_status count_image(const struct ih_scan_options *options, const struct ih_mask *mask,
+                                  struct ih_decode *decode, struct ih_lane *lane,
+                                  struct ih_result *result)
 {
     result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
                                           options->clip_high};
@@ -175,7 +174,7 @@ static enum ih_status count_image(const struct ih_pipeline_options *options,
     return status;
 }
 
-static void begin_result(const struct ih_pipeline_options *options, const struct ih_input *input,
+static void begin_result(const struct ih_scan_options *options, const struct ih_input *input,
                          struct ih_result *result)
 {
     memset(result, 0, sizeof *result);
@@ -198,11 +197,10 @@ static void split_times(struct ih_result *result, const struct ih_source *src, u
 
 /* Goes on to further images as long as there are some. Returns the number of the last, or of the
  * one that failed; its result is in result. */
-static uint64_t count_frames(const struct ih_pipeline_options *options,
-                             const struct ih_input *input, struct ih_lane *lane,
-                             const struct ih_mask *mask, struct ih_decode *decode,
-                             const struct ih_frames *frames, uint64_t *read_ns,
-                             struct ih_result *result)
+static uint64_t count_frames(const struct ih_scan_options *options, const struct ih_input *input,
+                             struct ih_lane *lane, const struct ih_mask *mask,
+                             struct ih_decode *decode, const struct ih_frames *frames,
+                             uint64_t *read_ns, struct ih_result *result)
 {
     uint64_t number = 1;
     while (result->status == IH_OK) {
@@ -231,20 +229,16 @@ static uint64_t count_frames(const struct ih_pipeline_options *options,
 }
 
 /* Whether the input has images that were not counted. */
-static bool has_more_images(const struct ih_pipeline_options *options, const struct ih_input *input,
-                            struct ih_decode *decode, uint64_t number)
+static bool has_more_images(struct ih_decode *decode, uint64_t number)
 {
-    return decode->info.n_frames > number ||
-           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames ||
-             decode->decoder->ends_exactly) &&
-            ih_decode_has_next(decode));
+    return decode->info.n_frames > number || ih_decode_has_next(decode);
 }
 
 /* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
  * the image that result describes. */
-static uint64_t count_source(const struct ih_pipeline_options *options,
-                             const struct ih_input *input, struct ih_lane *lane,
-                             struct ih_source *src, const struct ih_frames *frames,
+static uint64_t count_source(const struct ih_scan_options *options, const struct ih_input *input,
+                             struct ih_lane *lane, struct ih_source *src,
+                             const struct ih_frames *frames, struct ih_result_file *file,
                              uint64_t *read_ns, struct ih_result *result)
 {
     struct ih_error *err = &result->error, conflict = {0}, no_mask = {0};
@@ -269,12 +263,12 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
         result->status = no_mask.status;
     }
     if (result->status == IH_UNKNOWN)
-        leave_records(options, input, src, result);
+        leave_records(options, input, src, file);
     if (result->status == IH_OK)
         result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
         number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
-    if (result->status == IH_OK && has_more_images(options, input, &decode, number))
+    if (result->status == IH_OK && has_more_images(&decode, number))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (is_open) {
         last_ns = ih_clock_ns();
@@ -285,16 +279,15 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
     return number;
 }
 
-bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
-                             const struct ih_input *input)
+bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct ih_input *input)
 {
     return options->reads_archives && !options->decode.raw_channels && !input->bytes &&
-           input->error.status == IH_OK && (input->is_named || ih_archive_is_name(input->path));
+           !input->array && input->error.status == IH_OK &&
+           (input->is_named || ih_archive_is_name(input->path));
 }
 
-enum ih_status ih_input_open(const struct ih_pipeline_options *options,
-                             const struct ih_input *input, struct ih_source *src, bool *is_archive,
-                             struct ih_error *err)
+enum ih_status ih_input_open(const struct ih_scan_options *options, const struct ih_input *input,
+                             struct ih_source *src, bool *is_archive, struct ih_error *err)
 {
     struct ih_file_identity id;
     enum ih_archive_kind kind = IH_ARCHIVE_NONE;
@@ -309,33 +302,33 @@ enum ih_status ih_input_open(const struct ih_pipeline_options *options,
         status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
         kind = ih_archive_probe(head, size);
     }
-    if (status != IH_OK)
-        return status;
-    *is_archive = kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+    *is_archive = status == IH_OK && kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE &&
+                  (kind != IH_ARCHIVE_EMPTY || ih_archive_is_name(input->path));
     if (*is_archive && ih_source_identity(src, &id))
         status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
     return status;
 }
 
-uint64_t ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
                          struct ih_lane *lane, struct ih_source *src,
-                         const struct ih_frames *frames, struct ih_result *result)
+                         const struct ih_frames *frames, struct ih_result_file *file,
+                         struct ih_result *result)
 {
     uint64_t read_ns = src->read_ns;
     begin_result(options, input, result);
     result->times.read_ns = read_ns;
-    const uint64_t number = count_source(options, input, lane, src, frames, &read_ns, result);
+    const uint64_t number = count_source(options, input, lane, src, frames, file, &read_ns, result);
     split_times(result, src, &read_ns);
     ih_source_close(src);
     return number;
 }
 
-void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
+void ih_count_input(const struct ih_scan_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
 {
     struct ih_error error = {0};
     if (open_source(input, src, &error) == IH_OK) {
-        ih_count_source(options, input, lane, src, NULL, result);
+        ih_count_source(options, input, lane, src, NULL, NULL, result);
         return;
     }
     memset(result, 0, sizeof *result);

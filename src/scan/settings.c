@@ -56,3 +56,25 @@ enum ih_status ih_alpha_parse(const char *word, bool *skips_transparent, struct 
     *skips_transparent = skips;
     return IH_OK;
 }
+
+void ih_error_drop_controls(struct ih_error *err)
+{
+    for (char *c = err->message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
+void ih_error_name_setting(struct ih_error *err)
+{
+    static const char *const hints[] = {
+        [IH_LIMIT_MAX_PIXELS] = "max_pixels",
+        [IH_LIMIT_MAX_MEMORY] = "max_memory",
+        [IH_LIMIT_LENIENT] = "lenient",
+        [IH_LIMIT_TIMEOUT] = "timeout",
+        [IH_LIMIT_RAW_CHANNELS] = "raw_channels reads bare samples",
+        [IH_LIMIT_RAW_PREVIEW] = "raw_preview counts its preview",
+    };
+    ih_error_drop_controls(err);
+    if (err->limit != IH_LIMIT_NONE)
+        ih_error_append(err, hints[err->limit]);
+}

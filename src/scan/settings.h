@@ -25,4 +25,11 @@ const char *ih_kernel_find(const char *word);
 /* Parses "count" or "skip-transparent". Returns IH_OK or IH_USAGE. */
 enum ih_status ih_alpha_parse(const char *word, bool *skips_transparent, struct ih_error *err);
 
+/* Replaces control characters, of a name that the caller gave or of a file, by question marks. */
+void ih_error_drop_controls(struct ih_error *err);
+
+/* Completes the error of a file: without control characters, and with the name of the setting that
+ * raises the limit that it is about. */
+void ih_error_name_setting(struct ih_error *err);
+
 #endif

@@ -28,42 +28,42 @@ static char *frame_path(const char *path, uint64_t number)
 
 /* An input that a worker counts image by image. */
 struct frames {
-    struct pipeline *pipeline;
+    struct ih_scan *scan;
     struct slot *owner;
     struct ih_lane *lane;
 };
 
 /* Waits for room if the input is at the front. Returns false if the run is ending. */
-static bool wait_for_room(struct pipeline *p, const struct slot *owner)
+static bool wait_for_room(struct ih_scan *s, const struct slot *owner)
 {
-    pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && owner->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
-           p->first->owner == owner)
-        pthread_cond_wait(&p->on_frame, &p->lock);
-    const bool may_continue = !p->is_stopping;
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_lock(&s->lock);
+    while (!s->is_stopping && owner->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
+           s->first->owner == owner)
+        pthread_cond_wait(&s->on_frame, &s->lock);
+    const bool may_continue = !s->is_stopping;
+    pthread_mutex_unlock(&s->lock);
     return may_continue;
 }
 
-static void fail_for_memory(struct pipeline *p)
+static void fail_for_memory(struct ih_scan *s)
 {
-    pthread_mutex_lock(&p->lock);
-    ih_error_set(&p->error, IH_MEMORY, "out of memory");
-    ih_pipeline_stop(p);
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_lock(&s->lock);
+    ih_error_set(&s->error, IH_MEMORY, "out of memory");
+    ih_scan_stop(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Stores the result of an image in a slot of its own. The last image uses the slot of the input. */
 static bool take_frame(void *user, uint64_t number, const struct ih_result *result)
 {
     const struct frames *f = user;
-    struct pipeline *p = f->pipeline;
+    struct ih_scan *s = f->scan;
     struct slot *slot = malloc(sizeof *slot);
     char *path = slot ? frame_path(f->owner->input.path, number) : NULL;
     if (!path) {
         free(slot);
         free(result->thumbnail);
-        fail_for_memory(p);
+        fail_for_memory(s);
         return false;
     }
     memset(slot, 0, offsetof(struct slot, result)); /* the result is large, and set below */
@@ -74,35 +74,37 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     slot->input = f->owner->input;
     slot->input.path = path;
     slot->input.bytes = NULL;
+    slot->input.array = NULL;
     slot->result = *result;
     slot->result.path = path;
     if (result->status == IH_OK)
         slot->result.counted_by = ih_lane_description(f->lane);
-    pthread_mutex_lock(&p->lock);
-    ih_slot_insert_before(p, slot, f->owner);
+    pthread_mutex_lock(&s->lock);
+    ih_slot_insert_before(s, slot, f->owner);
     f->owner->n_frames_waiting++;
-    p->n_inputs_waiting++;
-    pthread_mutex_unlock(&p->lock);
-    ih_slot_finish(p, slot, true);
-    return wait_for_room(p, f->owner);
+    s->n_inputs_waiting++;
+    pthread_mutex_unlock(&s->lock);
+    ih_slot_finish(s, slot, true);
+    return wait_for_room(s, f->owner);
 }
 
-void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot)
+void ih_count_images(struct ih_scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
-    struct frames user = {p, slot, w->lane};
+    struct frames user = {s, slot, w->lane};
     const struct ih_frames frames = {take_frame, &user};
     const bool takes_frames = w->options.decode.takes_frames;
+    struct ih_result_file *file = w->options.records == IH_RECORDS_NO_INPUT ? NULL : &slot->file;
     /* of the last image, from 1 */
     const uint64_t number = ih_count_source(&w->options, &slot->input, w->lane, &w->src,
-                                            takes_frames ? &frames : NULL, result);
+                                            takes_frames ? &frames : NULL, file, result);
     char *path = number > 1 ? frame_path(slot->input.path, number) : NULL;
     if (result->status == IH_OK)
         result->counted_by = ih_lane_description(w->lane);
     if (number == 1)
         return;
     if (!path) {
-        fail_for_memory(p);
+        fail_for_memory(s);
         return;
     }
     free(slot->input.path);
@@ -113,7 +115,7 @@ void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot)
 
 /* ---- archives ---- */
 
-bool ih_start_archive(struct pipeline *p, struct worker *w, struct slot *slot)
+bool ih_start_archive(struct ih_scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_error *err = &slot->result.error;
     struct ih_decode_options options = w->options.decode;
@@ -132,20 +134,20 @@ bool ih_start_archive(struct pipeline *p, struct worker *w, struct slot *slot)
         return false;
     a->slot = slot;
     slot->archive = a;
-    pthread_mutex_lock(&p->lock);
-    struct open_archive **link = &p->archives;
+    pthread_mutex_lock(&s->lock);
+    struct open_archive **link = &s->archives;
     while (*link && (*link)->slot->number < slot->number)
         link = &(*link)->next;
     a->next = *link;
     *link = a;
-    p->n_archives++;
-    pthread_cond_signal(&p->on_work);
-    pthread_mutex_unlock(&p->lock);
+    s->n_archives++;
+    pthread_cond_signal(&s->on_work);
+    pthread_mutex_unlock(&s->lock);
     return true;
 }
 
 /* Takes an archive off the list of open ones. It has a result of its own only if it failed. */
-static void end_archive(struct pipeline *p, struct open_archive *a, const struct ih_error *err)
+static void end_archive(struct ih_scan *s, struct open_archive *a, const struct ih_error *err)
 {
     struct slot *slot = a->slot;
     ih_archive_close(a->reader);
@@ -155,24 +157,24 @@ static void end_archive(struct pipeline *p, struct open_archive *a, const struct
     slot->result.status = err->status;
     slot->result.error = *err;
     slot->member = a->n_members;
-    /* Like a folder: only the taker knows which members are images. */
+    /* Like a folder: only the caller knows which members are images. */
     const bool may_be_empty =
-        err->status == IH_OK && slot->input.is_named && p->options->n_shards == 0;
+        err->status == IH_OK && slot->input.is_named && s->options.n_shards == 0;
     if (may_be_empty) {
-        slot->input.folder = IH_FOLDER_ENDS;
+        slot->input.ends_folder = true;
         slot->result.status =
             ih_error_set(&slot->result.error, IH_UNKNOWN, "no images in this archive");
     }
-    pthread_mutex_lock(&p->lock);
-    struct open_archive **link = &p->archives;
+    pthread_mutex_lock(&s->lock);
+    struct open_archive **link = &s->archives;
     while (*link != a)
         link = &(*link)->next;
     *link = a->next;
-    p->n_archives--;
-    pthread_cond_broadcast(&p->on_work);
-    pthread_mutex_unlock(&p->lock);
-    ih_slot_finish(p, slot,
-                   may_be_empty || (err->status != IH_OK && ih_is_in_shard(p, slot->number, 0)));
+    s->n_archives--;
+    pthread_cond_broadcast(&s->on_work);
+    pthread_mutex_unlock(&s->lock);
+    ih_slot_finish(s, slot,
+                   may_be_empty || (err->status != IH_OK && ih_is_in_shard(s, slot->number, 0)));
 }
 
 /* "a.tar/dir/photo.jpg"; owned by the caller, or NULL. */
@@ -185,8 +187,7 @@ static char *member_path(const char *archive, const char *name)
     return path;
 }
 
-bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *a,
-                     struct slot *slot)
+bool ih_start_member(struct ih_scan *s, struct worker *w, struct open_archive *a, struct slot *slot)
 {
     struct ih_error err = {0};
     bool has_member = false;
@@ -197,7 +198,7 @@ bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *
         ih_member_release(&w->member, w->options.member_budget);
     }
     if (!path) {
-        end_archive(p, a, &err);
+        end_archive(s, a, &err);
         return false;
     }
     const struct ih_input *whole = &a->slot->input;
@@ -207,26 +208,26 @@ bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *
     slot->input =
         (struct ih_input){.path = path,
                           .name_at = whole->is_named ? strlen(whole->path) + 1 : whole->name_at,
-                          .folder = whole->is_named ? IH_FOLDER_WITHIN : whole->folder,
+                          .is_in_folder = whole->is_named || whole->is_in_folder,
                           .is_member = true,
                           .bytes = w->member.bytes,
                           .size_bytes = w->member.size_bytes,
                           .error = w->member.error,
                           .source = whole->source,
                           .hash = whole->hash};
-    pthread_mutex_lock(&p->lock);
+    pthread_mutex_lock(&s->lock);
     a->is_being_read = false; /* another worker may read the next member */
     a->n_waiting++;
-    p->n_members_waiting++;
-    ih_slot_insert_before(p, slot, a->slot);
-    pthread_cond_signal(&p->on_work);
-    pthread_mutex_unlock(&p->lock);
+    s->n_members_waiting++;
+    ih_slot_insert_before(s, slot, a->slot);
+    pthread_cond_signal(&s->on_work);
+    pthread_mutex_unlock(&s->lock);
     return true;
 }
 
-void ih_count_member(struct pipeline *p, struct worker *w, struct slot *slot)
+void ih_count_member(struct ih_scan *s, struct worker *w, struct slot *slot)
 {
-    const bool is_counted = ih_is_in_shard(p, slot->number, slot->member);
+    const bool is_counted = ih_is_in_shard(s, slot->number, slot->member);
     if (is_counted) {
         struct ih_result *result = &slot->result;
         bool is_archive; /* a member is never read as one */
@@ -235,11 +236,11 @@ void ih_count_member(struct pipeline *p, struct worker *w, struct slot *slot)
         result->status =
             ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
         if (result->status == IH_OK)
-            ih_count_images(p, w, slot);
+            ih_count_images(s, w, slot);
         ih_source_close(&w->src);
         slot->result.times.read_ns = w->member.read_ns;
     }
     slot->input.bytes = NULL;
     ih_member_release(&w->member, w->options.member_budget);
-    ih_slot_finish(p, slot, is_counted);
+    ih_slot_finish(s, slot, is_counted);
 }

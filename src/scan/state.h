@@ -1,10 +1,12 @@
-/* What the files of the pipeline share: its state, its slots and its workers. */
+/* What the files of the scan share: its state, its slots and its workers. */
 #ifndef IH_SCAN_STATE_H
 #define IH_SCAN_STATE_H
 
 #include "decode/archive.h"
+#include "imghist.h"
 #include "jpeg_gpu/offload.h"
-#include "scan/pipeline.h"
+#include "output/shards.h"
+#include "scan/scan.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,8 +14,8 @@
 /*
  * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an
  * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
- * its result is taken. If the taker is slow, 16 are enough to keep all workers busy, or 64 results:
- * the hardware JPEG decoders end up to 256 inputs at the same moment.
+ * its result is taken. If the caller is slow, 16 are enough to keep all workers busy, or 64
+ * results: the hardware JPEG decoders end up to 256 inputs at the same moment.
  */
 enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16, READY_OF_SLOW_TAKER = 64 };
 
@@ -27,13 +29,14 @@ struct slot {
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
     uint64_t frame;               /* as in struct ih_result */
     bool is_ready;                /* to be taken */
-    bool has_result;              /* an archive has one only if it failed */
+    bool has_result;              /* an archive has one only if it failed or is empty */
     bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */
     bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
     struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
+    struct ih_result_file file;   /* owns its source */
     struct ih_result result;
 };
 
@@ -46,19 +49,47 @@ struct open_archive {
     uint64_t n_waiting;        /* members that are started and not taken */
 };
 
-struct pipeline {
+/* Where the items come from that are no results of inputs: of the calling thread only. */
+struct record_items {
+    struct ih_measurement measurement; /* of all results so far */
+    struct ih_measurement of_empty;    /* of totals of no images, which fit any results */
+    const char *path;                  /* borrowed; of the result file */
+    struct ih_source *src;             /* owned; NULL: no result file is read */
+    struct ih_records *records;        /* owned; reads src */
+    bool is_stream;                    /* path cannot be opened again */
+    bool has_record;                   /* one has been read */
+    struct ih_shards *shards;          /* owned; of result files, until all have come; NULL: none */
+    bool is_merging, has_merged_images; /* all shards have come; and gave images */
+    uint64_t merged_run;                /* hash of the shards that were merged last; 0: none */
+};
+
+struct ih_scan {
     struct ih_device *device;
-    const struct ih_pipeline_options *options;
-    const struct ih_pipeline_calls *calls;
+    struct ih_scan_options options;
+    struct ih_scan_inputs inputs;
+    struct ih_interrupt interrupt; /* asks is_stopping */
     struct ih_offload offload;
+    bool has_offload; /* it has been opened and not been closed */
     uint64_t start_ns;
+    pthread_t *threads; /* owned, [n_threads] */
+    unsigned n_threads;
+
+    /* Of the thread that takes results: */
+    struct slot *taken; /* ready, off the list; the next ones */
+    struct slot *used;  /* items have been made of them; the first is that of the item */
+    struct ih_item item;
+    uint64_t n_in_folder; /* inputs of the folder that is being walked, or of the archive */
+    bool ends_folder;     /* the next item is the end of the folder whose error was the last */
+    struct record_items from;
+    struct ih_error end; /* IH_OK: not at the end */
 
     /* Inputs at the hardware JPEG decoders. Workers change it without the lock, while they are
      * counted in n_working; the decoders decrease it under the lock. */
     atomic_uint_fast64_t n_offloaded;
+    atomic_bool is_stopping; /* start no more inputs; set under the lock */
 
     pthread_mutex_t lock;                /* guards what follows */
-    pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
+    pthread_cond_t on_work, on_result;   /* workers wait for the first, the caller for the second */
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
     struct slot *fetched, *last_fetched; /* its inputs that no worker has started, in order */
@@ -76,12 +107,12 @@ struct pipeline {
     bool is_fetching;      /* a worker calls next */
     bool is_long;          /* the device was asked for; for the worker that fetches only */
     bool is_at_end;        /* of the inputs */
-    bool is_stopping;      /* start no more inputs */
+    bool is_short;         /* of sources: ih_scan_is_ready returns */
     struct ih_error error; /* ends the run */
 };
 
 struct worker {
-    struct ih_pipeline_options options; /* with this worker's remote decoder */
+    struct ih_scan_options options; /* with this worker's remote decoder */
     struct ih_lane *lane;
     struct ih_source src;
     struct ih_offload_file file;
@@ -92,44 +123,61 @@ struct worker {
 
 /* Whether one more may be started while n_waiting of its kind are not taken. The caller holds the
  * lock. */
-bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting);
+bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting);
 
 /* The same for a member. All other results wait behind the first archive, so its members always get
  * some room. */
-bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archive *a);
+bool ih_slots_have_member_room(const struct ih_scan *s, const struct open_archive *a);
 
 /* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
-void ih_slot_insert_before(struct pipeline *p, struct slot *slot, struct slot *next);
+void ih_slot_insert_before(struct ih_scan *s, struct slot *slot, struct slot *next);
 
 /* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
-void ih_slots_remove_first(struct pipeline *p);
+void ih_slots_remove_first(struct ih_scan *s);
+
+/* Keeps empty slots for the workers, which would contend for the heap. The caller holds the lock.
+ */
+void ih_slots_keep(struct ih_scan *s, struct slot *slots);
 
 /* Releases all that the slot owns. */
 void ih_slot_empty(struct slot *slot);
 
-/* Hands a slot to the taker, with its result or without. */
-void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result);
+/* Makes a slot ready to be taken, with its result or without. */
+void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result);
 
 /* Whether a member of an input is in the shard of this run. */
-bool ih_is_in_shard(const struct pipeline *p, uint64_t input, uint64_t member);
+bool ih_is_in_shard(const struct ih_scan *s, uint64_t input, uint64_t member);
 
 /* Starts no more inputs, and ends those of several images. The caller holds the lock. */
-void ih_pipeline_stop(struct pipeline *p);
+void ih_scan_stop(struct ih_scan *s);
+
+/* ---- workers.c ---- */
+
+/* Starts the workers and the offload queue. Returns IH_OK, IH_MEMORY or IH_UNAVAILABLE; call
+ * ih_workers_end in all cases. */
+enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err);
+
+/* Whether all workers and hardware decoders have ended. The caller holds the lock. */
+bool ih_workers_have_ended(struct ih_scan *s);
+
+/* Joins the workers, which have ended, and completes the report of the offload queue. May be called
+ * again. Returns the error that ended the run, if there is one, or IH_OK. */
+enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err);
 
 /* ---- several.c ---- */
 
 /* Counts the worker's open source, image by image if that is wanted. The slot gets the last image;
  * those before it get slots of their own. */
-void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot);
+void ih_count_images(struct ih_scan *s, struct worker *w, struct slot *slot);
 
 /* Makes the worker's open source an open archive. False: it failed, and the slot has the result. */
-bool ih_start_archive(struct pipeline *p, struct worker *w, struct slot *slot);
+bool ih_start_archive(struct ih_scan *s, struct worker *w, struct slot *slot);
 
 /* Reads the next member of an archive into the slot and inserts it. False at the archive's end. */
-bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *a,
+bool ih_start_member(struct ih_scan *s, struct worker *w, struct open_archive *a,
                      struct slot *slot);
 
 /* Counts the member that was read, and finishes its slot. */
-void ih_count_member(struct pipeline *p, struct worker *w, struct slot *slot);
+void ih_count_member(struct ih_scan *s, struct worker *w, struct slot *slot);
 
 #endif

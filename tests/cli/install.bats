@@ -122,10 +122,38 @@ END
   [[ $output == *"cannot decode"* ]]
 }
 
+@test "install: the header's example scans a directory" {
+  build_shared "cc -std=c11" scan_means "$EXAMPLES/scan_means.c"
+  export_path
+  cd "$ROOT"
+  "$OLDPWD/scan_means" samples README.md >"$OLDPWD/actual" 2>"$OLDPWD/errors"
+  cd "$OLDPWD"
+  (cd "$ROOT" && "$IMGHIST" samples --csv=stats --device=cpu) |
+    awk -F, '$4 == "luma" { printf "%s: mean luma %.3f\n", $1, $7 }' >expected
+  [ -s expected ]
+  diff expected actual
+  [ "$(wc -l <errors)" -eq 1 ]
+  [[ $(<errors) == "README.md: cannot decode"* ]]
+}
+
 @test "install: the header's example counts a file, static" {
   build_static "cc -std=c11" count_file "$EXAMPLES/count_file.c"
   [[ $(ldd ./count_file) != *libimghist* ]]
   ./count_file "$SAMPLES/scene.jpg" | grep -q "mean luma"
+}
+
+@test "install: the header's example draws the program's chart" {
+  cp "$EXAMPLES/draw_chart.c" "$ROOT/tests/library/draw.c" .
+  build_shared "cc -std=c11" shared draw.c
+  build_static "cc -std=c11" static draw.c
+  export_path
+  "$PREFIX/bin/imghist" "$SAMPLES/scene.png" --chart=judge.bmp --theme=light --title=pixels
+  for program in shared static; do
+    ./$program "$SAMPLES/scene.png" $program.bmp
+    cmp $program.bmp judge.bmp
+    run ./$program "$SAMPLES/scene.png" c.gif
+    [[ $status -eq 1 && $output == "c.gif: chart: the name must end in one of .png .svg .jpg .bmp .tga" ]]
+  done
 }
 
 @test "install: a program without shared libraries" {

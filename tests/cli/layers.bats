@@ -43,11 +43,12 @@ allowed() {
 @test "layers: decode does not include its sibling device" { refused src/decode/decode.c '"device/backend.h"'; }
 @test "layers: decode does not include its sibling output" { refused src/decode/decode.c '"chart/encode.h"'; }
 @test "layers: device does not include decode" { refused src/device/device.c '"decode/decoder.h"'; }
-@test "layers: output knows no pipeline" { refused src/output/output.c '"scan/pipeline.h"'; }
+@test "layers: charts know no outputs" { refused src/chart/axis.c '"output/output.h"'; }
+@test "layers: Python draws through imghist.h" { refused src/python/chart.c '"chart/chart.h"'; }
+@test "layers: output knows no scan" { refused src/output/output.c '"scan/scan.h"'; }
 @test "layers: output knows no kernels" { refused src/output/output.c '"kernels/kernels.h"'; }
-@test "layers: pipeline knows no output" { refused src/scan/pipeline.c '"output/output.h"'; }
-@test "layers: pipeline knows no kernels" { refused src/scan/pipeline.c '"kernels/kernels.h"'; }
-@test "layers: nothing below includes cli" { refused src/scan/pipeline.c '"cli/options.h"'; }
+@test "layers: scan knows no kernels" { refused src/scan/scan.c '"kernels/kernels.h"'; }
+@test "layers: nothing below includes cli" { refused src/scan/scan.c '"cli/options.h"'; }
 @test "layers: kernels include nothing of src" { refused kernels/histogram_batch.cu '"histogram/pixels.h"'; }
 @test "layers: angle brackets do not help" { refused kernels/kernels.h '<histogram/pixels.h>'; }
 @test "layers: a relative path does not help" { refused src/decode/decode.c '"../device/backend.h"'; }
@@ -61,17 +62,17 @@ allowed() {
 @test "layers: imghist.h includes nothing of imghist" { refused src/imghist.h '"histogram/pixels.h"'; }
 @test "layers: the library knows no output" { refused src/library/count.c '"output/output.h"'; }
 @test "layers: decode knows no decoder processes" { refused src/decode/decode.c '"isolate/decoder_process.h"'; }
-@test "layers: pipeline knows no decoder processes" { refused src/scan/pipeline.c '"isolate/decoder_process.h"'; }
+@test "layers: scan knows no decoder processes" { refused src/scan/scan.c '"isolate/decoder_process.h"'; }
 @test "layers: the library knows no decoder processes" { refused src/library/count.c '"isolate/decoder_process.h"'; }
 @test "layers: the library knows no cli" { refused src/library/count.c '"cli/options.h"'; }
 @test "layers: the command line does not look inside the library" { refused src/cli/main.c '"library/library.h"'; }
-@test "layers: nothing below includes the library" { refused src/scan/pipeline.c '"library/library.h"'; }
+@test "layers: nothing below includes the library" { refused src/scan/scan.c '"library/library.h"'; }
 @test "layers: decode has its words from base" { refused src/decode/decode.c '"imghist.h"'; }
 
 @test "layers: base has its words from imghist.h" { allowed src/base/status.c '"imghist.h"'; }
 @test "layers: the system and the layers below are allowed" { allowed src/decode/decode.c '<sys/stat.h>'; }
 @test "layers: a header of its own folder is allowed" { allowed src/decode/decode.c '"decode/decoder.h"'; }
 @test "layers: a decoder may have a header of its own" { allowed src/decode/dec_png.c '"decode/dec_png.h"'; }
-@test "layers: pipeline may include decode" { allowed src/scan/pipeline.c '"decode/decoder.h"'; }
+@test "layers: scan may include decode" { allowed src/scan/scan.c '"decode/decoder.h"'; }
 @test "layers: device may include kernels" { allowed src/device/device.c '"kernels/kernels.h"'; }
 @test "layers: cli may include everything" { allowed src/cli/options.c '"kernels/kernels.h"'; }

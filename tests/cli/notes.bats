@@ -257,27 +257,6 @@ imghist: 3 inputs have the name of an earlier one, and count too" ] || fail "oth
   [ "$(tree charts2)" = $'./(total).hist.png\n./a.pgm.hist.png' ]
 }
 
-@test "notes: a chart among the images that later runs count" {
-  mkdir -p d/sub other
-  dot d/a.pgm
-  ln -s d link
-  for chart in d/all.png d/sub/all.jpg link/all.tga "$PWD/d/all.bmp" ./d/../d/sub/new/all.PNG; do
-    imghist_ok d --total-only --chart="$chart"
-    [ "${stderr_lines[-1]}" = "imghist: $chart: note: lies in a folder of inputs, where later runs count it as an image; \
-the ending .hist.png would keep it out" ] ||
-      fail "$chart: no note"
-    rm "$chart"
-    imghist_quiet d --total-only --chart="$chart" -q
-    [ "$("$IMGHIST" d --print0 | tr '\0' '\n' | grep -c all)" -eq 1 ] || fail "$chart is not counted"
-    rm "$chart"
-  done
-  for chart in all.png other/all.png d.png d/all.svg d/all.hist.png; do
-    imghist_ok d --total-only --chart="$chart"
-    refute_stderr_has "lies in a folder"
-    [ "$("$IMGHIST" d --print0 | tr '\0' '\n' | grep -c all)" -eq 0 ] || fail "$chart is counted"
-  done
-}
-
 @test "notes: a condition that no record matches leaves no chart" {
   dots d/a.pgm d/b.pgm
   for arguments in "--total-only --chart=c.png" "--total --chart=c.png --csv -o c.csv" "--chart=charts"; do
@@ -366,12 +345,4 @@ name it .hist.png" ] || fail "$chart"
   imghist_ok a.pgm --csv=stats --range=0,99
   assert_stderr_has "8 bits, which --range does not change"
   imghist_quiet gray16.png --csv=stats --range=0,65535
-}
-
-@test "notes: --thumbnails of a result file" {
-  dot a.pgm
-  "$IMGHIST" a.pgm --ndjson -o a.ndjson
-  imghist_ok a.ndjson --html=a.html --thumbnails
-  [ "$stderr" = "imghist: a.pgm: note: has no thumbnail: its record comes from a result file" ] || fail "$stderr"
-  imghist_quiet a.pgm --html=a.html --thumbnails
 }

@@ -171,7 +171,7 @@ resumed() {
   imghist_refused 2 "--resume: needs one -o FILE.ndjson" a.pgm --resume -o x.ndjson -o y.ndjson
   imghist_refused 2 "--resume: cannot be used with --where" a.pgm --resume -o x.ndjson --where 'mean_luma > 0'
   imghist_refused 2 "--resume: cannot be used with --total-only" a.pgm --resume -o x.ndjson --total-only
-  imghist_refused 2 "a.ndjson: a result file is no input of --shard and --resume" a.ndjson --resume -o x.ndjson
+  imghist_refused 2 "a.ndjson: a result file is no input of a shard or of a run that is resumed" a.ndjson --resume -o x.ndjson
 }
 
 @test "resume: a mask of a folder has changed, come or gone" {

@@ -8,8 +8,8 @@
 #ifndef IH_TESTS_LIST_WALK_H
 #define IH_TESTS_LIST_WALK_H
 
-#include "cli/paths.h"
 #include "decode/decoder.h"
+#include "scan/walk.h"
 #include "tests/fuzz/promised.h"
 
 #include <fcntl.h>
@@ -83,7 +83,7 @@ static inline bool leads_out(const char *path)
 static inline void next_input(struct ih_walk *walk, struct ih_input *input)
 {
     PROMISED(ih_walk_next(walk, input));
-    while (input->folder == IH_FOLDER_WITHIN && input->error.status == IH_UNKNOWN) {
+    while (input->is_in_folder && input->error.status == IH_UNKNOWN) {
         free(input->path);
         PROMISED(ih_walk_next(walk, input));
     }
@@ -107,7 +107,7 @@ static inline void expect_end(struct ih_walk *walk, const char *path)
 {
     struct ih_input input = {.path = NULL};
     next_input(walk, &input);
-    PROMISED(input.folder == IH_FOLDER_ENDS && input.error.status == IH_UNKNOWN);
+    PROMISED(input.ends_folder && input.error.status == IH_UNKNOWN);
     PROMISED(strcmp(input.path, path) == 0 && input.is_named);
     free(input.path);
 }

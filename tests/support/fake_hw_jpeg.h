@@ -7,7 +7,7 @@
 #include "tests/support/test.h"
 
 #include "jpeg_gpu/hw_jpeg.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,10 +78,10 @@ static inline void session_stop(void *session)
 /* Decodes and counts on the CPU. */
 static inline void decode_job(struct ih_hw_jpeg_job *job)
 {
-    const struct ih_pipeline_options options = {.decode = {.max_pixels = UINT64_MAX},
-                                                .luma = job->spec.luma,
-                                                .clip_low = job->spec.clip_low,
-                                                .clip_high = job->spec.clip_high};
+    const struct ih_scan_options options = {.decode = {.max_pixels = UINT64_MAX},
+                                            .luma = job->spec.luma,
+                                            .clip_low = job->spec.clip_low,
+                                            .clip_high = job->spec.clip_high};
     const struct ih_device_options cpu = {.backend = "cpu"};
     const struct ih_input input = {
         .path = NULL, .bytes = job->stream, .size_bytes = job->stream_bytes};

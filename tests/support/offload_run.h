@@ -1,5 +1,5 @@
 /*
- * What the tests of the offload queue in the pipeline share: a folder with JPEG files of every
+ * What the tests of the offload queue in a scan share: a folder with JPEG files of every
  * kind, and runs over it that compare results with the CPU.
  */
 #ifndef IH_TESTS_OFFLOAD_RUN_H
@@ -8,6 +8,7 @@
 #include "isolate/decoder_process.h"
 #include "tests/support/fake_hw_jpeg.h"
 #include "tests/support/jpeg_files.h"
+#include "tests/support/take_all.h"
 #include <unistd.h>
 
 enum { N_FILES = 9, ROUNDS = 40 };
@@ -157,12 +158,12 @@ static inline bool next(void *user, struct ih_input *input)
     return true;
 }
 
-static inline bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+static inline bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
     unsigned i = file_of(r, r->n_taken);
-    assert_int_equal(strtoul(strrchr(input->path, '/') + 1, NULL, 10), i);
-    assert_ptr_equal(result->path, input->path);
+    assert_int_equal(strtoul(strrchr(path, '/') + 1, NULL, 10), i);
+    assert_ptr_equal(result->path, path);
     if (r->expected) {
         const struct ih_result *e = &r->expected[i];
         assert_int_equal(result->status, e->status);
@@ -194,7 +195,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
 {
     struct ih_budget budget;
     const struct ih_remote_decoders decoder_processes = ih_decoder_processes(r->command);
-    const struct ih_pipeline_options options = {
+    const struct ih_scan_options options = {
         .n_threads = n_threads,
         .decode = {.max_pixels = r->max_pixels ? r->max_pixels : UINT64_MAX, .budget = &budget},
         .remote_decoders = r->command ? &decoder_processes : NULL,
@@ -207,7 +208,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .is_last = r->is_last,
         .jpeg_report = &r->report,
         .hw_jpeg = &fake_hw_jpeg};
-    const struct ih_pipeline_calls calls = {
+    const struct taking calls = {
         .next = next, .next_user = r, .take = take, .take_user = r, .next_is_quick = true};
     const struct ih_device_options on = {.backends = fake_backends(r->is_short),
                                          .n_lanes = n_threads,
@@ -217,7 +218,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
     fake.n_batches = fake.n_jobs = fake.n_largest = 0;
     fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
-    enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
+    enum ih_status status = take_all(device, &options, &calls, err);
     r->was_left = ih_device_cancel_start(device);
     if (!r->was_left) /* otherwise the end of the process releases it */
         ih_device_close(device);
@@ -227,7 +228,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
 
 static struct ih_result expected[N_FILES];
 
-static inline bool keep(void *user, const struct ih_input *input, const struct ih_result *result)
+static inline bool keep(void *user, const char *path, const struct ih_result *result)
 {
     unsigned *n = user;
     expected[(*n)++] = *result;
@@ -239,17 +240,16 @@ static inline void count_on_cpu(const char *folder)
 {
     unsigned n = 0;
     struct run r = {.folder = folder, .n_inputs = N_FILES};
-    const struct ih_pipeline_options options = {.n_threads = 1,
-                                                .decode = {.max_pixels = UINT64_MAX},
-                                                .luma = &ih_luma_bt601,
-                                                .clip_low = 10,
-                                                .clip_high = 240};
-    const struct ih_pipeline_calls calls = {
-        .next = next, .next_user = &r, .take = keep, .take_user = &n};
+    const struct ih_scan_options options = {.n_threads = 1,
+                                            .decode = {.max_pixels = UINT64_MAX},
+                                            .luma = &ih_luma_bt601,
+                                            .clip_low = 10,
+                                            .clip_high = 240};
+    const struct taking calls = {.next = next, .next_user = &r, .take = keep, .take_user = &n};
     const struct ih_device_options on = {.backend = "cpu"};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(&on, &device, NULL), IH_OK);
-    assert_int_equal(ih_pipeline_run(device, &options, &calls, NULL), IH_OK);
+    assert_int_equal(take_all(device, &options, &calls, NULL), IH_OK);
     ih_device_close(device);
     assert_int_equal(n, N_FILES);
     assert_int_equal(expected[0].status, IH_OK);

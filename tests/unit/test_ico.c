@@ -153,6 +153,9 @@ TEST(damage)
     f.bytes[22 + 8] = 3; /* half a mask */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged ICO: an impossible size");
     f = file_of(ICON, 1, &image);
+    f.bytes[22 + 11] = 0x80; /* rows from the top */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "ICO of negative size is not supported");
+    f = file_of(ICON, 1, &image);
     f.bytes[22 + 4] = 0;
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged ICO: it has no pixels");
     f = file_of(ICON, 1, &image);

@@ -1,5 +1,5 @@
 /*
- * The memory budget that workers share: the order of its callers, and the memory of a pipeline that
+ * The memory budget that workers share: the order of its callers, and the memory of a scan that
  * decodes JPEGs with a scan per component. Their coefficients must be held in memory.
  */
 #define _DEFAULT_SOURCE /* wait4: peak memory of a child */
@@ -7,8 +7,8 @@
 
 #include "base/budget.h"
 #include "decode/held.h"
-#include "scan/pipeline.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/take_all.h"
 #include <jpeglib.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -289,7 +289,7 @@ static bool next(void *user, struct ih_input *input)
     return input->path != NULL;
 }
 
-static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+static bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
     if (result->status == IH_OK && result->histogram.n_pixels == (uint64_t)SIDE * SIDE)
@@ -304,19 +304,18 @@ static struct run run(const char *path, size_t n_images, unsigned n_threads, uin
 {
     struct run r = {.path = path, .n_images = n_images};
     const struct ih_device_options on = {.backend = "cpu"};
-    const struct ih_pipeline_calls calls = {
-        .next = next, .next_user = &r, .take = take, .take_user = &r};
+    const struct taking calls = {.next = next, .next_user = &r, .take = take, .take_user = &r};
     struct ih_device *device = NULL;
     struct ih_error err;
     struct ih_budget budget;
     ih_budget_init(&budget, budget_bytes);
-    const struct ih_pipeline_options options = {
+    const struct ih_scan_options options = {
         .n_threads = n_threads,
         .decode = {.max_pixels = 1 << 30, .budget = budget_bytes ? &budget : NULL},
         .luma = &ih_luma_bt709,
         .clip_high = 255};
     if (ih_device_open(&on, &device, &err) != IH_OK ||
-        ih_pipeline_run(device, &options, &calls, &err) != IH_OK)
+        take_all(device, &options, &calls, &err) != IH_OK)
         r.n_done = 0;
     ih_device_close(device);
     ih_budget_destroy(&budget); /* asserts that all bytes were given back */

@@ -9,7 +9,7 @@
 
 #include "chart/chart.h"
 #include "output/output.h"
-#include "scan/pipeline.h"
+#include "scan/scan.h"
 #include "scan/thumbnail.h"
 #include "tests/support/sanitizer.h"
 #include <errno.h>
@@ -93,7 +93,7 @@ enum { FAILURES_MAX = 5000 };
 static enum ih_status count_file(const char *path, struct ih_device *device, uint64_t *sum,
                                  struct ih_error *err)
 {
-    const struct ih_pipeline_options options = {
+    const struct ih_scan_options options = {
         .n_threads = 1,
         .decode = {.max_pixels = 1 << 24},
         .luma = &ih_luma_bt709,

@@ -1,14 +1,14 @@
-/* The pipeline on a device that starts slowly. */
+/* A scan on a device that starts slowly. */
 #include "tests/support/test.h"
 
-#include "scan/pipeline.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/take_all.h"
 
 struct run {
     unsigned n_inputs, waits_at; /* the start ends before this input */
     struct ih_device *device;
     unsigned n_given, n_taken, n_by_fake;
-    double n_left;     /* as the pipeline is told */
+    double n_left;     /* as the scan is told */
     unsigned input_ms; /* that an input takes */
 };
 
@@ -35,10 +35,10 @@ static bool next(void *user, struct ih_input *input)
     return true;
 }
 
-static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+static bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
-    assert_non_null(input->path);
+    assert_non_null(path);
     assert_int_equal(result->status, IH_OK);
     assert_int_equal(result->histogram.n_pixels, 1);
     for (unsigned c = 0; c < 3; c++)
@@ -50,17 +50,17 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
 
 static void run(struct run *r, unsigned n_threads)
 {
-    const struct ih_pipeline_options options = {.n_threads = n_threads,
-                                                .decode = {.max_pixels = 100},
-                                                .luma = &ih_luma_bt709,
-                                                .clip_high = 255};
-    const struct ih_pipeline_calls calls = {.next = next,
-                                            .next_user = r,
-                                            .take = take,
-                                            .take_user = r,
-                                            .n_left = r->n_left >= 0 ? left : NULL};
+    const struct ih_scan_options options = {.n_threads = n_threads,
+                                            .decode = {.max_pixels = 100},
+                                            .luma = &ih_luma_bt709,
+                                            .clip_high = 255};
+    const struct taking calls = {.next = next,
+                                 .next_user = r,
+                                 .take = take,
+                                 .take_user = r,
+                                 .n_left = r->n_left >= 0 ? left : NULL};
     struct ih_error err;
-    assert_int_equal(ih_pipeline_run(r->device, &options, &calls, &err), IH_OK);
+    assert_int_equal(take_all(r->device, &options, &calls, &err), IH_OK);
     assert_int_equal(r->n_taken, r->n_inputs);
 }
 

@@ -1,7 +1,7 @@
 /* The directory walk's estimate of how many inputs are still to come. */
 #include "tests/support/test.h"
 
-#include "cli/paths.h"
+#include "scan/walk.h"
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>

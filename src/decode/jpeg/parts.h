@@ -1,6 +1,6 @@
 /*
  * The parts of the JPEG decoder that dec_jpeg.c and decode/progressive/ share: libjpeg-turbo fed
- * from a source (reader.c), the cost of scans (cost.c), and rows delivered as planes (raw.c).
+ * from a source (reader.c), and rows delivered as planes (raw.c).
  *
  * libjpeg repairs damage and only warns. Counts of repaired pixels would be wrong without a sign,
  * so every warning that means lost or doubtful pixels is an error here. Other irregularities are
@@ -23,7 +23,7 @@
 
 enum { IH_JPEG_COMPONENTS_MAX = 4 }; /* in a scan */
 
-/* ---- cost.c ---- */
+/* ---- reader.c ---- */
 
 /* All zero before the first scan. */
 struct ih_jpeg_cost {
@@ -39,17 +39,6 @@ struct ih_jpeg_cost {
 enum ih_status ih_jpeg_cost_add(struct ih_jpeg_cost *cost,
                                 const struct jpeg_decompress_struct *header, unsigned components,
                                 struct ih_error *err);
-
-/* False: the image is so small that no number of scans that is allowed costs too much. */
-bool ih_jpeg_cost_is_doubtful(const struct jpeg_decompress_struct *header);
-
-/* Adds all scans of the file, of which src is at the first byte. Returns also IH_IO. Damage is not
- * judged. */
-enum ih_status ih_jpeg_cost_of_file(struct ih_source *src,
-                                    const struct jpeg_decompress_struct *header,
-                                    struct ih_error *err);
-
-/* ---- reader.c ---- */
 
 /* A piece of a file in memory. */
 struct ih_jpeg_span {
@@ -74,6 +63,7 @@ struct ih_jpeg_reader {
     unsigned warnings;    /* set of enum ih_warning */
     unsigned not_applied; /* set of enum ih_not_applied, of the segments before the first scan */
     unsigned orientation; /* likewise; 1 to 8, 0: not known */
+    uint64_t thumbnails;  /* likewise; of ih_jpeg_thumbnails */
     struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */

@@ -339,21 +339,18 @@ def test_keyboard_interrupt_stops_a_scan(tmp_path):
 
 
 def test_an_end_does_not_wait_for_files_that_are_no_images(tmp_path):
-    n, before = 50_000, 0
+    n = 50_000
     for i in range(n):
         (tmp_path / str(i)).touch()
 
     def paths():
-        nonlocal before
         yield tmp_path
-        while before == 0:
-            before = results.skipped
         raise KeyboardInterrupt
 
     results = imghist.scan(paths(), threads=1)
     with pytest.raises(KeyboardInterrupt):
         next(results)
-    assert results.skipped - before < n // 2
+    assert results.skipped < n // 2
 
 
 def test_an_empty_list_raises(tmp_path):

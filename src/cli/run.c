@@ -1,0 +1,278 @@
+/* One run: the scan that the options ask for, and its items into the writer. */
+#include "cli/run.h"
+
+#include "base/machine.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "decode/archive.h"
+#include "isolate/decoder_process.h"
+#include "scan/inputs.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Without --memory, images held in memory may take 1/MEMORY_PART of the machine's memory. */
+enum { MEMORY_PART = 4 };
+
+/* ---- what the options ask for ---- */
+
+/* An explicit CPU, kernel, raw, isolate, region, mask or thumbnails option turns --jpeg=auto off.
+ */
+static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
+{
+    bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
+    bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all ||
+                       o->takes_frames || *o->region.text || o->mask_path || o->makes_thumbnails;
+    return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
+}
+
+/* What the command line asks for explicitly; records of result files have to agree. */
+static struct ih_measurement measurement_of(const struct ih_options *o)
+{
+    struct ih_measurement m = IH_MEASUREMENT_ANY;
+    if (ih_option_is_given(o, "luma"))
+        m.luma = o->luma;
+    if (ih_option_is_given(o, "clip")) {
+        m.has_clip = true;
+        m.clip_low = o->clip_low;
+        m.clip_high = o->clip_high;
+    }
+    if (o->sample_range.high) {
+        m.has_range = true;
+        m.range = o->sample_range;
+    }
+    if (ih_option_is_given(o, "alpha"))
+        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    if (*o->region.text || o->mask_path) {
+        m.has_selection = true;
+        memcpy(m.region, o->region.text, sizeof m.region);
+        snprintf(m.mask, sizeof m.mask, "%s", o->mask_path ? o->mask_path : "");
+    }
+    return m;
+}
+
+/* The values of all options that decide which records a run has and what is in them: those that
+ * choose and read inputs, except where the inputs' names and the part of the run come from. */
+static uint64_t hash_options(const struct ih_options *o)
+{
+    static const char *const others[] = {"files-from", "files0-from", "name", "shard", "resume"};
+    uint64_t hash = IH_HASH_START;
+    for (const struct ih_option *row = ih_option_table; row->name; row++) {
+        bool is_hashed = row->group == IH_GROUP_INPUT || row->group == IH_GROUP_COUNTING ||
+                         strcmp(row->name, "where") == 0;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            is_hashed = is_hashed && strcmp(row->name, others[k]) != 0;
+        if (!is_hashed || !ih_option_is_given(o, row->name))
+            continue;
+        hash = ih_hash_text(hash, row->name);
+        hash = ih_hash_text(hash, ih_option_value(o, row->name));
+    }
+    return ih_hash_number(hash, o->n_shards);
+}
+
+/* No more workers than inputs. Standard input may be an archive. */
+static unsigned n_workers(const struct ih_options *o, uint64_t n_images, unsigned n_threads)
+{
+    for (size_t i = 0; i < o->n_paths && n_images > 0; i++)
+        if (strcmp(o->paths[i], "-") == 0)
+            return n_threads;
+    return n_images > 0 && n_images < n_threads ? (unsigned)n_images : n_threads;
+}
+
+static void warn_no_sandbox(const char *message)
+{
+    ih_say(NULL, message);
+}
+
+/* Loads the mask of --mask if it is a file. */
+static enum ih_status load_mask(const struct ih_options *o, struct ih_scan_options *with,
+                                struct ih_mask *mask, struct ih_error *err)
+{
+    struct stat st;
+    struct ih_decode_options decode = with->decode;
+    const struct ih_remote_decoders *remote = with->remote_decoders;
+    if (!o->mask_path || (ih_path_stat(o->mask_path, &st, 0) == 0 && S_ISDIR(st.st_mode)))
+        return IH_OK;
+    decode.remote = remote->make(remote->user);
+    if (!decode.remote)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status =
+        ih_mask_load(mask, o->mask_path, &decode, with->select.mask_budget, err);
+    remote->destroy(decode.remote);
+    with->select.one_mask = mask;
+    return status;
+}
+
+/* What a scan borrows. */
+struct parts {
+    unsigned n_threads; /* that may count; the scan may have fewer workers */
+    uint64_t memory_bytes;
+    struct ih_budget images, members, masks; /* an image waits with its mask or bytes in hand */
+    struct ih_mask mask;
+    atomic_flag has_warned;
+    struct ih_decoder_process_command decoders, archives;
+    struct ih_remote_decoders decoder_processes, archive_readers;
+    atomic_uint n_idle_cores;
+    struct ih_jpeg_report jpeg;
+    struct ih_resume_point done;
+};
+
+static void open_parts(struct parts *p, const struct ih_options *o)
+{
+    p->n_threads = o->n_threads ? o->n_threads : ih_machine_cores();
+    p->memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
+    ih_budget_init(&p->images, p->memory_bytes);
+    ih_budget_init(&p->members, p->memory_bytes);
+    ih_budget_init(&p->masks, p->memory_bytes);
+    p->decoders = (struct ih_decoder_process_command){.program = ih_machine_program(),
+                                                      .is_strict = o->isolates_all,
+                                                      .memory_bytes = p->memory_bytes,
+                                                      .kept_bytes = p->memory_bytes / p->n_threads,
+                                                      .warn = warn_no_sandbox,
+                                                      .has_warned = &p->has_warned};
+    p->archives = p->decoders;
+    p->archives.decoders = ih_archive_decoders;
+    p->archives.reads_archives = true;
+    p->decoder_processes = ih_decoder_processes(&p->decoders);
+    p->archive_readers = ih_decoder_processes(&p->archives);
+}
+
+static void close_parts(struct parts *p)
+{
+    ih_mask_release(&p->mask, &p->masks);
+    ih_budget_destroy(&p->masks);
+    ih_budget_destroy(&p->members);
+    ih_budget_destroy(&p->images);
+}
+
+static struct ih_scan_options scan_options(const struct ih_options *o, struct parts *p,
+                                           const struct ih_writer *writer, unsigned n_threads)
+{
+    struct ih_scan_options with = {
+        .n_threads = n_threads,
+        .decode = {.max_pixels = o->max_pixels,
+                   .raw_channels = o->raw_channels,
+                   .raw_width = o->raw_width,
+                   .raw_height = o->raw_height,
+                   .takes_frames = o->takes_frames,
+                   .sample_range = o->sample_range,
+                   .timeout_s = o->timeout_s,
+                   .budget = &p->images,
+                   .n_idle_cores = &p->n_idle_cores,
+                   .held_bytes_max = o->memory_bytes / p->n_threads, /* 0: the default */
+                   .is_lenient = o->is_lenient,
+                   .takes_raw_previews = o->takes_raw_previews,
+                   .isolates_all = o->isolates_all},
+        .remote_decoders = &p->decoder_processes,
+        .reads_archives = true,
+        .archive_readers = &p->archive_readers,
+        .member_budget = &p->members,
+        .luma = o->luma,
+        .clip_low = o->clip_low,
+        .clip_high = o->clip_high,
+        .shard = o->shard,
+        .n_shards = o->n_shards,
+        .skips_transparent = o->skips_transparent,
+        .select = {.region = *o->region.text ? &o->region : NULL,
+                   .mask = o->mask_path,
+                   .mask_budget = &p->masks},
+        .computes_stats = !o->only_total && !o->compares,
+        .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
+        .measurement = measurement_of(o),
+        .resumed_path = o->resume_path,
+        .makes_thumbnails = o->makes_thumbnails,
+        .jpeg = jpeg_side(o),
+        .jpeg_report = &p->jpeg,
+        .is_last = !o->is_verbose,
+    };
+    with.outputs = ih_writer_destinations(writer, &with.n_outputs);
+    return with;
+}
+
+/* ---- the run ---- */
+
+/* Finds the inputs that an earlier run has done. */
+static enum ih_status resume(const struct ih_options *o, struct ih_inputs *inputs, struct parts *p,
+                             struct ih_scan_options *with, struct ih_error *err)
+{
+    const enum ih_status status = ih_inputs_resume(inputs, o->resume_path, &p->done, err);
+    with->first_input = p->done.n_inputs;
+    with->n_resumed_in_folder = p->done.n_in_folder;
+    return status;
+}
+
+/* Opens all that the scan needs, and starts it. *subject: the file that an error is about, if it is
+ * about one. */
+static enum ih_status start_scan(const struct ih_options *o, const struct ih_walk_sources *sources,
+                                 uint64_t n_images, struct ih_writer *writer, struct parts *p,
+                                 struct ih_inputs **inputs, struct ih_device **device,
+                                 struct ih_scan **scan, const char **subject, struct ih_error *err)
+{
+    const unsigned n_threads = n_workers(o, n_images, p->n_threads);
+    struct ih_scan_options with = scan_options(o, p, writer, n_threads);
+    struct ih_device_options device_options = o->device;
+    const struct ih_inputs_options from = {*sources, hash_options(o), o->shard, o->resume_path,
+                                           o->mask_path};
+    p->n_idle_cores = device_options.with.n_idle_cores = p->n_threads - n_threads;
+    device_options.n_lanes = n_threads;
+    ih_machine_keep_memory(p->memory_bytes, n_threads, n_threads == p->n_threads);
+    ih_machine_allow_files();
+    enum ih_status status = load_mask(o, &with, &p->mask, err);
+    if (status == IH_OK)
+        status = ih_device_open(&device_options, device, err);
+    if (status == IH_OK) {
+        *subject = o->list_path;
+        status = ih_inputs_open(&from, inputs, err);
+    }
+    if (status == IH_OK && o->resume_path) {
+        *subject = o->resume_path;
+        status = resume(o, *inputs, p, &with, err);
+    }
+    if (status != IH_OK)
+        return status;
+    *subject = NULL;
+    if (o->resume_path)
+        ih_writer_resume(writer, p->done.size_bytes);
+    const struct ih_scan_inputs of_scan = ih_inputs_of_scan(*inputs);
+    return ih_scan_start(*device, &with, &of_scan, scan, err);
+}
+
+enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *sources,
+                    uint64_t n_images, struct ih_writer *writer, struct ih_device **device)
+{
+    struct parts parts = {.has_warned = ATOMIC_FLAG_INIT};
+    struct ih_inputs *inputs = NULL;
+    struct ih_scan *scan = NULL;
+    const struct ih_item *item = NULL;
+    const char *subject = NULL;
+    struct ih_error err = {0};
+    open_parts(&parts, o);
+    enum ih_status status =
+        start_scan(o, sources, n_images, writer, &parts, &inputs, device, &scan, &subject, &err);
+    if (status == IH_OK)
+        ih_writer_begin(writer, scan);
+    while (status == IH_OK && (status = ih_scan_next(scan, &item, &err)) == IH_OK) {
+        ih_writer_take(writer, item);
+        if (!ih_scan_is_ready(scan, 0))
+            ih_writer_flush(writer);
+    }
+    if (status != IH_END) {
+        if (status == IH_UNAVAILABLE && !subject && o->jpeg == IH_JPEG_GPU)
+            ih_error_append(&err, "--jpeg=gpu asks for them; --jpeg=auto decodes on the CPU then");
+        ih_writer_give_up(writer, item ? item->path : subject, &err);
+    }
+    ih_writer_complete(writer, ih_inputs_hash(inputs));
+    const enum ih_exit code = ih_writer_finish(writer);
+    /* The report waits for a GPU that the run did not need: it must not depend on how long the run
+     * took. */
+    if (o->is_verbose) {
+        ih_device_wait(*device, NULL);
+        ih_voice_devices(*device, &parts.jpeg);
+    }
+    ih_scan_close(scan);
+    ih_inputs_close(inputs);
+    close_parts(&parts);
+    return code;
+}

@@ -1,0 +1,568 @@
+#define _DEFAULT_SOURCE /* ru_maxrss is not in POSIX */
+
+#include "cli/voice.h"
+
+#include "base/path.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "decode/archive.h"
+#include "output/file.h"
+#include "output/output.h"
+#include "scan/endings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- one line ---- */
+
+void ih_say(const char *path, const char *message)
+{
+    char shown_path[IH_SHOWN_MAX], shown[4 * IH_MESSAGE_MAX];
+    ih_escape_short(shown_path, sizeof shown_path, !path ? "" : *path ? path : "''");
+    ih_escape(shown, sizeof shown, message);
+    fprintf(stderr, "imghist: %s%s%s\n", shown_path, path ? ": " : "", shown);
+}
+
+void ih_voice_hold(struct ih_voice *v)
+{
+    if (!v->is_holding)
+        ih_progress_hold(v->progress);
+    v->is_holding = true;
+}
+
+void ih_voice_release(struct ih_voice *v)
+{
+    if (v->is_holding)
+        ih_progress_release(v->progress);
+    v->is_holding = false;
+}
+
+void ih_voice_say(struct ih_voice *v, const char *path, const char *message)
+{
+    ih_voice_hold(v);
+    ih_say(path, message);
+    ih_voice_release(v);
+}
+
+void ih_voice_note(struct ih_voice *v, const char *path, const char *format, ...)
+{
+    char line[IH_MESSAGE_MAX + 8] = "note: ";
+    va_list arguments;
+    if (v->options->is_quiet || v->is_checking)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line + strlen(line), sizeof line - strlen(line), format, arguments);
+    va_end(arguments);
+    ih_voice_say(v, path, line);
+}
+
+/* Whether a note is to be printed: for the first input, and with -v for each. */
+static bool is_noted(struct ih_voice *v, enum ih_note note)
+{
+    return v->n_notes[note]++ == 0 || v->options->is_verbose;
+}
+
+enum ih_exit ih_exit_of(enum ih_status status)
+{
+    switch (status) {
+    case IH_OK:
+        return IH_EXIT_OK;
+    case IH_USAGE:
+    case IH_CONFLICT:
+        return IH_EXIT_USAGE;
+    case IH_UNAVAILABLE:
+        return IH_EXIT_UNAVAILABLE;
+    default:
+        return IH_EXIT_FAILED;
+    }
+}
+
+void ih_end_by_sigpipe(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    _exit(IH_EXIT_FAILED); /* the signal is blocked */
+}
+
+/* ---- what an error of an input may mean ---- */
+
+static const char *reason_of_missing(const char *path)
+{
+    static const char dash[] = "\xE2\x80"; /* en and em dash; office programs make them from -- */
+    if (!*path)
+        return "the name is empty; is a variable not set?";
+    if (strncmp(path, dash, 2) == 0 && ((path[2] & 0xFF) == 0x93 || (path[2] & 0xFF) == 0x94))
+        return "it begins with a long dash; an option begins with - or --";
+    if (strcmp(path, "help") == 0 || strcmp(path, "version") == 0)
+        return *path == 'h' ? "did you mean --help?" : "did you mean --version?";
+    if (strstr(path, "://"))
+        return "imghist reads no network; pipe it in, as in 'curl -s URL | imghist -'";
+    if (strpbrk(path, "\r\n"))
+        return "it has line ends; --files-from reads a list of lines";
+    if ((*path == '"' || *path == '\'') && path[1] && path[strlen(path) - 1] == *path)
+        return "the quotes are part of the name; a list has names without quotes";
+    if (strpbrk(path, "*?["))
+        return "no file matches it; a folder is read without a pattern, as in 'imghist photos/'";
+    return NULL;
+}
+
+void ih_explain_error(const char *path, struct ih_error *err)
+{
+    static const char *const options[] = {
+        [IH_LIMIT_MAX_PIXELS] = "--max-pixels raises it",
+        [IH_LIMIT_MAX_MEMORY] = "--memory raises it",
+        [IH_LIMIT_LENIENT] = "--lenient accepts it",
+        [IH_LIMIT_TIMEOUT] = "--timeout raises it",
+        [IH_LIMIT_RAW_CHANNELS] = "--list shows the formats, --raw reads bare samples",
+        [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview",
+    };
+    const char *reason = err->limit != IH_LIMIT_NONE ? options[err->limit] : NULL;
+    char text[128];
+    uint64_t zip_at;
+    if (err->status == IH_IO && access(path, F_OK) != 0 && errno == ENOENT)
+        reason = reason_of_missing(path);
+    else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
+        ih_error_append(err, "results are read from NDJSON and JSON, not from CSV");
+    else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path)) {
+        reason = "nor an archive, in spite of its name";
+        if ((zip_at = ih_archive_find_zip(path)) > 0) {
+            snprintf(text, sizeof text,
+                     "other data precedes a zip archive in it: 'tail -c +%" PRIu64
+                     " FILE | imghist -'",
+                     zip_at + 1);
+            reason = text;
+        }
+    }
+    if (reason)
+        ih_error_append(err, reason);
+}
+
+/* ---- the command line ---- */
+
+/* A chart in a folder that is an input, under a name that a walk takes for an image. Charts in a
+ * directory of charts have names that a walk leaves out, and SVG is no input. */
+static void note_chart(struct ih_voice *v)
+{
+    const struct ih_options *o = v->options;
+    if (!o->chart.format || strcasecmp(ih_ending(o->chart_path), "svg") == 0 ||
+        ih_ending_is_chart(o->chart_path))
+        return;
+    char *chart = ih_outfile_resolve(o->chart_path);
+    bool is_inside = false;
+    for (size_t i = 0; chart && i < o->n_paths && !is_inside; i++) {
+        char *folder = ih_outfile_resolve(o->paths[i]);
+        const size_t size = folder ? strlen(folder) : 0;
+        is_inside = size > 0 && strncmp(chart, folder, size) == 0 && chart[size] == '/';
+        free(folder);
+    }
+    free(chart);
+    if (is_inside)
+        ih_voice_note(v, o->chart_path,
+                      "lies among the images, and a next run counts it; draw it elsewhere, or "
+                      "name it .hist.png");
+}
+
+/* Parts of a run are merged from their records. */
+static void note_shard(struct ih_voice *v)
+{
+    const struct ih_options *o = v->options;
+    bool is_merged = false, has_ndjson = false;
+    for (size_t i = 0; i < o->n_outputs; i++) { /* names are joined with cat */
+        has_ndjson = has_ndjson || o->outputs[i].output == &ih_output_ndjson;
+        is_merged = is_merged || has_ndjson || o->outputs[i].output == &ih_output_print0 ||
+                    (o->outputs[i].output == &ih_output_json && o->only_total);
+    }
+    if (has_ndjson && o->with_total && !o->only_total)
+        ih_voice_note(v, NULL,
+                      "parts with a total beside their records are not merged; leave out --total, "
+                      "which the merge takes");
+    if (!is_merged)
+        ih_voice_note(v, NULL, "%sparts are merged from --ndjson, which is not written",
+                      o->with_total ? "the total is that of this part; " : "");
+}
+
+void ih_voice_open(struct ih_voice *v, const struct ih_destinations *d)
+{
+    const struct ih_options *o = v->options;
+    char once[IH_SHOWN_MAX];
+    if (o->n_shards)
+        note_shard(v);
+    for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
+        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
+            ih_voice_note(v, NULL, "--%s is for charts, and none is drawn", k->name);
+            break;
+        }
+    if (o->chart_path)
+        note_chart(v);
+    if (!d->twice)
+        return;
+    v->n_notes[IH_NOTE_TWICE]++;
+    ih_escape_short(once, sizeof once, d->once);
+    if (strcmp(d->once, d->twice) == 0)
+        ih_voice_note(v, d->twice, "is named twice, and counts twice");
+    else
+        ih_voice_note(v, d->twice, "counts twice: it is the same as %.160s", once);
+}
+
+/* ---- images ---- */
+
+/* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
+static unsigned few_bits(const struct ih_result *r)
+{
+    const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
+    unsigned largest = 0, bits = 8;
+    if (r->info.source_depth != 16 || r->sample_range.high)
+        return 0;
+    for (unsigned p = 0; p < n_colours; p++)
+        for (unsigned i = largest; i < IH_BINS; i++)
+            largest = r->histogram.bins[p][i] ? i : largest;
+    while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
+        bits++;
+    return largest > 0 && bits < 15 ? bits : 0;
+}
+
+/* What --depth or --range does not do as it seems to. A total does not tell the depth of its
+ * images. */
+static void note_depth(struct ih_voice *v, const char *path, const struct ih_result *r)
+{
+    const struct ih_options *o = v->options;
+    const bool has_depth = ih_option_is_given(o, "depth"), is_scaled = r->info.source_depth == 16;
+    const uint32_t high = r->sample_range.high;
+    if (!r->is_total && !is_scaled && (has_depth || ih_option_is_given(o, "range"))) {
+        if (is_noted(v, IH_NOTE_DEPTH))
+            ih_voice_note(v, path,
+                          "has samples of %u bits, which --%s does not change; it is for 16",
+                          r->info.source_depth, has_depth ? "depth" : "range");
+    } else if (has_depth && high && r->info.extremes.end > high + 1 && is_noted(v, IH_NOTE_DEPTH)) {
+        ih_voice_note(v, path,
+                      "its samples go up to %" PRIu32 ", and those above %" PRIu32
+                      " count as 255; --depth is too small",
+                      r->info.extremes.end - 1, high);
+    }
+}
+
+/* What the counts of an image do not show. */
+static void note_image(struct ih_voice *v, const char *path, const struct ih_result *r)
+{
+    const struct ih_options *o = v->options;
+    const unsigned bits = few_bits(r), n_frames = r->info.n_frames;
+    for (unsigned bit = 1; o->is_verbose && bit < IH_WARNINGS_END; bit *= 2) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
+        if (r->info.warnings & bit & ~(unsigned)IH_WARNING_MORE_IMAGES)
+            ih_voice_say(v, path, line);
+    }
+    if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
+        if (!o->takes_frames && n_frames > 1)
+            ih_voice_note(v, path, "only the first of %u images was counted", n_frames);
+        else
+            ih_voice_note(v, path, "%s",
+                          o->takes_frames ? "a further image follows, of another format, and was "
+                                            "not counted"
+                                          : ih_warning_text(IH_WARNING_MORE_IMAGES));
+    }
+    if (bits && is_noted(v, IH_NOTE_FEW_VALUES))
+        ih_voice_note(v, path,
+                      "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
+                      "scaled (--depth=%u scales it)",
+                      bits, bits);
+    note_depth(v, path, r);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static void add_kernel(struct ih_voice *v, const struct ih_result *r)
+{
+    for (size_t i = 0; i < v->n_kernels; i++) {
+        struct ih_used_kernel *k = &v->kernels[i];
+        if (is_same(k->device, r->counted_by) && is_same(k->kernel, r->kernel)) {
+            k->n_images++;
+            return;
+        }
+    }
+    if (v->n_kernels < IH_USED_KERNELS_MAX)
+        v->kernels[v->n_kernels++] = (struct ih_used_kernel){r->counted_by, r->kernel, 1};
+    else
+        v->n_other_images++;
+}
+
+void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_result *r)
+{
+    const bool has_failed = r->status != IH_OK;
+    const struct ih_progress_counts more = {.n_done = !has_failed,
+                                            .n_failed = has_failed,
+                                            .n_pixels = has_failed ? 0 : r->histogram.n_pixels};
+    ih_progress_add(v->progress, &more);
+    v->times.read_ns += r->times.read_ns;
+    v->times.decode_ns += r->times.decode_ns;
+    v->times.count_ns += r->times.count_ns;
+    if (has_failed) {
+        v->n_failed++;
+        if (!v->is_checking)
+            ih_voice_say(v, path, r->error.message);
+        return;
+    }
+    v->n_done += r->is_total ? r->n_images : 1;
+    v->n_failed += r->n_failed;
+    v->n_pixels += r->histogram.n_pixels;
+    if (!r->is_read)
+        add_kernel(v, r);
+    note_image(v, path, r);
+}
+
+void ih_voice_skip(struct ih_voice *v, const char *path, const char *why)
+{
+    char line[IH_MESSAGE_MAX + 16];
+    v->n_skipped++;
+    ih_progress_add(v->progress, &(struct ih_progress_counts){.n_skipped = 1});
+    snprintf(line, sizeof line, "skipped: %s", why);
+    if (v->options->lists_skipped)
+        ih_voice_say(v, path, line);
+}
+
+void ih_voice_end_folder(struct ih_voice *v, const char *path)
+{
+    const struct ih_options *o = v->options;
+    struct stat st;
+    bool is_named =
+        !o->list_path || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode); /* an archive */
+    for (size_t i = 0; i < o->n_paths && !is_named; i++)
+        is_named = strcmp(o->paths[i], path) == 0;
+    if (!is_named && is_noted(v, IH_NOTE_LISTED_FOLDER))
+        ih_voice_note(v, path, "is a directory in the list: all its files are counted");
+}
+
+void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point)
+{
+    if (code_point != 0 && v->n_notes[IH_NOTE_GLYPH]++ == 0)
+        ih_voice_note(v, chart,
+                      "its font has no glyph for the character U+%04lX, and shows a box; an SVG "
+                      "chart (%s) shows it",
+                      code_point,
+                      v->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+}
+
+void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2])
+{
+    if (sides[0]->n_images > 1 || sides[1]->n_images > 1)
+        ih_voice_note(v, NULL,
+                      "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
+                      sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
+                      sides[1]->n_images == 1 ? "" : "s");
+    if (sides[0]->has_alpha != sides[1]->has_alpha)
+        ih_voice_note(v, v->options->paths[sides[1]->has_alpha],
+                      "has alpha and the other side has none: alpha is not compared");
+}
+
+/* ---- names that come again ---- */
+
+enum { HASHES_MIN = 1 << 10, HASHES_MAX = 1 << 17 }; /* half of the places are used */
+
+/* The hash of a path, without the "./" and repeated slashes that name the same file. */
+static uint64_t hash_name(const char *path)
+{
+    uint64_t hash = ih_hash(IH_HASH_START, path, *path == '/');
+    while (*path) {
+        const size_t n = strcspn(path, "/");
+        if (n > 1 || (n == 1 && *path != '.'))
+            hash = ih_hash(ih_hash(hash, path, n), "/", 1);
+        path += n + strspn(path + n, "/");
+    }
+    return hash | 1; /* 0: an empty place */
+}
+
+/* The place of a hash, or an empty one. */
+static uint64_t *find_hash(uint64_t *hashes, size_t n_places, uint64_t hash)
+{
+    size_t at = (size_t)hash & (n_places - 1);
+    while (hashes[at] != 0 && hashes[at] != hash)
+        at = (at + 1) & (n_places - 1);
+    return &hashes[at];
+}
+
+/* Doubles the places. False: as many as allowed, or out of memory. */
+static bool grow_hashes(struct ih_voice *v)
+{
+    const size_t n_places = v->n_places ? 2 * v->n_places : HASHES_MIN;
+    uint64_t *hashes = n_places > HASHES_MAX ? NULL : calloc(n_places, sizeof *hashes);
+    if (!hashes)
+        return false;
+    for (size_t i = 0; i < v->n_places; i++)
+        if (v->hashes[i])
+            *find_hash(hashes, n_places, v->hashes[i]) = v->hashes[i];
+    free(v->hashes);
+    v->hashes = hashes;
+    v->n_places = n_places;
+    return true;
+}
+
+bool ih_voice_see_name(struct ih_voice *v, const char *path)
+{
+    const uint64_t hash = hash_name(path);
+    uint64_t *place = v->hashes ? find_hash(v->hashes, v->n_places, hash) : NULL;
+    if (place && *place) {
+        const bool replaces = v->options->chart_path && !v->options->chart.format;
+        v->n_twice++;
+        if (is_noted(v, IH_NOTE_TWICE))
+            ih_voice_note(v, path, "an earlier input has this name; both count%s",
+                          replaces ? ", and this one's chart replaces that one's" : "");
+        return true;
+    }
+    if (2 * v->n_hashes >= v->n_places) {
+        if (!grow_hashes(v))
+            return false;
+        place = find_hash(v->hashes, v->n_places, hash);
+    }
+    *place = hash;
+    v->n_hashes++;
+    return false;
+}
+
+/* ---- the end of the run ---- */
+
+static void print_nothing_found(const struct ih_voice *v)
+{
+    char path[IH_SHOWN_MAX];
+    fputs("no images found", stderr);
+    if (!v->options->list_path) /* a file in a list is never skipped, so the list is empty */
+        return;
+    ih_escape_short(path, sizeof path, v->options->list_path);
+    fprintf(stderr, ": the list %s is empty", path);
+}
+
+/* Begins the closing line, or continues it. */
+static void next_part(bool *has_begun)
+{
+    fputs(*has_begun ? "; " : "imghist: ", stderr);
+    *has_begun = true;
+}
+
+/* "3 inputs have ...", of notes that were printed once. */
+static void print_notes(uint64_t n, const char *what, bool *has_begun)
+{
+    if (n < 2)
+        return;
+    next_part(has_begun);
+    fprintf(stderr, "%" PRIu64 " inputs have %s", n, what);
+}
+
+static void print_closing_line(const struct ih_voice *v)
+{
+    const uint64_t n_inputs = v->n_done + v->n_failed;
+    bool has_begun = false;
+    if (v->has_shown_progress) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " image%s counted in %.1f s", v->n_done,
+                v->n_done == 1 ? "" : "s", (double)(v->ended_ns - v->started_ns) * 1e-9);
+    }
+    if (v->n_failed > 0 && n_inputs > 1) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " of %" PRIu64 " inputs failed", v->n_failed, n_inputs);
+    } else if (n_inputs == 0) {
+        next_part(&has_begun);
+        print_nothing_found(v);
+    }
+    print_notes(v->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
+                &has_begun);
+    print_notes(v->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
+    print_notes(v->n_twice, "the name of an earlier one, and count too", &has_begun);
+    if (v->n_charts > 0) {
+        char path[IH_SHOWN_MAX];
+        ih_escape_short(path, sizeof path, v->options->chart_path);
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " chart%s written: %s", v->n_charts, v->n_charts == 1 ? "" : "s",
+                path);
+    }
+    if (v->n_skipped > 0) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " other file%s skipped%s", v->n_skipped,
+                v->n_skipped == 1 ? "" : "s",
+                v->options->lists_skipped ? ""
+                : v->n_skipped == 1       ? " (--list-skipped names it)"
+                                          : " (--list-skipped names them)");
+    }
+    if (has_begun)
+        putc('\n', stderr);
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns * 1e-9;
+}
+
+/* The report of -v. */
+static void print_report(const struct ih_voice *v)
+{
+    const double elapsed = seconds(v->ended_ns - v->started_ns + 1); /* not 0 */
+    const double megapixels = (double)v->n_pixels * 1e-6;
+    const uint64_t n_files = v->n_done + v->n_failed;
+    struct rusage usage;
+    fprintf(stderr, "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " skipped\n",
+            v->n_done, v->n_failed, v->n_skipped);
+    fprintf(stderr, "  in         %10.3f s, %.1f files a second\n", elapsed,
+            (double)n_files / elapsed);
+    fprintf(stderr, "  megapixels %10.1f, %.1f a second\n", megapixels, megapixels / elapsed);
+    fprintf(stderr, "  reading    %10.3f s \\\n", seconds(v->times.read_ns));
+    fprintf(stderr, "  decoding   %10.3f s  > sum over all threads\n", seconds(v->times.decode_ns));
+    fprintf(stderr, "  counting   %10.3f s /\n", seconds(v->times.count_ns));
+    fprintf(stderr, "  writing    %10.3f s\n", seconds(v->write_ns));
+    if (getrusage(RUSAGE_SELF, &usage) == 0) /* in KiB, on Linux */
+        fprintf(stderr, "  memory     %10.1f MB at most\n", (double)usage.ru_maxrss * 1.024e-3);
+    for (size_t i = 0; i < v->n_kernels; i++) {
+        const struct ih_used_kernel *k = &v->kernels[i];
+        fprintf(stderr, "  counted by %s, kernel %s", k->device ? k->device : "?",
+                k->kernel ? k->kernel : "?");
+        if (v->n_kernels > 1)
+            fprintf(stderr, ": %" PRIu64 " image%s", k->n_images, k->n_images == 1 ? "" : "s");
+        putc('\n', stderr);
+    }
+    if (v->n_other_images)
+        fprintf(stderr, "  counted by others: %" PRIu64 " images\n", v->n_other_images);
+}
+
+void ih_voice_end(struct ih_voice *v, bool has_none)
+{
+    const bool is_short = !v->options->is_quiet && !v->is_checking;
+    if (v->options->is_verbose)
+        print_report(v);
+    else if (is_short)
+        print_closing_line(v);
+    if (has_none && (v->options->is_verbose || !is_short)) {
+        fputs("imghist: ", stderr);
+        print_nothing_found(v);
+        putc('\n', stderr);
+    }
+}
+
+void ih_voice_devices(const struct ih_device *device, const struct ih_jpeg_report *jpeg)
+{
+    const char *reason = ih_device_fallback_reason(device);
+    const bool is_cpu = strcmp(ih_device_description(device), "cpu") == 0;
+    if (*reason)
+        fprintf(stderr, "imghist: %s: %s\n", is_cpu ? "counting on the CPU" : "not all GPUs count",
+                reason);
+    if (jpeg->why_none.status != IH_OK)
+        fprintf(stderr, "imghist: JPEG: %s: %s\n",
+                jpeg->n_decoded ? "the hardware decoders failed" : "all on the CPU",
+                jpeg->why_none.message);
+    if (!*jpeg->decoders)
+        return;
+    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", jpeg->n_decoded,
+            jpeg->decoders);
+    for (size_t i = 0; i < IH_JPEG_N_REASONS; i++)
+        if (jpeg->n_left[i] > 0)
+            fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the CPU: %s\n",
+                    jpeg->n_left[i], ih_jpeg_reason_text((enum ih_jpeg_reason)i));
+}

@@ -1,0 +1,187 @@
+/*
+ * The scan: many inputs through decoders and a device, items in the order of the inputs.
+ *
+ * A worker takes one input from start to end: open, decode a band, count it, the next band, result.
+ * Workers share only the device. Results wait for their turn in a bounded window. So memory does
+ * not grow with the number of inputs, and a slow file does not hold up the others. JPEG files may
+ * go to a GPU's hardware JPEG decoders instead (offload.h).
+ *
+ * An archive is an input whose members are inputs themselves; their results come in its place, in
+ * the archive's order. One worker at a time reads its next member into memory, and then counts that
+ * member while another worker reads on. So all workers share one archive, and several archives are
+ * read at the same time.
+ *
+ * The caller pulls: ih_scan_next (imghist.h) waits for the next result and makes an item of it. A
+ * result file gives an item for each of its records, and the result files of shards are merged.
+ */
+#ifndef IH_SCAN_SCAN_H
+#define IH_SCAN_SCAN_H
+
+#include "decode/decoder.h"
+#include "device/backend.h"
+#include "histogram/total.h"
+#include "jpeg_gpu/offload.h"
+#include "scan/selection.h"
+
+/* One file, or the bytes of one, or the end of a folder. */
+struct ih_input {
+    char *path;           /* owned by the scan once handed over; NULL: no name */
+    size_t name_at;       /* in path: its name in the named folder or archive */
+    bool is_named;        /* by the user; false: found in a directory */
+    bool is_in_folder;    /* found in the walk of a named folder, or in a named archive */
+    bool ends_folder;     /* no input, but the end of such a walk: path is the folder's */
+    bool is_stdin;        /* read standard input; path is only its name */
+    bool is_member;       /* of an archive; path is the archive's and the member's name */
+    const uint8_t *bytes; /* borrowed; not NULL: the content, and path is only its name */
+    size_t size_bytes;
+    ih_read_function read; /* not NULL: gives the content; called by the worker */
+    void *read_user;
+    struct ih_array *array; /* owned by the scan once handed over, checked; not NULL: the pixels */
+    struct ih_error error;  /* not IH_OK: why it cannot be read; becomes the result */
+    size_t source;          /* which of the scan's sources it comes from, from 0 */
+    uint64_t hash;          /* becomes the result's inputs_hash */
+};
+
+/* What a named result file is. */
+enum ih_records_use {
+    IH_RECORDS_NO_INPUT, /* no image */
+    IH_RECORDS_REFUSED,  /* the end of the run */
+    IH_RECORDS_READ      /* its records are items */
+};
+
+struct ih_scan_options {
+    unsigned n_threads; /* at least 1 */
+    /* Without remote, which each worker sets itself. A worker that runs out of inputs adds its core
+     * to n_idle_cores. */
+    struct ih_decode_options decode;
+    const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
+    bool reads_archives;                              /* false: archives are no inputs */
+    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
+    struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
+    const struct ih_luma_weights *luma;
+    uint8_t clip_low, clip_high;
+    /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
+     * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
+    unsigned shard, n_shards;
+    uint64_t first_input;               /* number of the first input: those before it are done */
+    bool computes_stats;                /* the caller wants the statistics of each result */
+    bool skips_transparent;             /* do not count pixels whose alpha is 0 */
+    struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
+    enum ih_records_use records;
+    /* What results and records have to agree with, besides each other. */
+    struct ih_measurement measurement;
+    /* Continues a run: the records of this result file come first, and they may be of a shard.
+     * NULL: none. Its first n_resumed inputs are done; so many images of an unfinished folder. */
+    const char *resumed_path;
+    uint64_t n_resumed_in_folder;
+    bool names_settings;   /* errors name the field of ih_settings that raises a limit */
+    bool makes_thumbnails; /* turns hardware JPEG decoding off */
+    enum ih_jpeg_side jpeg;
+    /* The process ends after this scan. Hardware JPEG decoders are left running and out of the
+     * report; see ih_device_cancel_start. */
+    bool is_last;
+    struct ih_jpeg_report *jpeg_report;       /* borrowed, zeroed; NULL: no report */
+    const struct ih_hw_jpeg_backend *hw_jpeg; /* NULL: the device's own; tests pass theirs */
+    const struct ih_file_identity *outputs; /* borrowed; an input that is one fails: IH_CONFLICT */
+    size_t n_outputs;
+};
+
+/* Gives the inputs of a scan. Called from worker threads, one call of next at a time. */
+struct ih_scan_inputs {
+    /* Fills in the next input; false at the end. May wait. */
+    bool (*next)(void *user, struct ih_input *input);
+    /* How many of the next inputs come without waiting for another program or for sources; NULL:
+     * none. */
+    unsigned (*n_ready)(void *user);
+    /* About how many inputs next will still give, 0: unknown. Not called during next. NULL:
+     * unknown. */
+    double (*n_left)(void *user);
+    /* Whether the caller of ih_scan_next should add sources soon; NULL: it never adds any. */
+    bool (*wants_sources)(void *user);
+    /* Ends a waiting next, which returns false; NULL: next does not wait. */
+    void (*stop)(void *user);
+    /* Releases user after the last call; NULL: the caller does. */
+    void (*close)(void *user);
+    void *user;
+};
+
+/*
+ * Starts the workers. ih_scan_next, ih_scan_is_ready and ih_scan_close (imghist.h) go on.
+ *
+ * device    borrowed until close; need not have started
+ * options   copied; what it points to is borrowed until close
+ * inputs    copied
+ * *scan     owned by the caller
+ *
+ * Returns IH_OK, IH_MEMORY, or the error of hardware JPEG decoders that did not start. The inputs
+ * are released then.
+ */
+enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_options *options,
+                             const struct ih_scan_inputs *inputs, struct ih_scan **scan,
+                             struct ih_error *err);
+
+/* What the results so far have in common, or what they had to agree with if there are none. */
+const struct ih_measurement *ih_scan_measurement(const struct ih_scan *scan);
+
+/* What ih_scan_start was given. */
+const struct ih_scan_inputs *ih_scan_inputs_of(const struct ih_scan *scan);
+
+/* Whether the results of shards were merged. */
+bool ih_scan_has_merged(const struct ih_scan *scan);
+
+/* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
+ * many documents are zip files. */
+bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct ih_input *input);
+
+/* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
+ * IH_OK or why the input cannot be read; close src in both cases. */
+enum ih_status ih_input_open(const struct ih_scan_options *options, const struct ih_input *input,
+                             struct ih_source *src, bool *is_archive, struct ih_error *err);
+
+/* Gets the results of the images of an input, except that of the last. */
+struct ih_frames {
+    /* number: from 1. Owns the result's thumbnail. Returns false to end the input. */
+    bool (*take)(void *user, uint64_t number, const struct ih_result *result);
+    void *user;
+};
+
+/* An input that proves to be a result file. */
+struct ih_result_file {
+    bool is_one;
+    struct ih_source *src; /* owned by the caller; NULL: open the path again */
+};
+
+/*
+ * Counts an open input and closes src; the rest is as below.
+ *
+ * frames   with options->decode.takes_frames; else NULL
+ * file     NULL: result files are no inputs
+ *
+ * Returns the number of the image that result describes, the last one or the one that failed: 1
+ * without further images.
+ */
+uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
+                         struct ih_lane *lane, struct ih_source *src,
+                         const struct ih_frames *frames, struct ih_result_file *file,
+                         struct ih_result *result);
+
+/*
+ * Counts one input; each worker calls it.
+ *
+ * src      closed; its buffer is reused
+ * result   overwritten; borrows input->path; the caller sets counted_by, and frees the thumbnail if
+ *          options->makes_thumbnails
+ */
+void ih_count_input(const struct ih_scan_options *options, const struct ih_input *input,
+                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result);
+
+/* ---- count_array.c ---- */
+
+/* Checks an array and fills in its default strides, depth and range. Returns IH_OK or IH_USAGE. */
+enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err);
+
+/* Counts a checked array. result: overwritten; result->path is NULL. */
+void ih_count_array_in(const struct ih_scan_options *options, const struct ih_array *array,
+                       struct ih_lane *lane, struct ih_result *result);
+
+#endif

@@ -1,0 +1,439 @@
+/*
+ * The workers of a scan.
+ *
+ * A worker that looks for work prefers members of open archives, the first archive first, to a new
+ * input. slots.c keeps the results in the order of the inputs; several.c has the images of inputs
+ * of several; scan.c takes the results.
+ *
+ * Only one worker at a time fetches an input, and one at a time reads an archive, both without the
+ * lock: a slow directory walk or archive holds up neither results nor busy workers.
+ */
+#include "scan/state.h"
+
+#include "base/budget.h"
+#include "base/clock.h"
+#include "base/path.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* IH_OK or IH_MEMORY; the caller closes the worker in both cases. */
+static enum ih_status open_worker(struct worker *w, const struct ih_scan *s, struct ih_error *err)
+{
+    *w = (struct worker){.options = s->options};
+    const struct ih_remote_decoders *remote = s->options.remote_decoders;
+    if (remote && !(w->options.decode.remote = remote->make(remote->user)))
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    return ih_lane_open(s->device, &w->lane, err);
+}
+
+static void close_worker(struct worker *w)
+{
+    ih_member_reset(&w->member, w->options.member_budget);
+    if (w->options.remote_decoders)
+        w->options.remote_decoders->destroy(w->options.decode.remote);
+    ih_lane_close(w->lane);
+    ih_source_reset(&w->src);
+    free(w->file.bytes);
+    free(w->file.workspace);
+}
+
+static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)
+{
+    ih_count_input(&w->options, input, w->lane, &w->src, result);
+    if (result->status == IH_OK)
+        result->counted_by = ih_lane_description(w->lane);
+}
+
+/*
+ * Counts an input that the hardware JPEG decoders have returned uncounted. This is rare, so it runs
+ * in their thread: a worker may be blocked on an input that comes much later.
+ *
+ * The file may have changed to any kind and size. It gets a budget of its own: files queued behind
+ * it hold part of the scan's budget, and waiting for them here would deadlock.
+ */
+static void count_given_back(const struct ih_scan *s, const struct ih_input *input,
+                             struct ih_result *result)
+{
+    const struct ih_budget *all = s->options.decode.budget;
+    struct ih_budget budget;
+    struct worker w;
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    ih_budget_init(&budget, all ? all->size_bytes : UINT64_MAX);
+    result->status = open_worker(&w, s, &result->error);
+    w.options.decode.budget = &budget;
+    if (result->status == IH_OK)
+        count_input(&w, input, result);
+    close_worker(&w);
+    ih_budget_destroy(&budget);
+}
+
+/* Called by the offload queue when an input is done. */
+static void on_offloaded(void *scan, void *ticket, struct ih_result *result, bool is_counted)
+{
+    struct ih_scan *s = scan;
+    struct slot *slot = ticket;
+    if (!is_counted)
+        count_given_back(s, &slot->input, result);
+    else if (s->options.skips_transparent)
+        result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
+    result->sample_range = s->options.decode.sample_range;
+    ih_slot_finish(s, slot, true);
+}
+
+/* Offers an input to the hardware JPEG decoders. Returns whether they took it. */
+static bool offload(struct ih_scan *s, struct worker *w, struct slot *slot)
+{
+    slot->is_offloaded = true; /* first, because it may finish before the call returns */
+    atomic_fetch_add(&s->n_offloaded, 1);
+    const struct ih_input *input = &slot->input;
+    const bool is_file = !input->bytes && !input->read && !input->array && !input->is_stdin &&
+                         !input->ends_folder && input->error.status == IH_OK;
+    if (ih_offload_try(&s->offload, is_file ? input->path : NULL, &w->file, &w->src, slot,
+                       &slot->result))
+        return true;
+    slot->is_offloaded = false;
+    atomic_fetch_sub(&s->n_offloaded, 1); /* needs no signal: this worker goes on with the input */
+    return false;
+}
+
+/* ---- work ---- */
+
+enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
+
+/* Inputs of a slow file system are not held back until FETCH_MOST are fetched. */
+#define FETCH_NS ((uint64_t)1000 * 1000)
+
+/* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. A
+ * GPU with hardware decoders takes one to two seconds to start and 0.3 s to end: runs that end soon
+ * after its start would take up to a quarter longer (tests/bench/auto.py). */
+#define LONG_AFTER_S 0.25
+#define LONG_LEFT_S 2.0
+
+enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_MEMBER };
+
+/* How many of the next inputs come without waiting. */
+static unsigned n_inputs_ready(const struct ih_scan *s)
+{
+    return s->inputs.n_ready ? s->inputs.n_ready(s->inputs.user) : 0;
+}
+
+/* Whether a worker should fetch before it starts an input. If that cannot take long, inputs are
+ * fetched ahead: a worker that finds none has to sleep and be woken, which takes longer than a
+ * small file. There is one for each worker, and as many as all start while the next ones are
+ * fetched. The caller holds the lock. */
+static bool should_fetch(const struct ih_scan *s)
+{
+    const unsigned n_threads = s->options.n_threads;
+    const bool is_ahead = n_threads > 1 && n_inputs_ready(s) > 0;
+    return s->n_fetched < (is_ahead ? n_threads + FETCH_MOST : 1) && !s->is_at_end &&
+           !s->is_fetching && ih_slots_have_room(s, s->n_inputs_waiting);
+}
+
+/* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
+static enum job wait_for_job(struct ih_scan *s, struct open_archive **archive, struct slot **slot)
+{
+    enum job job = JOB_NONE;
+    pthread_mutex_lock(&s->lock);
+    while (!s->is_stopping && (!s->is_at_end || s->fetched || s->archives || s->n_undecided > 0)) {
+        struct open_archive *a = s->archives;
+        while (a && (a->is_being_read || !ih_slots_have_member_room(s, a)))
+            a = a->next;
+        *archive = a;
+        if (a) {
+            a->is_being_read = true;
+            job = JOB_MEMBER;
+            break;
+        }
+        if (s->n_archives < ARCHIVES_MAX && should_fetch(s)) {
+            s->is_fetching = true;
+            job = JOB_FETCH;
+            break;
+        }
+        if (s->n_archives < ARCHIVES_MAX && s->fetched) {
+            *slot = s->fetched;
+            s->fetched = s->fetched->next_fetched;
+            s->n_fetched--;
+            s->n_started++;
+            if (s->is_at_end && !s->fetched)
+                pthread_cond_broadcast(&s->on_work);
+            job = JOB_INPUT;
+            break;
+        }
+        pthread_cond_wait(&s->on_work, &s->lock);
+    }
+    if (job != JOB_NONE && s->archives)
+        pthread_cond_signal(&s->on_work); /* another worker may read or fetch meanwhile */
+    pthread_mutex_unlock(&s->lock);
+    return job;
+}
+
+/* Returns a list of n empty slots, or of fewer without memory, owned by the caller. */
+static struct slot *new_slots(struct ih_scan *s, unsigned n)
+{
+    struct slot *slots = NULL;
+    pthread_mutex_lock(&s->lock);
+    for (; n > 0 && s->spare; n--) {
+        struct slot *slot = s->spare;
+        s->spare = slot->next;
+        s->n_spare--;
+        slot->next = slots;
+        slots = slot;
+    }
+    pthread_mutex_unlock(&s->lock);
+    for (struct slot *slot; n > 0 && (slot = malloc(sizeof *slot)); n--) {
+        slot->next = slots;
+        slots = slot;
+    }
+    for (struct slot *slot = slots, *next; slot; slot = next) {
+        next = slot->next;
+        memset(slot, 0, offsetof(struct slot, result)); /* the result is large, and set later */
+        slot->next = next;
+    }
+    return slots;
+}
+
+/* An input has proved to be an archive or not. */
+static void decide(struct ih_scan *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (--s->n_undecided == 0)
+        pthread_cond_broadcast(&s->on_work); /* perhaps the end */
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Appends an input, which any worker may then start. The caller holds the lock. */
+static void append(struct ih_scan *s, struct slot *slot)
+{
+    *(s->fetched ? &s->last_fetched->next_fetched : &s->fetched) = slot;
+    s->last_fetched = slot;
+    s->n_fetched++;
+    slot->number = s->n_inputs++;
+    s->n_undecided += slot->is_undecided ? 1 : 0;
+    s->n_inputs_waiting++;
+    ih_slot_insert_before(s, slot, NULL);
+}
+
+/* Asks for the device if the run is long. Only the worker that fetches calls it. */
+static void need_device(struct ih_scan *s)
+{
+    const double seconds = (double)(ih_clock_ns() - s->start_ns) / 1e9;
+    if (s->is_long || seconds < LONG_AFTER_S || !s->inputs.n_left)
+        return;
+    pthread_mutex_lock(&s->lock);
+    const double n_started = (double)s->n_started;
+    pthread_mutex_unlock(&s->lock);
+    s->is_long = seconds * s->inputs.n_left(s->inputs.user) > LONG_LEFT_S * n_started;
+    if (s->is_long)
+        ih_device_need(s->device);
+}
+
+/* Fetches the next inputs: one, or several if that cannot take long. Handing the turn from worker
+ * to worker takes longer than fetching. */
+static enum ih_status fetch(struct ih_scan *s, struct ih_error *err)
+{
+    const unsigned n_ready = n_inputs_ready(s);
+    struct slot *slots = new_slots(s, n_ready < 1            ? 1
+                                      : n_ready < FETCH_MOST ? n_ready
+                                                             : FETCH_MOST);
+    struct slot *rest = slots; /* those without an input */
+    const uint64_t start_ns = ih_clock_ns();
+    bool is_at_end = false;
+    unsigned n = 0;
+    need_device(s);
+    if (s->inputs.wants_sources && s->inputs.wants_sources(s->inputs.user)) {
+        pthread_mutex_lock(&s->lock);
+        s->is_short = true;
+        pthread_cond_signal(&s->on_result);
+        pthread_mutex_unlock(&s->lock);
+    }
+    while (rest && !is_at_end && (rest == slots || ih_clock_ns() - start_ns < FETCH_NS)) {
+        is_at_end = !s->inputs.next(s->inputs.user, &rest->input);
+        if (!is_at_end) {
+            rest->is_undecided = ih_input_may_be_archive(&s->options, &rest->input);
+            rest = rest->next;
+        }
+    }
+    const enum ih_status status =
+        slots ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+    pthread_mutex_lock(&s->lock);
+    for (struct slot *next; slots != rest; slots = next, n++) {
+        next = slots->next;
+        append(s, slots);
+    }
+    ih_slots_keep(s, rest);
+    s->is_at_end = is_at_end;
+    s->is_fetching = false;
+    if (is_at_end)
+        pthread_cond_broadcast(&s->on_work);
+    pthread_mutex_unlock(&s->lock);
+    for (; n > 0; n--) /* without the lock, which a woken worker takes at once */
+        pthread_cond_signal(&s->on_work);
+    return status;
+}
+
+/* Whether an input of another shard is opened: it may be an archive. Opening a pipe would take its
+ * data from the program that counts that shard. */
+static bool may_be_shared(const struct ih_scan *s, const struct ih_input *input)
+{
+    struct stat st;
+    return ih_input_may_be_archive(&s->options, input) &&
+           (input->is_stdin || (ih_path_stat(input->path, &st, 0) == 0 && S_ISREG(st.st_mode)));
+}
+
+static void work_on_array(struct ih_scan *s, struct worker *w, struct slot *slot)
+{
+    const bool is_counted = ih_is_in_shard(s, slot->number, 0);
+    if (is_counted)
+        ih_count_array_in(&w->options, slot->input.array, w->lane, &slot->result);
+    if (is_counted && slot->result.status == IH_OK)
+        slot->result.counted_by = ih_lane_description(w->lane);
+    slot->result.path = slot->input.path;
+    ih_slot_finish(s, slot, is_counted);
+}
+
+static void work_on_input(struct ih_scan *s, struct worker *w, struct slot *slot)
+{
+    struct ih_result *result = &slot->result;
+    bool is_archive = false, is_started = false;  /* an archive */
+    const bool is_undecided = slot->is_undecided; /* an offloaded slot may be gone soon */
+    /* A folder without images in this shard may have some in others. */
+    const bool is_no_input = s->options.n_shards && slot->input.ends_folder;
+    const bool is_counted = !is_no_input && ih_is_in_shard(s, slot->number, 0);
+    const bool is_offloaded = is_counted && offload(s, w, slot);
+    if (!is_offloaded && (is_counted || may_be_shared(s, &slot->input))) {
+        memset(result, 0, sizeof *result);
+        result->path = slot->input.path;
+        result->status =
+            ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
+        is_started = result->status == IH_OK && is_archive && ih_start_archive(s, w, slot);
+    }
+    if (is_undecided)
+        decide(s);
+    if (is_offloaded || is_started)
+        return;
+    if (is_counted && result->status == IH_OK)
+        ih_count_images(s, w, slot);
+    ih_source_close(&w->src);
+    if (is_counted)
+        ih_offload_counted(&s->offload, &w->file, result);
+    ih_slot_finish(s, slot, is_counted);
+}
+
+/* Counts inputs until there are no more. */
+static enum ih_status work_on_inputs(struct ih_scan *s, struct worker *w, struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    while (status == IH_OK) {
+        struct open_archive *archive = NULL;
+        struct slot *slot = NULL;
+        switch (wait_for_job(s, &archive, &slot)) {
+        case JOB_NONE:
+            return IH_OK;
+        case JOB_FETCH:
+            status = fetch(s, err);
+            break;
+        case JOB_INPUT:
+            if (slot->input.array)
+                work_on_array(s, w, slot);
+            else
+                work_on_input(s, w, slot);
+            break;
+        case JOB_MEMBER:
+            slot = new_slots(s, 1);
+            if (!slot)
+                return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+            if (ih_start_member(s, w, archive, slot))
+                ih_count_member(s, w, slot);
+            else
+                free(slot);
+            break;
+        }
+    }
+    return status;
+}
+
+static void *work(void *argument)
+{
+    struct ih_scan *s = argument;
+    struct worker w;
+    struct ih_error error = {0};
+    if (open_worker(&w, s, &error) == IH_OK)
+        work_on_inputs(s, &w, &error);
+    close_worker(&w);
+    if (s->options.decode.n_idle_cores)
+        ih_idle_core_give(
+            s->options.decode.n_idle_cores); /* decoders of the last images may use it */
+
+    pthread_mutex_lock(&s->lock);
+    s->n_working--;
+    if (error.status != IH_OK) {
+        s->error = error;
+        ih_scan_stop(s);
+    }
+    pthread_cond_signal(&s->on_result);
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* What the offload queue needs to know. Files that have to be decoded in another way stay out. */
+static struct ih_offload_options offload_options(const struct ih_scan_options *o)
+{
+    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
+                        o->decode.takes_frames || o->makes_thumbnails;
+    return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
+                                       .n_workers = o->n_threads,
+                                       .max_pixels = o->decode.max_pixels,
+                                       .budget = o->decode.budget,
+                                       .luma = o->luma,
+                                       .clip_low = o->clip_low,
+                                       .clip_high = o->clip_high,
+                                       .outputs = o->outputs,
+                                       .n_outputs = o->n_outputs,
+                                       .is_last = o->is_last,
+                                       .report = o->jpeg_report,
+                                       .hw_jpeg = o->hw_jpeg};
+}
+
+enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err)
+{
+    const struct ih_offload_options offload = offload_options(&s->options);
+    const unsigned n_wanted = s->options.n_threads;
+    unsigned n = 0;
+    const enum ih_status status =
+        ih_offload_open(&s->offload, &offload, s->device, on_offloaded, s, err);
+    s->has_offload = true;
+    s->threads = calloc(n_wanted, sizeof *s->threads);
+    if (status != IH_OK || !s->threads)
+        return status != IH_OK ? status : ih_error_set(err, IH_MEMORY, "out of memory");
+    pthread_mutex_lock(&s->lock); /* a worker may end before n_working is set */
+    while (n < n_wanted && pthread_create(&s->threads[n], NULL, work, s) == 0)
+        n++;
+    s->n_working = s->n_threads = n;
+    pthread_mutex_unlock(&s->lock);
+    return n > 0 ? IH_OK : ih_error_set(err, IH_MEMORY, "cannot start a thread");
+}
+
+bool ih_workers_have_ended(struct ih_scan *s)
+{
+    return s->n_working == 0 && atomic_load(&s->n_offloaded) == 0;
+}
+
+enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err)
+{
+    const bool has_run = s->n_threads > 0;
+    for (; s->n_threads > 0; s->n_threads--)
+        pthread_join(s->threads[s->n_threads - 1], NULL);
+    enum ih_status status = s->error.status;
+    if (status != IH_OK)
+        *err = s->error;
+    else if (has_run)
+        status = ih_device_wait_usable(s->device, err);
+    if (s->has_offload)
+        ih_offload_close(&s->offload);
+    s->has_offload = false;
+    return status;
+}
