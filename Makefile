@@ -268,6 +268,17 @@ demo: ## install missing packages, build, and run imghist on samples/
 	@echo; echo '$$ ./imghist samples/ --chart=build/charts'; ./imghist samples/ --chart=build/charts
 	@echo; echo 'charts are in build/charts:'; find build/charts -name '*.png' | sort
 
+.PHONY: ladder
+ladder: build/ladder/histogram build/ladder/sum ## the textbook's kernels, each step verified and timed; needs nvcc and a GPU
+	build/ladder/histogram
+	@echo
+	build/ladder/sum
+
+build/ladder/%: kernels/ladder/%.cu kernels/ladder/ladder.cuh kernels/read_roofline.cu
+	@$(if $(NVCC),,echo "make ladder: no nvcc on PATH or in CUDA_HOME" >&2; exit 1)
+	@mkdir -p $(@D)
+	$(NVCC) -O3 $(if $(filter 1,$(CUDA)),$(CUDA_GENCODE)) -o $@ $<
+
 .PHONY: test
 test: ## install the test tools, build, and run all tests that need no GPU
 	third_party/install.sh build test 'formats?'
@@ -280,9 +291,7 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
-$(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
-  $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
+$(BUILD)/tests/test_bench: $(BUILD)/src/bench/job.o
 # Tests link with an archive, so that each takes only the objects it needs and not all kernels.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@

@@ -149,7 +149,7 @@ enum ih_status ih_destinations_settle(struct ih_options *o, struct ih_error *err
     for (size_t i = 0; i < o->n_outputs; i++)
         if (settle_output(o, i, err) != IH_OK)
             return err->status;
-    if (o->n_outputs == 0 && (!o->chart_path || o->action == IH_ACTION_BENCH))
+    if (o->n_outputs == 0 && !o->chart_path)
         o->outputs[o->n_outputs++] = (struct ih_data_output){.output = &ih_output_text};
     return IH_OK;
 }
@@ -279,8 +279,8 @@ static bool leaves_missing_folder(const char *path)
     return is_missing;
 }
 
-enum ih_status ih_destinations_separate(const struct ih_options *o, const char **subject,
-                                        struct ih_error *err)
+static enum ih_status separate(const struct ih_options *o, const char **subject,
+                               struct ih_error *err)
 {
     for (size_t i = 0; i <= o->n_outputs; i++) {
         *subject = i < o->n_outputs ? o->outputs[i].path : o->chart_path;
@@ -364,5 +364,5 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     if (status != IH_OK)
         return status;
     *subject = NULL;
-    return ih_destinations_separate(o, subject, err);
+    return separate(o, subject, err);
 }

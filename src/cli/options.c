@@ -322,13 +322,11 @@ static enum ih_status check_action(const struct ih_options *o, struct ih_error *
     return IH_OK;
 }
 
-/* --bench writes one CSV or JSON layout, and one chart. */
+/* --bench writes one table. */
 static enum ih_status check_bench(const struct ih_options *o, struct ih_error *err)
 {
     if (o->device.n_ordinals > 1)
         return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: use --device=cuda:N");
-    if (o->chart_path && !o->chart.format)
-        return ih_error_set(err, IH_USAGE, "--bench: --chart needs a" IH_CHART_ENDINGS " file");
     if (o->n_outputs > 1)
         return ih_error_set(err, IH_USAGE, "--bench: writes one table, in one format");
     if (strcmp(o->outputs[0].output->name, "ndjson") == 0)
@@ -484,7 +482,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = parse_conditions(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
-    if (o->chart.width == 0 && o->action == IH_ACTION_RUN) { /* --bench computes its own size */
+    if (o->chart.width == 0) {
         o->chart.width = IH_CHART_WIDTH;
         o->chart.height = IH_CHART_HEIGHT;
     }

@@ -176,7 +176,7 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
         l->device, &l->spec, l->slots[l->current].d_pixels, n_pixels, l->d_totals, l->stream);
     cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
     if (e == cudaSuccess)
-        e = ih_cuda_launch(l->device, &args);
+        e = ih_histogram_replicated(&args);
     return finish_launch(l, e, n_pixels, err);
 }
 
@@ -220,7 +220,7 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     if (e != cudaSuccess)
         return ih_cuda_status(err, e, "GPU");
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
-    *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[l->device->kernel].name;
+    *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[0].name;
     return IH_OK;
 }
 

@@ -92,11 +92,6 @@ static void image_make(const struct ih_batch_image *from, struct ih_gpu_image *t
     };
 }
 
-static cudaError_t launch(const struct ih_gpu_batch_args *args)
-{
-    return ih_histogram_batch_fits(args) ? ih_histogram_batch(args) : ih_histogram_labels(args);
-}
-
 /* Enqueues the images in as many launches as they need. */
 static cudaError_t enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_args *args)
 {
@@ -111,7 +106,7 @@ static cudaError_t enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_a
             const struct ih_batch_image image = ih_batch_image_at(job, first + i);
             image_make(&image, &args->images[i]);
         }
-        e = launch(args);
+        e = ih_histogram_batch(args);
         args->d_bins += args->n_images * n_records * n_planes * IH_BINS;
         if (args->d_sums)
             args->d_sums += args->n_images * n_records * (n_planes + IH_BATCH_CLIPS);

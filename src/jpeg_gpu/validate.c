@@ -13,7 +13,7 @@
 #include "decode/jpeg/markers.h"
 #include "decode/metadata.h"
 #include "decode/read_bytes.h"
-#include "jpeg_gpu/validate_scan.h"
+#include "jpeg_gpu/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -354,19 +354,6 @@ static size_t put_stream(const struct ih_jpeg_plan *plan, uint8_t *stream)
 
 /* ---- the verdict ---- */
 
-/* Four streams need large tables. With those of earlier files they are faster from
- * STREAMS_FROM_BYTES on: on a Xeon their time is 1.09 of one stream's for files of 8 KB, 0.78 for
- * 15 KB and 0.74 for 27 KB. Making the tables for one file pays from NEW_TABLES_FROM_BYTES on: on
- * an EPYC 1.06 from 100 to 150 KB, and 0.91 from 150 to 250 KB. */
-enum { STREAMS_FROM_BYTES = 12 << 10, NEW_TABLES_FROM_BYTES = 160 << 10 };
-
-static bool is_for_streams(const struct ih_jpeg_plan *plan,
-                           const struct ih_jpeg_workspace *workspace)
-{
-    return plan->data_bytes >= NEW_TABLES_FROM_BYTES ||
-           (plan->data_bytes >= STREAMS_FROM_BYTES && ih_jpeg_has_tables(workspace, plan));
-}
-
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan,
                                      struct ih_jpeg_workspace **workspace)
@@ -378,13 +365,7 @@ enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
 enum ih_jpeg_reason ih_jpeg_validate_data(struct ih_jpeg_plan *plan,
                                           struct ih_jpeg_workspace **workspace)
 {
-    enum ih_jpeg_reason reason = IH_JPEG_REASON_NONE;
-    if (!*workspace)
-        *workspace = calloc(1, sizeof **workspace);
-    if (!*workspace)
-        return IH_JPEG_REASON_NO_MEMORY;
-    if (!is_for_streams(plan, *workspace) || !ih_jpeg_validate_streams(plan, *workspace))
-        reason = ih_jpeg_validate_scan(plan, *workspace);
+    const enum ih_jpeg_reason reason = ih_jpeg_validate_scan(plan, workspace);
     if (reason == IH_JPEG_REASON_NONE)
         plan->stream_bytes = put_stream(plan, NULL);
     return reason;

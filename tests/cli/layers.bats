@@ -49,7 +49,7 @@ allowed() {
 @test "layers: output knows no kernels" { refused src/output/output.c '"kernels/kernels.h"'; }
 @test "layers: scan knows no kernels" { refused src/scan/scan.c '"kernels/kernels.h"'; }
 @test "layers: nothing below includes cli" { refused src/scan/scan.c '"cli/options.h"'; }
-@test "layers: kernels include nothing of src" { refused kernels/histogram_shared.cu '"histogram/pixels.h"'; }
+@test "layers: kernels include nothing of src" { refused kernels/histogram_batch.cu '"histogram/pixels.h"'; }
 @test "layers: angle brackets do not help" { refused kernels/kernels.h '<histogram/pixels.h>'; }
 @test "layers: a relative path does not help" { refused src/decode/decode.c '"../device/backend.h"'; }
 @test "layers: the path from the root does not help" { refused src/decode/decode.c '"src/device/backend.h"'; }
