@@ -129,20 +129,10 @@ struct heif_state {
     uint32_t max; /* largest sample of a deep image */
 };
 
-/* Whether libheif blames an item that its version may just not know: one of a newer type, or one
- * that needs no bytes. The format's rules are broken if the primary item does not exist. */
-static bool heif_may_be_newer(const struct heif_state *s, struct heif_error e)
-{
-    char type[5];
-    return (e.subcode == heif_suberror_Nonexisting_item_referenced ||
-            e.subcode == heif_suberror_No_item_data) &&
-           ih_heif_boxes_primary(s->held.file, s->held.file_bytes, type);
-}
-
 static enum ih_status heif_failed(const struct heif_state *s, struct heif_error e,
                                   struct ih_error *err)
 {
-    char text[IH_MESSAGE_MAX];
+    char text[IH_MESSAGE_MAX], type[5];
     snprintf(text, sizeof text, "%s", e.message ? e.message : "no reason given");
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ')
@@ -153,8 +143,14 @@ static enum ih_status heif_failed(const struct heif_state *s, struct heif_error 
             err, e.subcode == heif_suberror_Security_limit_exceeded ? IH_LIMIT : IH_MEMORY,
             "HEIF: %s", text);
     case heif_error_Invalid_input:
-        if (!heif_may_be_newer(s, e))
+        /* libheif blames the item if it does not know its type, or that the type needs no bytes.
+         * The format's rules are broken if there is no such item. */
+        if ((e.subcode != heif_suberror_Nonexisting_item_referenced &&
+             e.subcode != heif_suberror_No_item_data) ||
+            !ih_heif_boxes_primary(s->held.file, s->held.file_bytes, type))
             break;
+        if (strcmp(type, "hvc1") != 0 && strcmp(type, "av01") != 0)
+            snprintf(text, sizeof text, "an image of the type '%s'", type);
         /* fallthrough */
     case heif_error_Usage_error:
     case heif_error_Unsupported_filetype:

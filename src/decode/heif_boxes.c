@@ -25,11 +25,20 @@ static struct heif_meta find_meta(const uint8_t *file, size_t size_bytes)
     return m;
 }
 
+/* Copies a type for a message. Returns the copy. */
+static const char *print_type(const char *type, char text[5])
+{
+    for (unsigned i = 0; i < 4; i++)
+        text[i] = type[i] < ' ' || type[i] > '~' ? '?' : type[i];
+    text[4] = '\0';
+    return text;
+}
+
 /* ---- items, references and properties, one at a time ---- */
 
 struct heif_item {
     uint32_t id;
-    char type[5];
+    char type[4];
 };
 
 /* Reads the next infe of iinf. */
@@ -45,7 +54,6 @@ static bool next_item(struct ih_span *iinf, struct heif_item *item)
         item->id = (uint32_t)ih_span_take(&infe, id_bytes);
         ih_span_take(&infe, 2);
         memcpy(item->type, infe.p, 4);
-        item->type[4] = '\0';
         return true;
     }
     return false;
@@ -503,6 +511,7 @@ static enum ih_status check_essential(const struct heif_meta *m, uint32_t item,
     struct heif_associations a = {.iprp = m->iprp};
     struct ih_span left = m->ipco;
     struct heif_property p;
+    char type[5];
     unsigned n_searches = SEARCHES_MAX, n_refused = 0;
     for (unsigned i = 1; i < NUMBERS && ih_box_next(&left, p.type, &p.content); i++)
         n_refused += is_refused[i] = !is_applied(&p);
@@ -515,10 +524,9 @@ static enum ih_status check_essential(const struct heif_meta *m, uint32_t item,
         if (ih_box_is(p.type, "lsel") &&
             ih_span_take(&p.content, 2) == read_av1(m, a.item).last_layer)
             continue;
-        for (unsigned i = 0; i < 4; i++)
-            p.type[i] = p.type[i] < ' ' || p.type[i] > '~' ? '?' : p.type[i];
         return ih_error_set(err, IH_UNSUPPORTED,
-                            "HEIF with the essential property '%.4s' is not supported", p.type);
+                            "HEIF with the essential property '%s' is not supported",
+                            print_type(p.type, type));
     }
     return IH_OK;
 }
@@ -557,7 +565,7 @@ bool ih_heif_boxes_primary(const uint8_t *file, size_t size_bytes, char type[5])
     const unsigned id_bytes = ih_span_take(&pitm, FULL_BOX) >> 24 == 0 ? 2 : 4;
     if (pitm.n < id_bytes || !find_item(&m, (uint32_t)ih_span_take(&pitm, id_bytes), &item))
         return false;
-    memcpy(type, item.type, sizeof item.type);
+    print_type(item.type, type);
     return true;
 }
 

@@ -29,8 +29,8 @@ struct ih_heif_boxes {
 enum ih_status ih_heif_boxes_read(const uint8_t *file, size_t size_bytes, uint32_t item,
                                   struct ih_heif_boxes *told, struct ih_error *err);
 
-/* Reads the type of the primary item, four letters and a NUL. Returns false if there is no such
- * item. */
+/* Reads the type of the primary item, four printable letters and a NUL. Returns false if there is
+ * no such item. */
 bool ih_heif_boxes_primary(const uint8_t *file, size_t size_bytes, char type[5]);
 
 /* Takes items out of a list that belong to another image: thumbnails, alpha, depth and gain maps.

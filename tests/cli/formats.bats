@@ -206,7 +206,20 @@ END
     imghist --csv "boxes/$name.avif"
     [[ $status -eq 0 || $stderr == *"HEIF that is not supported by libheif "[0-9]* ]] || fail "$name: $stderr"
   done
+  ! [[ $("$IMGHIST" --list) == *"libheif 1.15."* ]] || imghist_fails 1 "an image of the type 'unci'" boxes/uncompressed.avif
   imghist_fails 1 "imghist: boxes/no-primary.avif: damaged HEIF: " --csv boxes/no-primary.avif
+}
+
+# Decoding takes 130 MB. libheif calls the lack of it damage, or an unsupported conversion of colours.
+@test "formats: HEIF without enough memory says so" {
+  boxes
+  ! is_emulated && ! grep -aq __asan_init "$IMGHIST" || skip "no limit of the address space"
+  for kilobytes in 90000 110000; do
+    (
+      ulimit -v $kilobytes
+      imghist_refused 1 "imghist: boxes/large.avif: out of memory" --csv -j1 --device=cpu boxes/large.avif
+    )
+  done
 }
 
 @test "formats: a thumbnail, depth and a gain map are no frames of HEIF" {

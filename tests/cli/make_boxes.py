@@ -137,6 +137,9 @@ def files():
     yield "no-primary", heif([image], primary=7)
     yield "frames", heif([image, image, depth, Item(b"\0", (ispe(),), b"tmap"), image, image.more(ROTATED)],
                          [(b"thmb", 2, 1), (b"auxl", 3, 1), (b"dimg", 4, 1, 5)])
+    n = 60  # 3,840 pixels a side
+    yield "large", heif([Item(struct.pack(">BBBBHH", 0, 0, n - 1, n - 1, 64 * n, 64 * n), (ispe(64 * n, 64 * n), PIXI),
+                              b"grid"), *[image] * n * n], [(b"dimg", 1, *range(2, n * n + 2))])
     yield "frame-unknown", heif([image, image.more((UNKNOWN, True)), image])
 
 
