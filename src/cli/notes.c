@@ -131,7 +131,7 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     const unsigned n_frames = result->info.n_frames;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (is_verbose)
-        print_warnings(n, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
+        print_warnings(n, path, result->info.warnings & (IH_WARNING_MORE_IMAGES - 1));
     if (has_more && (n->report->n_more_images++ == 0 || is_verbose)) {
         snprintf(line, sizeof line, "only the first of %u images was counted", n_frames);
         ih_notes_print(n, path,
@@ -139,6 +139,16 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                            ? "a further image follows, of another format, and was not counted"
                        : n_frames > 1 ? line
                                       : ih_warning_text(IH_WARNING_MORE_IMAGES));
+    }
+    if (result->info.n_not_counted && (n->report->n_extra_samples++ == 0 || is_verbose)) {
+        static const char *const counted[IH_CHANNELS_MAX] = {"gray was", "gray and alpha were",
+                                                             "red, green and blue were",
+                                                             "red, green, blue and alpha were"};
+        snprintf(line, sizeof line, "only %s counted; %u further sample%s of each pixel %s not",
+                 counted[result->info.n_channels - 1], result->info.n_not_counted,
+                 result->info.n_not_counted == 1 ? "" : "s",
+                 result->info.n_not_counted == 1 ? "was" : "were");
+        ih_notes_print(n, path, line);
     }
     if (bits && (n->report->n_few_values++ == 0 || is_verbose)) {
         snprintf(line, sizeof line,

@@ -97,6 +97,11 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
         fprintf(f, "%" PRIu64 " inputs have more images than the first, which was counted",
                 s->n_more_images);
     }
+    if (s->n_extra_samples > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have extra samples, which were not counted",
+                s->n_extra_samples);
+    }
     if (s->n_few_values > 1) {
         next_part(f, &has_begun);
         fprintf(f, "%" PRIu64 " inputs have 16-bit samples in few bins", s->n_few_values);

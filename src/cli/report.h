@@ -19,14 +19,14 @@ struct ih_run_report {
     uint64_t started_ns, ended_ns;        /* ended: the last input so far */
     uint64_t n_done, n_failed, n_skipped; /* inputs */
     uint64_t n_pixels;
-    uint64_t n_more_images, n_few_values; /* inputs with these notes */
-    uint64_t n_doubles;                   /* images with the name of an earlier one */
-    uint64_t n_charts;                    /* written */
-    const char *chart_path;               /* where; borrowed */
-    const char *list_path;                /* of files; borrowed; NULL: none */
-    bool has_shown_progress;              /* the line replaces it: it begins with images and time */
-    bool names_skipped;                   /* they have been listed */
-    struct ih_times times;                /* of all threads together */
+    uint64_t n_more_images, n_extra_samples, n_few_values; /* inputs with these notes */
+    uint64_t n_doubles;      /* images with the name of an earlier one */
+    uint64_t n_charts;       /* written */
+    const char *chart_path;  /* where; borrowed */
+    const char *list_path;   /* of files; borrowed; NULL: none */
+    bool has_shown_progress; /* the line replaces it: it begins with images and time */
+    bool names_skipped;      /* they have been listed */
+    struct ih_times times;   /* of all threads together */
     uint64_t write_ns;
     struct ih_used_kernel kernels[IH_USED_KERNELS_MAX];
     size_t n_kernels;

@@ -279,6 +279,8 @@ static void put_counted(FILE *f, const struct ih_result *r)
     put_srgb(f, r->info.not_applied);
     put_clip(f, &r->histogram);
     put_warnings(f, r->info.warnings);
+    if (r->info.n_not_counted)
+        put_count(f, "not_counted", r->info.n_not_counted);
 }
 
 /* The place of a record in its run. Records that are read back have lost theirs. */

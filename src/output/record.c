@@ -208,6 +208,7 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "mean_luminance", read_real, mean_luminance),
     FIELD(ih_record, "clip", read_clip, clip),
     FIELD(ih_record, "warnings", read_warnings, warnings),
+    FIELD(ih_record, "not_counted", read_count, not_counted),
     FIELD(ih_record, "decoder", read_text, decoder),
     FIELD(ih_record, "device", read_text, device),
     FIELD(ih_record, "kernel", read_text, kernel),
@@ -491,13 +492,15 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
         return true;
     }
     if (!from->format || (*from->format && !is_plain(from->format)) || from->width == NO_COUNT ||
-        from->height == NO_COUNT || from->source_depth > 32 || from->frames > UINT32_MAX)
+        from->height == NO_COUNT || from->source_depth > 32 || from->frames > UINT32_MAX ||
+        from->not_counted > UINT32_MAX)
         return ih_json_fail(in, "an impossible format, size or depth");
     to->format = from->format;
     to->width = from->width;
     to->height = from->height;
     to->source_depth = (unsigned)from->source_depth;
     to->warnings = from->warnings;
+    to->n_not_counted = (unsigned)from->not_counted;
     to->n_frames = (unsigned)from->frames;
     for (unsigned i = 1; i < IH_RANGES && from->range; i++)
         if (strcmp(from->range, ih_range_names[i]) == 0)

@@ -34,7 +34,7 @@ struct ih_record {
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
     uint64_t source_min, source_max;
-    uint64_t pixels, frames, n_images, n_failed, n_records;
+    uint64_t pixels, frames, n_images, n_failed, n_records, not_counted;
     uint64_t position[IH_PLACES]; /* in the run */
     struct ih_record_limits limits;
     struct ih_record_clip clip;
