@@ -173,11 +173,8 @@ def main(imghist, paths):
     for path in paths:
         walk = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names] if os.path.isdir(path) else [path]
         files += sorted(name for name in walk if "\n" not in name and os.path.isfile(name))
-    known = {}
-    with open(os.path.join(os.path.dirname(__file__), "known.tsv")) as lines:
-        for line in lines:
-            name, reason = line.rstrip("\n").split("\t")
-            known[name] = reason
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.tsv")) as lines:
+        known = {line.split("\t")[0] for line in lines if "\t" in line}
     listed = subprocess.run([imghist, "--ndjson", "--device=cpu", "-q", "--files0-from=-"], text=True, errors="replace",
                             input="\0".join(files), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     records = {}
