@@ -300,8 +300,9 @@ enum ih_warning {
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
     IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
     IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
-    IH_WARNING_LAST_BITS = 16,  /* JPEG, only if lenient: no scans of the coefficients' last bits */
-    IH_WARNING_MORE_IMAGES = 32 /* only the first of several frames, pages or images was counted */
+    IH_WARNING_LAST_BITS = 16, /* JPEG, only if lenient: no scans of the coefficients' last bits */
+    IH_WARNING_MORE_IMAGES = 32, /* only the first of several frames, pages or images was counted */
+    IH_WARNING_EXTRA_SAMPLES = 64 /* TIFF, PSD: pixels have further samples, which are no channel */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */

@@ -258,7 +258,7 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
     for (unsigned bit = 1; o->is_verbose && bit < IH_WARNINGS_END; bit *= 2) {
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
-        if (r->info.warnings & bit & ~(unsigned)IH_WARNING_MORE_IMAGES)
+        if (r->info.warnings & bit & (IH_WARNING_MORE_IMAGES - 1))
             ih_voice_say(v, path, line);
     }
     if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
@@ -269,6 +269,15 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
                           o->takes_frames ? "a further image follows, of another format, and was "
                                             "not counted"
                                           : ih_warning_text(IH_WARNING_MORE_IMAGES));
+    }
+    if (r->info.n_not_counted && is_noted(v, IH_NOTE_EXTRA_SAMPLES)) {
+        static const char *const counted[IH_CHANNELS_MAX] = {"gray was", "gray and alpha were",
+                                                             "red, green and blue were",
+                                                             "red, green, blue and alpha were"};
+        ih_voice_note(v, path, "only %s counted; %u further sample%s of each pixel %s not",
+                      counted[r->info.n_channels - 1], r->info.n_not_counted,
+                      r->info.n_not_counted == 1 ? "" : "s",
+                      r->info.n_not_counted == 1 ? "was" : "were");
     }
     if (bits && is_noted(v, IH_NOTE_FEW_VALUES))
         ih_voice_note(v, path,
@@ -475,6 +484,8 @@ static void print_closing_line(const struct ih_voice *v)
         print_nothing_found(v);
     }
     print_notes(v->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
+                &has_begun);
+    print_notes(v->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",
                 &has_begun);
     print_notes(v->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(v->n_twice, "the name of an earlier one, and count too", &has_begun);

@@ -39,6 +39,7 @@ struct ih_used_kernel {
 /* A note that is printed for the first input it is about, and with -v for all. */
 enum ih_note {
     IH_NOTE_MORE_IMAGES,
+    IH_NOTE_EXTRA_SAMPLES,
     IH_NOTE_FEW_VALUES,
     IH_NOTE_DEPTH,
     IH_NOTE_TWICE,

@@ -197,6 +197,8 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
     info->n_frames = 1;
+    info->n_not_counted = s->n_channels - s->samples.n_planes;
+    info->warnings |= info->n_not_counted ? IH_WARNING_EXTRA_SAMPLES : 0;
     info->range = IH_RANGE_FULL;
     if (!s->is_ink_inverted) /* those samples are changed before they are converted */
         s->samples.extremes = &info->extremes;
@@ -206,9 +208,7 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
 static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct psd_state *s = state;
-    enum ih_status status = open_file(s, src, options, info, err);
-    return status;
+    return open_file(state, src, options, info, err);
 }
 
 /* PackBits: a count n below 128 precedes n + 1 literal bytes; a count above 128 precedes a byte

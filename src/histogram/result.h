@@ -66,8 +66,9 @@ struct ih_image_info {
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
     struct ih_extremes extremes;
-    unsigned warnings; /* set of enum ih_warning */
-    unsigned n_frames; /* images in the file, pages included; 0: not known */
+    unsigned warnings;      /* set of enum ih_warning */
+    unsigned n_not_counted; /* samples of a pixel that belong to no channel */
+    unsigned n_frames;      /* images in the file, pages included; 0: not known */
     enum ih_range range;
     unsigned not_applied;        /* set of enum ih_not_applied */
     unsigned orientation;        /* 1 to 8 as in Exif, for thumbnails; 0: not known */

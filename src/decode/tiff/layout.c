@@ -32,9 +32,6 @@ static enum ih_status check_compression(const struct ih_tiff *s, TIFF *t, uint16
     uint16_t compression = COMPRESSION_NONE, planar = PLANARCONFIG_CONTIG;
     lib->TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
     lib->TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
-    if (compression == COMPRESSION_OJPEG)
-        return ih_error_set(err, IH_UNSUPPORTED,
-                            "TIFF with JPEG of the obsolete kind (6) is not supported");
     if (!lib->TIFFIsCODECConfigured(compression)) {
         const TIFFCodec *codec = lib->TIFFFindCODEC(compression);
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -189,16 +186,17 @@ static bool loses_samples(const struct ih_tiff *s, TIFF *t, unsigned bits, uint1
            (s->is_planar || s->n_samples % 2 != 0);
 }
 
-/* Extra samples without a stated meaning are ignored. */
+/* Extra samples without a stated meaning are not counted, nor alpha after the first. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     enum ih_sample_kind kind = IH_SAMPLES_GRAY;
     uint16_t photometric, bits = 1, format = SAMPLEFORMAT_UINT, n_extra = 0, *extra = NULL;
     uint16_t planar = PLANARCONFIG_CONTIG, compression = COMPRESSION_NONE;
+    uint64_t stored;
     if (!s->lib.TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no colour space");
-    if (photometric != PHOTOMETRIC_PALETTE &&
-        ih_tiff_has_tag(s, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE))
+    ih_tiff_tag(s, TIFFTAG_PHOTOMETRIC, &stored);
+    if (photometric != PHOTOMETRIC_PALETTE && stored == PHOTOMETRIC_PALETTE)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the palette is missing");
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &format);
@@ -234,6 +232,7 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         ih_samples_init(&s->samples, kind, bits, true, photometric == PHOTOMETRIC_MINISWHITE);
     for (unsigned p = 0; p < s->samples.n_planes; p++)
         s->plane_sample[p] = p < s->samples.n_colour ? p : alpha;
+    s->n_not_counted = s->n_samples - s->samples.n_planes;
     if (photometric == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG) {
         if (s->n_samples != 3 || bits != 8)
             return unsupported(err, "YCbCr that is not JPEG and samples a pixel", s->n_samples);
