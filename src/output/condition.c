@@ -20,10 +20,18 @@ struct operand {
     unsigned field;
     enum ih_value_type type;
     double number;
-    char *text; /* owned */
+    char *text; /* in the condition's text */
 };
 
-enum comparison { EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL };
+/* A set of the orders that it is true for. */
+enum comparison {
+    LESS = 1,
+    EQUAL = 2,
+    GREATER = 4,
+    LESS_OR_EQUAL = LESS | EQUAL,
+    NOT_EQUAL = LESS | GREATER,
+    GREATER_OR_EQUAL = EQUAL | GREATER
+};
 
 struct node {
     enum { COMPARE, NOT, AND, OR } kind;
@@ -33,6 +41,7 @@ struct node {
 };
 
 struct ih_condition {
+    char *text; /* owned; quotes at the end of texts are NUL */
     struct node nodes[NODES_MAX];
     unsigned n_nodes, root;
 };
@@ -45,16 +54,16 @@ struct parser {
     struct ih_condition *condition;
     const struct ih_field_set *fields;
     struct ih_error *err;
-    const char *start;
-    const char *at; /* the first byte of the current token */
-    size_t n;       /* the length of the token */
+    char *at; /* the first byte of the current token */
+    size_t n; /* the length of the token */
     enum token_kind kind;
     unsigned depth; /* of parentheses and "not" */
 };
 
 static enum ih_status fail(const struct parser *p, const char *what)
 {
-    return ih_error_set(p->err, IH_USAGE, "column %zu: %s", (size_t)(p->at - p->start) + 1, what);
+    return ih_error_set(p->err, IH_USAGE, "column %zu: %s",
+                        (size_t)(p->at - p->condition->text) + 1, what);
 }
 
 /* Names have no capitals, but a message about a wrong name shows all of it. */
@@ -127,11 +136,8 @@ static bool is_joint(const struct parser *p)
 
 static enum ih_status add_node(struct parser *p, struct node node, unsigned *index)
 {
-    if (p->condition->n_nodes == NODES_MAX) {
-        for (unsigned i = 0; i < 2; i++)
-            free(node.operands[i].text);
+    if (p->condition->n_nodes == NODES_MAX)
         return fail(p, "the condition is too long");
-    }
     *index = p->condition->n_nodes++;
     p->condition->nodes[*index] = node;
     return IH_OK;
@@ -198,10 +204,8 @@ static enum ih_status parse_operand(struct parser *p, struct operand *out)
         return advance(p);
     case TOKEN_TEXT:
         out->type = IH_TYPE_TEXT;
-        out->text = calloc(1, p->n - 1);
-        if (!out->text)
-            return ih_error_set(p->err, IH_MEMORY, "out of memory");
-        memcpy(out->text, p->at + 1, p->n - 2);
+        out->text = p->at + 1;
+        p->at[p->n - 1] = '\0';
         return advance(p);
     case TOKEN_END:
     case TOKEN_OPERATOR:
@@ -212,12 +216,14 @@ static enum ih_status parse_operand(struct parser *p, struct operand *out)
 
 static enum ih_status parse_operator(struct parser *p, enum comparison *out)
 {
-    static const char *const operators[] = {
-        [EQUAL] = "==",  [NOT_EQUAL] = "!=",     [LESS] = "<",
-        [GREATER] = ">", [LESS_OR_EQUAL] = "<=", [GREATER_OR_EQUAL] = ">="};
+    static const struct {
+        const char *sign;
+        enum comparison comparison;
+    } operators[] = {{"==", EQUAL},         {"!=", NOT_EQUAL}, {"<", LESS},
+                     {"<=", LESS_OR_EQUAL}, {">", GREATER},    {">=", GREATER_OR_EQUAL}};
     for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (is_token(p, operators[i])) {
-            *out = (enum comparison)i;
+        if (is_token(p, operators[i].sign)) {
+            *out = operators[i].comparison;
             return advance(p);
         }
     const int after = is_token(p, "=") ? p->at[1] : 0;
@@ -239,8 +245,8 @@ static enum ih_status check_text(const struct parser *p, const struct operand *o
     char what[IH_MESSAGE_MAX];
     if (!texts)
         return IH_OK;
-    for (char *c = text; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
+    for (char *at = text; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
     for (size_t i = 0; texts[i]; i++)
         if (strcmp(texts[i], text) == 0)
             return IH_OK;
@@ -292,15 +298,15 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
     return fail(p, what);
 }
 
+/* The comparison with its sides exchanged. */
+static enum comparison mirrored(enum comparison c)
+{
+    return (c & EQUAL) | (c & LESS ? GREATER : 0) | (c & GREATER ? LESS : 0);
+}
+
 static enum ih_status check_operands(const struct parser *p, enum comparison comparison,
                                      const struct operand *o)
 {
-    static const enum comparison mirrored[] = {[EQUAL] = EQUAL,
-                                               [NOT_EQUAL] = NOT_EQUAL,
-                                               [LESS] = GREATER,
-                                               [GREATER] = LESS,
-                                               [LESS_OR_EQUAL] = GREATER_OR_EQUAL,
-                                               [GREATER_OR_EQUAL] = LESS_OR_EQUAL};
     const unsigned field = !o[0].is_field; /* its index, if there is only one */
     const bool is_text = o[0].type == IH_TYPE_TEXT;
     if (is_text != (o[1].type == IH_TYPE_TEXT))
@@ -312,7 +318,7 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
                : o[0].field == o[1].field ? fail(p, "a field is compared with itself")
                                           : IH_OK;
     if (!is_text)
-        return check_number(p, field == 0 ? comparison : mirrored[comparison], &o[field],
+        return check_number(p, field == 0 ? comparison : mirrored(comparison), &o[field],
                             &o[!field]);
     return comparison == EQUAL || comparison == NOT_EQUAL ? check_text(p, &o[field], o[!field].text)
                                                           : IH_OK;
@@ -321,7 +327,7 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
 static enum ih_status parse_comparison(struct parser *p, unsigned *index)
 {
     struct node node = {.kind = COMPARE};
-    const char *start = p->at;
+    char *start = p->at;
     enum ih_status status = parse_operand(p, &node.operands[0]);
     if (status == IH_OK)
         status = parse_operator(p, &node.comparison);
@@ -332,11 +338,7 @@ static enum ih_status parse_comparison(struct parser *p, unsigned *index)
         whole.at = start;
         status = check_operands(&whole, node.comparison, node.operands);
     }
-    if (status == IH_OK)
-        return add_node(p, node, index);
-    free(node.operands[0].text);
-    free(node.operands[1].text);
-    return status;
+    return status == IH_OK ? add_node(p, node, index) : status;
 }
 
 static enum ih_status parse_condition(struct parser *p, unsigned *index);
@@ -392,10 +394,14 @@ static enum ih_status parse_condition(struct parser *p, unsigned *index)
 enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *fields,
                                   struct ih_condition **condition, struct ih_error *err)
 {
-    struct parser p = {.fields = fields, .err = err, .start = text, .at = text};
+    struct parser p = {.fields = fields, .err = err};
     p.condition = calloc(1, sizeof *p.condition);
-    if (!p.condition)
+    if (p.condition)
+        p.at = p.condition->text = strdup(text);
+    if (!p.at) {
+        free(p.condition);
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    }
     enum ih_status status = advance(&p);
     if (status == IH_OK)
         status = parse_condition(&p, &p.condition->root);
@@ -411,10 +417,8 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
 
 void ih_condition_free(struct ih_condition *condition)
 {
-    for (unsigned i = 0; condition && i < condition->n_nodes; i++) {
-        free(condition->nodes[i].operands[0].text);
-        free(condition->nodes[i].operands[1].text);
-    }
+    if (condition)
+        free(condition->text);
     free(condition);
 }
 
@@ -436,28 +440,12 @@ static enum truth compare(const struct node *node, const struct ih_field_value *
     const struct operand *o = node->operands;
     const struct ih_field_value a = value_of(&o[0], &o[1], values),
                                 b = value_of(&o[1], &o[0], values);
-    int order;
     if (a.type == IH_TYPE_NONE || b.type == IH_TYPE_NONE)
         return UNKNOWN;
-    if (a.type == IH_TYPE_TEXT)
-        order = strcmp(a.text, b.text);
-    else
-        order = (a.real > b.real) - (a.real < b.real);
-    switch (node->comparison) {
-    case EQUAL:
-        return order == 0 ? YES : NO;
-    case NOT_EQUAL:
-        return order != 0 ? YES : NO;
-    case LESS:
-        return order < 0 ? YES : NO;
-    case LESS_OR_EQUAL:
-        return order <= 0 ? YES : NO;
-    case GREATER:
-        return order > 0 ? YES : NO;
-    case GREATER_OR_EQUAL:
-        break;
-    }
-    return order >= 0 ? YES : NO;
+    const double difference =
+        a.type == IH_TYPE_TEXT ? strcmp(a.text, b.text) : (a.real > b.real) - (a.real < b.real);
+    const enum comparison order = difference < 0 ? LESS : difference > 0 ? GREATER : EQUAL;
+    return node->comparison & order ? YES : NO;
 }
 
 /* The nodes that a node uses precede it, so one pass computes each of them before it is needed. */

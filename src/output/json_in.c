@@ -287,19 +287,28 @@ bool ih_json_real(struct ih_json_in *in, double *v)
 
 /* ---- arrays and objects ---- */
 
+/* Consumes the comma before the next element, or the end, with *is_end set. */
+static bool next_element(struct ih_json_in *in, char end, bool *is_end)
+{
+    *is_end = ih_json_next_is(in, end);
+    return ih_json_token(in, *is_end ? end : ',');
+}
+
+/* Consumes the start, and the end of what is empty, with *is_end set. */
+static bool first_element(struct ih_json_in *in, char start, char end, bool *is_end)
+{
+    if (!ih_json_token(in, start))
+        return false;
+    *is_end = ih_json_next_is(in, end);
+    return !*is_end || ih_json_token(in, end);
+}
+
 bool ih_json_array(struct ih_json_in *in, bool (*read)(struct ih_json_in *in, void *to), void *to)
 {
-    if (!ih_json_token(in, '['))
-        return false;
-    if (ih_json_next_is(in, ']'))
-        return ih_json_token(in, ']');
-    do {
-        if (!read(in, to))
-            return false;
-        if (ih_json_next_is(in, ']'))
-            return ih_json_token(in, ']');
-    } while (ih_json_token(in, ','));
-    return false;
+    bool is_end, is_sound = first_element(in, '[', ']', &is_end);
+    while (is_sound && !is_end)
+        is_sound = read(in, to) && next_element(in, ']', &is_end);
+    return is_sound;
 }
 
 /* Consumes the key if it is this one, without blanks or escapes. */
@@ -342,33 +351,24 @@ bool ih_json_object(struct ih_json_in *in, const struct ih_json_members *m, void
                     uint64_t *seen)
 {
     size_t next = 0;
+    bool is_end, is_sound = first_element(in, '{', '}', &is_end);
     *seen = 0;
-    if (!ih_json_token(in, '{'))
-        return false;
-    if (ih_json_next_is(in, '}'))
-        return ih_json_token(in, '}');
-    do {
+    for (; is_sound && !is_end; is_sound = is_sound && next_element(in, '}', &is_end)) {
         size_t i = m->n;
-        if (!read_key(in, m, next, &i))
+        is_sound = read_key(in, m, next, &i) && (i < m->n || ih_json_skip(in));
+        if (!is_sound || i == m->n)
+            continue;
+        const struct ih_field *field = row_of(m, i);
+        if (*seen >> i & 1)
+            return ih_json_fail_field(in, field->key, "in the record twice");
+        *seen |= UINT64_C(1) << i;
+        next = i + 1;
+        in->key = field->key;
+        if (!m->read(in, field, to))
             return false;
-        if (i == m->n) {
-            if (!ih_json_skip(in))
-                return false;
-        } else {
-            const struct ih_field *field = row_of(m, i);
-            if (*seen >> i & 1)
-                return ih_json_fail_field(in, field->key, "in the record twice");
-            *seen |= UINT64_C(1) << i;
-            next = i + 1;
-            in->key = field->key;
-            if (!m->read(in, field, to))
-                return false;
-            in->key = NULL;
-        }
-        if (ih_json_next_is(in, '}'))
-            return ih_json_token(in, '}');
-    } while (ih_json_token(in, ','));
-    return false;
+        in->key = NULL;
+    }
+    return is_sound;
 }
 
 /* depth: of what is around the value. */
@@ -384,19 +384,12 @@ static bool skip_value(struct ih_json_in *in, unsigned depth)
                skip_number(in);
     if (depth == DEPTH_MAX)
         return ih_json_fail(in, "nested too deep");
-    in->p++;
-    if (ih_json_next_is(in, close))
-        return ih_json_token(in, close);
-    do {
-        if (open == '{' &&
-            (!ih_json_next_is(in, '"') || !ih_json_text(in, &ignored) || !ih_json_token(in, ':')))
-            return ih_json_fail(in, "not JSON");
-        if (!skip_value(in, depth + 1))
-            return false;
-        if (ih_json_next_is(in, close))
-            return ih_json_token(in, close);
-    } while (ih_json_token(in, ','));
-    return false;
+    bool is_end, is_sound = first_element(in, open, close, &is_end);
+    while (is_sound && !is_end)
+        is_sound = (open == '[' || (ih_json_next_is(in, '"') && ih_json_text(in, &ignored) &&
+                                    ih_json_token(in, ':'))) &&
+                   skip_value(in, depth + 1) && next_element(in, close, &is_end);
+    return is_sound || ih_json_fail(in, "not JSON");
 }
 
 bool ih_json_skip(struct ih_json_in *in)

@@ -1,7 +1,5 @@
 #include "output/schema.h"
 
-#include "base/text.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -184,6 +182,20 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         return text_value(
             text, text && (*text || f->kind == IH_FIELD_FORMAT || f->kind == IH_FIELD_FILE));
     }
+}
+
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX])
+{
+    const void *at = (const char *)from + field->offset_bytes;
+    text[0] = '\0';
+    if (field->kind == IH_FIELD_REAL)
+        return ih_format_real(*(const double *)at, text);
+    if (field->kind != IH_FIELD_VALUE || has_values)
+        *ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
+                               : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
+                                                               : *(const uint8_t *)at) = '\0';
+    return text;
 }
 
 void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS])

@@ -7,6 +7,7 @@
 #ifndef IH_OUTPUT_SCHEMA_H
 #define IH_OUTPUT_SCHEMA_H
 
+#include "base/text.h"
 #include "histogram/compare.h"
 
 #define IH_SCHEMA "imghist/2"
@@ -101,6 +102,11 @@ enum {
     IH_NOT_SRGB = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE,
     IH_MAYBE_SRGB = IH_NOT_APPLIED_ICC_PROFILE
 };
+
+/* Formats a member of a struct: a count, a value or a real number as above; "" if it has no meaning
+ * without values. */
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX]);
 
 /* ---- values ---- */
 

@@ -1,7 +1,6 @@
 #include "output/text_parts.h"
 
 #include "base/text.h"
-#include "output/output.h"
 
 #include <string.h>
 #include <wchar.h>
