@@ -43,17 +43,17 @@ _Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + N_TEXTS * IH_SAVED_TEXT_M
                    IH_SAVED_BYTES_MAX,
                "every result fits");
 
-static void put(struct out *o, uint64_t value, unsigned n_bytes)
+static void saved_put(struct out *o, uint64_t value, unsigned n_bytes)
 {
     for (unsigned i = 0; i < n_bytes; i++)
         o->bytes[o->n++] = (uint8_t)(value >> 8 * i);
 }
 
-static void put_text(struct out *o, const char *text)
+static void saved_put_text(struct out *o, const char *text)
 {
     size_t n = text ? strlen(text) : 0;
     n = n < IH_SAVED_TEXT_MAX ? n : IH_SAVED_TEXT_MAX - 1;
-    put(o, n, 1);
+    saved_put(o, n, 1);
     if (n > 0)
         memcpy(o->bytes + o->n, text, n);
     o->n += n;
@@ -74,20 +74,20 @@ static void put_result(struct out *o, struct ih_result *r)
                                         r->version ? r->version : IH_VERSION, r->region, r->mask};
     r->n_images = r->is_total ? r->n_images : 1;
     for (unsigned i = 0; i < 8; i++)
-        put(o, bytes[i], 1);
+        saved_put(o, bytes[i], 1);
     for (unsigned i = 0; i < 4; i++)
-        put(o, *parts.words[i], 4);
+        saved_put(o, *parts.words[i], 4);
     for (unsigned i = 0; i < 9; i++)
-        put(o, *parts.numbers[i], 8);
+        saved_put(o, *parts.numbers[i], 8);
     for (unsigned p = 0; p < IH_PLANES; p++)
         for (unsigned v = 0; v < IH_BINS && ih_plane_name(r->histogram.n_channels, p); v++)
-            put(o, r->histogram.bins[p][v], 8);
+            saved_put(o, r->histogram.bins[p][v], 8);
     for (unsigned i = 0; i < N_TEXTS; i++)
-        put_text(o, texts[i]);
-    put(o, r->sample_range.low, 2);
-    put(o, r->sample_range.high, 2);
-    put(o, r->info.extremes.min, 4);
-    put(o, r->info.extremes.end, 4);
+        saved_put_text(o, texts[i]);
+    saved_put(o, r->sample_range.low, 2);
+    saved_put(o, r->sample_range.high, 2);
+    saved_put(o, r->info.extremes.min, 4);
+    saved_put(o, r->info.extremes.end, 4);
 }
 
 size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes)
@@ -95,19 +95,19 @@ size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t siz
     struct out o;
     memcpy(o.bytes, signature, sizeof signature);
     o.n = sizeof signature;
-    put(&o, VERSION, 4);
-    put(&o, 0, 4);
+    saved_put(&o, VERSION, 4);
+    saved_put(&o, 0, 4);
     if (result) {
         struct ih_result copy = *result;
         put_result(&o, &copy);
     } else {
-        put(&o, EMPTY, 1);
+        saved_put(&o, EMPTY, 1);
     }
     const size_t n = o.n + CHECKSUM_BYTES;
     o.n = HEAD_BYTES - 4;
-    put(&o, n, 4);
+    saved_put(&o, n, 4);
     o.n = n - CHECKSUM_BYTES;
-    put(&o, checksum(o.bytes, o.n), CHECKSUM_BYTES);
+    saved_put(&o, checksum(o.bytes, o.n), CHECKSUM_BYTES);
     if (size_bytes >= n)
         memcpy(bytes, o.bytes, n);
     return n;
@@ -169,14 +169,14 @@ void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
     use_texts(texts, r);
 }
 
-static enum ih_status damaged(const char *how, struct ih_error *err)
+static enum ih_status saved_damaged(const char *how, struct ih_error *err)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged saved counts: %s", how);
 }
 
 /* Fills *r. Returns false if a field has a value without a meaning. */
-static bool take_result(struct in *in, enum kind kind, struct ih_result *r,
-                        struct ih_saved_texts *texts)
+static bool saved_take_result(struct in *in, enum kind kind, struct ih_result *r,
+                              struct ih_saved_texts *texts)
 {
     const struct parts parts = parts_of(r);
     char *const to[N_TEXTS] = {texts->format, texts->library, texts->version, texts->region,
@@ -225,7 +225,7 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
     struct in in = {bytes, size_bytes, false};
     struct ih_error reason;
     if (size_bytes < HEAD_BYTES + CHECKSUM_BYTES || memcmp(bytes, signature, sizeof signature) != 0)
-        return damaged("they do not begin as saved counts do", err);
+        return saved_damaged("they do not begin as saved counts do", err);
     in.p += sizeof signature;
     in.n -= sizeof signature;
     const uint64_t version = take(&in, 4);
@@ -234,18 +234,18 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
                             "saved counts of version %llu; this library reads version %d",
                             (unsigned long long)version, VERSION);
     if (take(&in, 4) != size_bytes)
-        return damaged("cut short, or with bytes after the end", err);
+        return saved_damaged("cut short, or with bytes after the end", err);
     in.n -= CHECKSUM_BYTES;
     struct in last = {in.p + in.n, CHECKSUM_BYTES, false};
     if (take(&last, CHECKSUM_BYTES) != checksum(bytes, size_bytes - CHECKSUM_BYTES))
-        return damaged("wrong checksum", err);
+        return saved_damaged("wrong checksum", err);
     const uint64_t kind = take(&in, 1);
     *is_empty = kind == EMPTY;
-    if (kind > SUM || (!*is_empty && !take_result(&in, (enum kind)kind, result, texts)) ||
+    if (kind > SUM || (!*is_empty && !saved_take_result(&in, (enum kind)kind, result, texts)) ||
         in.is_short || in.n > 0)
-        return damaged("a field without a meaning", err);
+        return saved_damaged("a field without a meaning", err);
     if (!*is_empty && ih_result_check(result, &reason) != IH_OK)
-        return damaged(reason.message, err);
+        return saved_damaged(reason.message, err);
     if (!*is_empty && kind == IMAGE)
         result->n_images = 0;
     return IH_OK;

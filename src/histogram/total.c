@@ -13,7 +13,7 @@ const char *ih_alpha_name(enum ih_alpha alpha)
 }
 
 /* text: NULL is "". */
-static bool is_same(const char *recorded, const char *text)
+static bool total_is_same(const char *recorded, const char *text)
 {
     return strcmp(recorded, text ? text : "") == 0;
 }
@@ -49,9 +49,9 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         ih_reduction_print(m->range, other);
         return differ(m, "samples reduced by", own, other, err);
     }
-    if (m->has_selection && !is_same(m->region, r->region))
+    if (m->has_selection && !total_is_same(m->region, r->region))
         return differ(m, "region", r->region, m->region, err);
-    if (m->has_selection && !is_same(m->mask, r->mask))
+    if (m->has_selection && !total_is_same(m->mask, r->mask))
         return differ(m, "mask", r->mask, m->mask, err);
     if (m->mask_hash && r->mask_hash && m->mask_hash != r->mask_hash)
         return ih_error_set(err, IH_USAGE, "counted with another mask of the same name, %.80s",
@@ -79,8 +79,8 @@ void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8
     ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
 }
 
-static void add_plane(struct ih_histogram *to, unsigned to_plane, const struct ih_histogram *from,
-                      unsigned from_plane)
+static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
+                            const struct ih_histogram *from, unsigned from_plane)
 {
     for (unsigned v = 0; v < IH_BINS; v++)
         to->bins[to_plane][v] += from->bins[from_plane][v];
@@ -124,10 +124,10 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     add_description(t, result);
     const unsigned n_colours = ih_colour_channels(h->n_channels);
     for (unsigned c = 0; c < 3; c++)
-        add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
+        total_add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
     if (h->n_channels > n_colours)
-        add_plane(&t->sum, ALPHA, h, n_colours);
-    add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
+        total_add_plane(&t->sum, ALPHA, h, n_colours);
+    total_add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
     t->sum.any_low += h->any_low;
     t->sum.any_high += h->any_high;
     t->sum.all_low += h->all_low;
@@ -175,5 +175,5 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         h->sum[p] = 0;
     }
     if (t->has_alpha)
-        add_plane(h, n_colours, &t->sum, ALPHA);
+        total_add_plane(h, n_colours, &t->sum, ALPHA);
 }

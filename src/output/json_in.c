@@ -51,7 +51,7 @@ bool ih_json_token(struct ih_json_in *in, char token)
 }
 
 /* Consumes a word such as null if it is next. */
-static bool is_word(struct ih_json_in *in, const char *word)
+static bool json_is_word(struct ih_json_in *in, const char *word)
 {
     skip_blanks(in);
     if (*in->p != *word || strncmp(in->p, word, strlen(word)) != 0)
@@ -62,8 +62,8 @@ static bool is_word(struct ih_json_in *in, const char *word)
 
 bool ih_json_bool(struct ih_json_in *in, bool *is_true)
 {
-    *is_true = is_word(in, "true");
-    return *is_true || is_word(in, "false") || ih_json_fail(in, "neither true nor false");
+    *is_true = json_is_word(in, "true");
+    return *is_true || json_is_word(in, "false") || ih_json_fail(in, "neither true nor false");
 }
 
 /* ---- strings ---- */
@@ -135,7 +135,7 @@ static bool read_escape(struct ih_json_in *in, char **to)
 bool ih_json_text(struct ih_json_in *in, char **text)
 {
     *text = NULL;
-    if (is_word(in, "null"))
+    if (json_is_word(in, "null"))
         return true;
     if (!ih_json_token(in, '"'))
         return false;
@@ -167,7 +167,7 @@ bool ih_json_text(struct ih_json_in *in, char **text)
 
 /* ---- numbers ---- */
 
-static inline bool is_digit(char c)
+static inline bool json_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -178,7 +178,7 @@ static inline bool read_digits(char **p, uint64_t *value)
     enum { SAFE_DIGITS = 19 };
     char *const start = *p, *s = start;
     uint64_t n = 0;
-    for (; is_digit(*s); s++)
+    for (; json_is_digit(*s); s++)
         n = n * 10 + (unsigned)(*s - '0');
     *p = s;
     *value = n;
@@ -227,22 +227,22 @@ static bool skip_number(struct ih_json_in *in)
 {
     char *p = in->p;
     p += *p == '-';
-    if (!is_digit(*p) || (p[0] == '0' && is_digit(p[1])))
+    if (!json_is_digit(*p) || (p[0] == '0' && json_is_digit(p[1])))
         return fail_at(in, *p, "not JSON");
-    while (is_digit(*p))
+    while (json_is_digit(*p))
         p++;
     if (*p == '.') {
-        if (!is_digit(*++p))
+        if (!json_is_digit(*++p))
             return ih_json_fail(in, "not a number");
-        while (is_digit(*p))
+        while (json_is_digit(*p))
             p++;
     }
     if (*p == 'e' || *p == 'E') {
         p++;
         p += *p == '-' || *p == '+';
-        if (!is_digit(*p))
+        if (!json_is_digit(*p))
             return ih_json_fail(in, "not a number");
-        while (is_digit(*p))
+        while (json_is_digit(*p))
             p++;
     }
     in->p = p;
@@ -261,12 +261,12 @@ static bool read_short_real(struct ih_json_in *in, double *v)
     if (!read_digits(&p, &n))
         return false;
     if (*p == '.') {
-        for (p++; is_digit(*p) && n_decimals < DECIMALS_MAX; p++, n_decimals++)
+        for (p++; json_is_digit(*p) && n_decimals < DECIMALS_MAX; p++, n_decimals++)
             decimals = decimals * 10 + (unsigned)(*p - '0');
         if (n_decimals == 0)
             return false;
     }
-    if (is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
+    if (json_is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
         return false;
     *v = ((double)n * powers[n_decimals] + (double)decimals) / powers[n_decimals];
     in->p = p;
@@ -276,7 +276,7 @@ static bool read_short_real(struct ih_json_in *in, double *v)
 bool ih_json_real(struct ih_json_in *in, double *v)
 {
     *v = (double)NAN;
-    if (is_word(in, "null") || read_short_real(in, v))
+    if (json_is_word(in, "null") || read_short_real(in, v))
         return true;
     const char *start = in->p;
     if (!skip_number(in))
@@ -380,7 +380,7 @@ static bool skip_value(struct ih_json_in *in, unsigned depth)
     if (open == '"')
         return ih_json_text(in, &ignored);
     if (open != '{' && open != '[')
-        return is_word(in, "null") || is_word(in, "true") || is_word(in, "false") ||
+        return json_is_word(in, "null") || json_is_word(in, "true") || json_is_word(in, "false") ||
                skip_number(in);
     if (depth == DEPTH_MAX)
         return ih_json_fail(in, "nested too deep");

@@ -85,7 +85,7 @@ static char *format_field(char *p, uint64_t n)
     return ih_format_count(p, n);
 }
 
-static char *put_text(char *p, const char *text)
+static char *csv_put_text(char *p, const char *text)
 {
     const size_t n = strlen(text);
     *p++ = ',';
@@ -107,7 +107,7 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         end = format_field(end, r->info.width);
         end = format_field(end, r->info.height);
     }
-    end = put_text(end, ih_plane_name(r->histogram.n_channels, plane));
+    end = csv_put_text(end, ih_plane_name(r->histogram.n_channels, plane));
     fwrite(row, 1, (size_t)(end - row), f);
     for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
         putc(',', f);
@@ -207,8 +207,8 @@ static const struct layout layouts[] = {
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *options, void **state,
+                                struct ih_error *err)
 {
     const struct layout *layout = layouts;
     for (; options->layout && strcmp(layout->name, options->layout) != 0; layout++)
@@ -237,7 +237,7 @@ static void put_header(struct csv_state *s)
     putc('\n', s->stream);
 }
 
-static void record(void *state, const struct ih_result *result)
+static void csv_record(void *state, const struct ih_result *result)
 {
     struct csv_state *s = state;
     if (result->status != IH_OK && !s->layout->has_failures) {
@@ -251,7 +251,7 @@ static void record(void *state, const struct ih_result *result)
 }
 
 /* A run without inputs still writes the header. If all inputs failed, the file stays empty. */
-static void end(void *state)
+static void csv_end(void *state)
 {
     struct csv_state *s = state;
     if (!s->has_failed)
@@ -259,7 +259,8 @@ static void end(void *state)
 }
 
 /* A row for each channel. A column for each side stands for one statistic. */
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void csv_compare(FILE *f, const struct ih_output_options *options,
+                        const struct ih_comparison *c)
 {
     const struct ih_field *const statistics = ih_stats_fields();
     char names[2][NAME_BYTES], text[IH_REAL_MAX];
@@ -293,9 +294,9 @@ const struct ih_output ih_output_csv = {
     .name = "csv",
     .title = "CSV; layouts channels, bins, long, stats, images",
     .failures_in = "images",
-    .begin = begin,
-    .record = record,
-    .end = end,
+    .begin = csv_begin,
+    .record = csv_record,
+    .end = csv_end,
     .close = free,
-    .compare = compare,
+    .compare = csv_compare,
 };

@@ -96,7 +96,8 @@ static void put_fields(FILE *f, const char *before, const struct ih_field *field
     }
 }
 
-static void put_statistics(FILE *f, const char *before, const struct ih_result *r, unsigned plane)
+static void json_put_statistics(FILE *f, const char *before, const struct ih_result *r,
+                                unsigned plane)
 {
     struct ih_stats stats;
     ih_result_stats(r, plane, &stats);
@@ -113,7 +114,7 @@ static void put_channels(FILE *f, const struct ih_result *r)
         if (!name)
             continue;
         fprintf(f, "%c{\"name\":\"%s\"", before, name);
-        put_statistics(f, ",", r, p);
+        json_put_statistics(f, ",", r, p);
         char *end = ih_format_count(row, bins[0]);
         for (unsigned v = 1; v < IH_BINS; v++) {
             *end++ = ',';
@@ -196,8 +197,8 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
     }
 }
 
-static void put_field(FILE *f, const char *before, struct ih_record_view *view,
-                      const struct ih_record_field *field)
+static void json_put_field(FILE *f, const char *before, struct ih_record_view *view,
+                           const struct ih_record_field *field)
 {
     const struct ih_field_value value = ih_record_value(view, field);
     char text[IH_REAL_MAX];
@@ -230,7 +231,7 @@ static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
     for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
             (is_verbose || !(field->in & IH_VERBOSE)) && !(r->is_read && (field->in & IH_OF_RUN))) {
-            put_field(f, before, &view, field);
+            json_put_field(f, before, &view, field);
             before = ",";
         }
     putc('}', f);
@@ -243,11 +244,12 @@ static void put_named(FILE *f, struct ih_record_view *view, const char *const *k
     for (; *keys; keys++)
         for (size_t i = 0; i < IH_N_FIELDS; i++)
             if (ih_schema[i].field.key && strcmp(ih_schema[i].field.key, *keys) == 0)
-                put_field(f, ",", view, &ih_schema[i]);
+                json_put_field(f, ",", view, &ih_schema[i]);
 }
 
 /* No record: its schema is another one, so it is not taken for a result file. */
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void json_compare(FILE *f, const struct ih_output_options *options,
+                         const struct ih_comparison *c)
 {
     static const char *const names[] = {"a", "b"};
     static const char *const settings[] = {"reduction", "luma_weights", "alpha",       "region",
@@ -276,7 +278,7 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
         put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);
-            put_statistics(f, "{", &c->sides[i], p);
+            json_put_statistics(f, "{", &c->sides[i], p);
             putc('}', f);
         }
         putc('}', f);
@@ -287,8 +289,8 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
 
 /* ---- the outputs ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status json_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     struct json_state *s = malloc(sizeof *s);
     if (!s)
@@ -347,18 +349,18 @@ const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
     .failures_in = "",
-    .begin = begin,
+    .begin = json_begin,
     .record = record_json,
     .end = end_json,
     .close = free,
-    .compare = compare,
+    .compare = json_compare,
 };
 
 const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
     .failures_in = "",
-    .begin = begin,
+    .begin = json_begin,
     .record = record_ndjson,
     .end = ih_output_end_nothing, /* every line is complete */
     .close = free,

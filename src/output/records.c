@@ -388,8 +388,8 @@ static bool is_near(double written, double computed)
     return fabs(written - computed) <= 1.6e-6 + 1e-15 * fabs(computed);
 }
 
-static bool is_same(const struct ih_field *field, const struct ih_stats *written,
-                    const struct ih_stats *computed)
+static bool is_same_statistic(const struct ih_field *field, const struct ih_stats *written,
+                              const struct ih_stats *computed)
 {
     const void *a = (const char *)written + field->offset_bytes,
                *b = (const char *)computed + field->offset_bytes;
@@ -405,7 +405,7 @@ static bool check_statistics(const struct reader *r, struct ih_json_in *in, stru
     for (unsigned i = 0; i < r->n_channels; i++) { /* luma is the last */
         compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, s);
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++)
-            if (!is_same(f, &r->statistics[i], s))
+            if (!is_same_statistic(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);
     }
     return true;
@@ -498,7 +498,7 @@ static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned k
 }
 
 /* Reads one record into r->result. False: in->why has the reason. */
-static bool read_record(struct reader *r, struct ih_json_in *in)
+static bool records_read_record(struct reader *r, struct ih_json_in *in)
 {
     static const struct ih_json_members members = {ih_schema, sizeof *ih_schema, IH_N_FIELDS,
                                                    read_field};
@@ -608,7 +608,7 @@ void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_reco
 }
 
 /* Reads on. Moves the unread bytes to the front of the buffer, which grows if they fill it. */
-static enum ih_status fill(struct ih_records *r, struct ih_error *err)
+static enum ih_status records_fill(struct ih_records *r, struct ih_error *err)
 {
     size_t got;
     if (r->start == 0 && r->n == r->capacity) {
@@ -644,7 +644,7 @@ static enum ih_status next_line(struct ih_records *r, char **line, struct ih_err
         char *end = memchr(start + n_searched, '\n', n - n_searched);
         if (!end && !r->is_at_end) {
             n_searched = n;
-            const enum ih_status status = fill(r, err);
+            const enum ih_status status = records_fill(r, err);
             if (status != IH_OK)
                 return status;
             continue;
@@ -700,7 +700,7 @@ static const char other_layout[] = "not the layout that imghist writes, a record
                                    "-c '.images[]? // .' makes it so";
 
 /* Reads what one line holds. *has_record: the result is filled. */
-static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
+static bool records_read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
 {
     bool is_last = false;
     *has_record = false;
@@ -718,7 +718,7 @@ static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_rec
         if (!is_last)
             return ih_json_next_is(in, '\0') || ih_json_fail(in, "text after the end");
     }
-    if (!read_record(&r->reader, in))
+    if (!records_read_record(&r->reader, in))
         return false;
     *has_record = true;
     if (is_last && !ih_json_token(in, '}'))
@@ -741,7 +741,7 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
             return status;
         if (!in.p)
             break;
-        if (!read_line(r, &in, &has_record)) {
+        if (!records_read_line(r, &in, &has_record)) {
             if (in.is_cut)
                 in.key = NULL;
             if (r->line == 1 && !r->is_cut && in.is_cut)
