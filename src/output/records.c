@@ -20,9 +20,8 @@ enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
 struct reader {
     double linear[IH_BINS];      /* of ih_srgb_decode, for the mean luminance */
     double log2[LOG2_STEPS + 1]; /* of 1 to 2 */
-    /* A name, the statistics, and the histogram. */
-    struct ih_field channel_fields[IH_STATISTICS_MAX + 2];
-    size_t n_channel_fields;
+    /* A name, the statistics, and the histogram; the key after the last is NULL. */
+    struct ih_field channel_fields[IH_STATISTICS_MAX + 3];
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
@@ -45,8 +44,7 @@ static void reader_init(struct reader *r)
     *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
     for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
         *field++ = *s;
-    *field++ = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
-    r->n_channel_fields = (size_t)(field - r->channel_fields);
+    *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
 }
 
 /* Why a field is refused: "KEY is WHY". */
@@ -152,10 +150,12 @@ static bool read_number(struct ih_json_in *in, const struct ih_field *field, voi
     }
 }
 
-/* An object of numbers, all of which it must have. */
-static bool read_members(struct ih_json_in *in, const struct ih_field *fields, void *to)
+/* Reads an object that must have all members; the key after the last is NULL. */
+static bool read_all(struct ih_json_in *in, const struct ih_field *fields,
+                     bool (*read)(struct ih_json_in *in, const struct ih_field *field, void *to),
+                     void *to)
 {
-    struct ih_json_members members = {fields, sizeof *fields, 0, read_number};
+    struct ih_json_members members = {fields, sizeof *fields, 0, read};
     uint64_t seen;
     while (fields[members.n].key)
         members.n++;
@@ -180,18 +180,8 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
 static bool read_channel(struct ih_json_in *in, void *to)
 {
     struct reader *r = to;
-    const struct ih_json_members members = {r->channel_fields, sizeof *r->channel_fields,
-                                            r->n_channel_fields, read_channel_field};
-    uint64_t seen;
-    if (r->n_channels == IH_PLANES)
-        return ih_json_fail(in, impossible);
-    if (!ih_json_object(in, &members, r, &seen))
-        return false;
-    for (size_t i = 0; i < members.n; i++)
-        if (!(seen >> i & 1))
-            return ih_json_fail_field(in, r->channel_fields[i].key, missing);
-    r->n_channels++;
-    return true;
+    return (r->n_channels < IH_PLANES || ih_json_fail(in, impossible)) &&
+           read_all(in, r->channel_fields, read_channel_field, r) && ++r->n_channels;
 }
 
 /* Sets a text or number. A value that no record has becomes another one, which compare_fields sees.
@@ -276,9 +266,9 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
     case IH_FIELD_POSITION:
         return read_position(in, at); /* input, member and frame */
     case IH_FIELD_CLIP_LIMITS:
-        return read_members(in, ih_clip_limits_fields, at);
+        return read_all(in, ih_clip_limits_fields, read_number, at);
     case IH_FIELD_CLIP:
-        return read_members(in, ih_clip_fields, at);
+        return read_all(in, ih_clip_fields, read_number, at);
     case IH_FIELD_NOT_APPLIED:
         return ih_json_array(in, read_not_applied, at);
     case IH_FIELD_WARNINGS:
