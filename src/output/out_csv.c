@@ -97,7 +97,8 @@ static char *csv_put_text(char *p, const char *text)
 static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
     struct ih_stats stats;
-    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES], text[IH_REAL_MAX], *end = row;
+    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_STATISTICS_MAX * (IH_REAL_MAX + 1)];
+    char *end = row;
     ih_result_stats(r, plane, &stats);
     fputs(name, f);
     if (r->is_total) { /* its images differ in size */
@@ -108,11 +109,11 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         end = format_field(end, r->info.height);
     }
     end = csv_put_text(end, ih_plane_name(r->histogram.n_channels, plane));
-    fwrite(row, 1, (size_t)(end - row), f);
     for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
-        putc(',', f);
-        fputs(ih_format_field(field, &stats, stats.count > 0, text), f);
+        *end++ = ',';
+        end += strlen(ih_format_field(field, &stats, stats.count > 0, end));
     }
+    fwrite(row, 1, (size_t)(end - row), f);
 }
 
 static void image_channels(const struct csv_state *s, const char *name, const struct ih_result *r)
@@ -183,7 +184,8 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
     ih_fields_compute(r, values);
     fputs(name, s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
-        char text[NAME_BYTES] = "";
+        char text[NAME_BYTES];
+        text[0] = '\0';
         if (!ih_schema[i].column || ih_schema[i].field.kind == IH_FIELD_FILE)
             continue;
         if (values[i].type == IH_TYPE_TEXT)

@@ -77,22 +77,24 @@ void ih_json_put_base64(FILE *f, const void *bytes, size_t n)
 
 /* ---- members ---- */
 
-/* before   a comma, or the brace before the first member */
-static void put_key(FILE *f, const char *before, const char *key)
+enum { MEMBER_MAX = 64 }; /* bytes of a key and what stands around it, or of a number too */
+
+/* Appends a key. before: a comma, or the brace before the first member. Returns the end. */
+static char *add_key(char *to, const char *before, const char *key)
 {
-    fputs(before, f);
-    putc('"', f);
-    fputs(key, f);
-    fputs("\":", f);
+    return stpcpy(stpcpy(stpcpy(stpcpy(to, before), "\""), key), "\":");
 }
 
+/* One call of stdio for each member: they are most of the time of writing. */
 static void put_fields(FILE *f, const char *before, const struct ih_field *fields, const void *from,
                        bool has_values)
 {
-    char text[IH_REAL_MAX];
+    char member[MEMBER_MAX + IH_REAL_MAX];
     for (; fields->key; fields++, before = ",") {
-        put_key(f, before, fields->key);
-        fputs(*ih_format_field(fields, from, has_values, text) ? text : "null", f);
+        char *value = add_key(member, before, fields->key);
+        if (!*ih_format_field(fields, from, has_values, value))
+            memcpy(value, "null", 5);
+        fwrite(member, 1, (size_t)(value - member) + strlen(value), f);
     }
 }
 
@@ -201,26 +203,20 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
                            const struct ih_record_field *field)
 {
     const struct ih_field_value value = ih_record_value(view, field);
-    char text[IH_REAL_MAX];
+    char member[MEMBER_MAX + IH_REAL_MAX], *end = add_key(member, before, field->field.key);
     if (value.type == IH_TYPE_NONE && (field->in & IH_OPTIONAL))
         return;
-    put_key(f, before, field->field.key);
-    switch (value.type) {
-    case IH_TYPE_NONE:
-        fputs("null", f);
-        break;
-    case IH_TYPE_TEXT:
+    if (value.type == IH_TYPE_NONE)
+        end = stpcpy(end, "null");
+    else if (value.type == IH_TYPE_INTEGER)
+        end = ih_format_count(end, value.integer);
+    else if (value.type == IH_TYPE_REAL)
+        end += strlen(ih_format_real(value.real, end));
+    fwrite(member, 1, (size_t)(end - member), f);
+    if (value.type == IH_TYPE_TEXT)
         ih_json_put_string(f, value.text);
-        break;
-    case IH_TYPE_INTEGER:
-        fwrite(text, 1, (size_t)(ih_format_count(text, value.integer) - text), f);
-        break;
-    case IH_TYPE_REAL:
-        fputs(ih_format_real(value.real, text), f);
-        break;
-    case IH_TYPE_OTHER:
+    else if (value.type == IH_TYPE_OTHER)
         put_other(f, view->result, field->field.kind);
-    }
 }
 
 static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)

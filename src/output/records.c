@@ -332,7 +332,7 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     case IH_FIELD_SHARD:
         return r->result.shard > 0;
     default:
-        return ih_field_value_type(row) != IH_TYPE_INTEGER || row->high == 0 ||
+        return row->high == 0 || ih_field_value_type(row) != IH_TYPE_INTEGER ||
                (double)v->integer <= row->high;
     }
 }

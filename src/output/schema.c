@@ -49,15 +49,6 @@ const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPAR
 
 /* ---- values ---- */
 
-enum ih_value_type ih_field_value_type(const struct ih_record_field *f)
-{
-    const unsigned kind = f->field.kind;
-    return kind >= IH_FIELD_FILE_BYTES                           ? IH_TYPE_OTHER
-           : kind >= IH_FIELD_TEXT                               ? IH_TYPE_TEXT
-           : kind == IH_FIELD_REAL || kind >= IH_FIELD_LUMA_REAL ? IH_TYPE_REAL
-                                                                 : IH_TYPE_INTEGER;
-}
-
 unsigned ih_record_kind(const struct ih_result *r)
 {
     return r->is_end            ? IH_IN_END
