@@ -12,7 +12,7 @@
 #ifndef IH_OUTPUT_JSON_IN_H
 #define IH_OUTPUT_JSON_IN_H
 
-#include "imghist.h" /* struct ih_field */
+#include "histogram/histogram.h"
 
 #include <stdbool.h>
 

@@ -85,7 +85,7 @@ static char *format_field(char *p, uint64_t n)
     return ih_format_count(p, n);
 }
 
-static char *put_text(char *p, const char *text)
+static char *csv_put_text(char *p, const char *text)
 {
     const size_t n = strlen(text);
     *p++ = ',';
@@ -97,7 +97,8 @@ static char *put_text(char *p, const char *text)
 static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
     struct ih_stats stats;
-    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES], text[IH_REAL_MAX], *end = row;
+    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_STATISTICS_MAX * (IH_REAL_MAX + 1)];
+    char *end = row;
     ih_result_stats(r, plane, &stats);
     fputs(name, f);
     if (r->is_total) { /* its images differ in size */
@@ -107,12 +108,12 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         end = format_field(end, r->info.width);
         end = format_field(end, r->info.height);
     }
-    end = put_text(end, ih_plane_name(r->histogram.n_channels, plane));
-    fwrite(row, 1, (size_t)(end - row), f);
+    end = csv_put_text(end, ih_plane_name(r->histogram.n_channels, plane));
     for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
-        putc(',', f);
-        fputs(ih_format_field(field, &stats, stats.count > 0, text), f);
+        *end++ = ',';
+        end += strlen(ih_format_field(field, &stats, stats.count > 0, end));
     }
+    fwrite(row, 1, (size_t)(end - row), f);
 }
 
 static void image_channels(const struct csv_state *s, const char *name, const struct ih_result *r)
@@ -183,7 +184,8 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
     ih_fields_compute(r, values);
     fputs(name, s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
-        char text[NAME_BYTES] = "";
+        char text[NAME_BYTES];
+        text[0] = '\0';
         if (!ih_schema[i].column || ih_schema[i].field.kind == IH_FIELD_FILE)
             continue;
         if (values[i].type == IH_TYPE_TEXT)
@@ -207,8 +209,8 @@ static const struct layout layouts[] = {
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *options, void **state,
+                                struct ih_error *err)
 {
     const struct layout *layout = layouts;
     for (; options->layout && strcmp(layout->name, options->layout) != 0; layout++)
@@ -237,7 +239,7 @@ static void put_header(struct csv_state *s)
     putc('\n', s->stream);
 }
 
-static void record(void *state, const struct ih_result *result)
+static void csv_record(void *state, const struct ih_result *result)
 {
     struct csv_state *s = state;
     if (result->status != IH_OK && !s->layout->has_failures) {
@@ -251,7 +253,7 @@ static void record(void *state, const struct ih_result *result)
 }
 
 /* A run without inputs still writes the header. If all inputs failed, the file stays empty. */
-static void end(void *state)
+static void csv_end(void *state)
 {
     struct csv_state *s = state;
     if (!s->has_failed)
@@ -259,7 +261,8 @@ static void end(void *state)
 }
 
 /* A row for each channel. A column for each side stands for one statistic. */
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void csv_compare(FILE *f, const struct ih_output_options *options,
+                        const struct ih_comparison *c)
 {
     const struct ih_field *const statistics = ih_stats_fields();
     char names[2][NAME_BYTES], text[IH_REAL_MAX];
@@ -293,9 +296,9 @@ const struct ih_output ih_output_csv = {
     .name = "csv",
     .title = "CSV; layouts channels, bins, long, stats, images",
     .failures_in = "images",
-    .begin = begin,
-    .record = record,
-    .end = end,
+    .begin = csv_begin,
+    .record = csv_record,
+    .end = csv_end,
     .close = free,
-    .compare = compare,
+    .compare = csv_compare,
 };

@@ -80,8 +80,8 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 
 /* ---- the document ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     struct html_state *s = calloc(1, sizeof *s);
     if (!s)
@@ -105,7 +105,7 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     return IH_OK;
 }
 
-static void record(void *state, const struct ih_result *result)
+static void html_record(void *state, const struct ih_result *result)
 {
     struct html_state *s = state;
     struct ih_field_value values[IH_N_FIELDS];
@@ -168,7 +168,7 @@ static void put_total(FILE *f, const struct html_state *s)
     fputs("}}}", f);
 }
 
-static void end(void *state)
+static void html_end(void *state)
 {
     struct html_state *s = state;
     put_total(s->stream, s);
@@ -180,8 +180,8 @@ const struct ih_output ih_output_html = {
     .title = "one HTML page: a table with histograms",
     .omits_total = true,
     .failures_in = "",
-    .begin = begin,
-    .record = record,
-    .end = end,
+    .begin = html_begin,
+    .record = html_record,
+    .end = html_end,
     .close = free,
 };

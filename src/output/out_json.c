@@ -77,26 +77,29 @@ void ih_json_put_base64(FILE *f, const void *bytes, size_t n)
 
 /* ---- members ---- */
 
-/* before   a comma, or the brace before the first member */
-static void put_key(FILE *f, const char *before, const char *key)
+enum { MEMBER_MAX = 64 }; /* bytes of a key and what stands around it, or of a number too */
+
+/* Appends a key. before: a comma, or the brace before the first member. Returns the end. */
+static char *add_key(char *to, const char *before, const char *key)
 {
-    fputs(before, f);
-    putc('"', f);
-    fputs(key, f);
-    fputs("\":", f);
+    return stpcpy(stpcpy(stpcpy(stpcpy(to, before), "\""), key), "\":");
 }
 
+/* One call of stdio for each member: they are most of the time of writing. */
 static void put_fields(FILE *f, const char *before, const struct ih_field *fields, const void *from,
                        bool has_values)
 {
-    char text[IH_REAL_MAX];
+    char member[MEMBER_MAX + IH_REAL_MAX];
     for (; fields->key; fields++, before = ",") {
-        put_key(f, before, fields->key);
-        fputs(*ih_format_field(fields, from, has_values, text) ? text : "null", f);
+        char *value = add_key(member, before, fields->key);
+        if (!*ih_format_field(fields, from, has_values, value))
+            memcpy(value, "null", 5);
+        fwrite(member, 1, (size_t)(value - member) + strlen(value), f);
     }
 }
 
-static void put_statistics(FILE *f, const char *before, const struct ih_result *r, unsigned plane)
+static void json_put_statistics(FILE *f, const char *before, const struct ih_result *r,
+                                unsigned plane)
 {
     struct ih_stats stats;
     ih_result_stats(r, plane, &stats);
@@ -113,7 +116,7 @@ static void put_channels(FILE *f, const struct ih_result *r)
         if (!name)
             continue;
         fprintf(f, "%c{\"name\":\"%s\"", before, name);
-        put_statistics(f, ",", r, p);
+        json_put_statistics(f, ",", r, p);
         char *end = ih_format_count(row, bins[0]);
         for (unsigned v = 1; v < IH_BINS; v++) {
             *end++ = ',';
@@ -196,30 +199,24 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
     }
 }
 
-static void put_field(FILE *f, const char *before, struct ih_record_view *view,
-                      const struct ih_record_field *field)
+static void json_put_field(FILE *f, const char *before, struct ih_record_view *view,
+                           const struct ih_record_field *field)
 {
     const struct ih_field_value value = ih_record_value(view, field);
-    char text[IH_REAL_MAX];
+    char member[MEMBER_MAX + IH_REAL_MAX], *end = add_key(member, before, field->field.key);
     if (value.type == IH_TYPE_NONE && (field->in & IH_OPTIONAL))
         return;
-    put_key(f, before, field->field.key);
-    switch (value.type) {
-    case IH_TYPE_NONE:
-        fputs("null", f);
-        break;
-    case IH_TYPE_TEXT:
+    if (value.type == IH_TYPE_NONE)
+        end = stpcpy(end, "null");
+    else if (value.type == IH_TYPE_INTEGER)
+        end = ih_format_count(end, value.integer);
+    else if (value.type == IH_TYPE_REAL)
+        end += strlen(ih_format_real(value.real, end));
+    fwrite(member, 1, (size_t)(end - member), f);
+    if (value.type == IH_TYPE_TEXT)
         ih_json_put_string(f, value.text);
-        break;
-    case IH_TYPE_INTEGER:
-        fwrite(text, 1, (size_t)(ih_format_count(text, value.integer) - text), f);
-        break;
-    case IH_TYPE_REAL:
-        fputs(ih_format_real(value.real, text), f);
-        break;
-    case IH_TYPE_OTHER:
+    else if (value.type == IH_TYPE_OTHER)
         put_other(f, view->result, field->field.kind);
-    }
 }
 
 static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
@@ -230,7 +227,7 @@ static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
     for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
             (is_verbose || !(field->in & IH_VERBOSE)) && !(r->is_read && (field->in & IH_OF_RUN))) {
-            put_field(f, before, &view, field);
+            json_put_field(f, before, &view, field);
             before = ",";
         }
     putc('}', f);
@@ -243,11 +240,12 @@ static void put_named(FILE *f, struct ih_record_view *view, const char *const *k
     for (; *keys; keys++)
         for (size_t i = 0; i < IH_N_FIELDS; i++)
             if (ih_schema[i].field.key && strcmp(ih_schema[i].field.key, *keys) == 0)
-                put_field(f, ",", view, &ih_schema[i]);
+                json_put_field(f, ",", view, &ih_schema[i]);
 }
 
 /* No record: its schema is another one, so it is not taken for a result file. */
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void json_compare(FILE *f, const struct ih_output_options *options,
+                         const struct ih_comparison *c)
 {
     static const char *const names[] = {"a", "b"};
     static const char *const settings[] = {"reduction", "luma_weights", "alpha",       "region",
@@ -276,7 +274,7 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
         put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);
-            put_statistics(f, "{", &c->sides[i], p);
+            json_put_statistics(f, "{", &c->sides[i], p);
             putc('}', f);
         }
         putc('}', f);
@@ -287,8 +285,8 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
 
 /* ---- the outputs ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status json_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     struct json_state *s = malloc(sizeof *s);
     if (!s)
@@ -347,18 +345,18 @@ const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
     .failures_in = "",
-    .begin = begin,
+    .begin = json_begin,
     .record = record_json,
     .end = end_json,
     .close = free,
-    .compare = compare,
+    .compare = json_compare,
 };
 
 const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
     .failures_in = "",
-    .begin = begin,
+    .begin = json_begin,
     .record = record_ndjson,
     .end = ih_output_end_nothing, /* every line is complete */
     .close = free,

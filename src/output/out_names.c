@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "output/output.h"
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status names_begin(FILE *stream, const struct ih_output_options *options,
+                                  void **state, struct ih_error *err)
 {
     (void)options, (void)err;
     *state = stream;
@@ -35,7 +35,7 @@ const struct ih_output ih_output_check = {
     .title = "a line for each bad file",
     .omits_total = true,
     .failures_in = "",
-    .begin = begin,
+    .begin = names_begin,
     .record = record_check,
     .end = ih_output_end_nothing,
     .close = ih_output_end_nothing,
@@ -45,16 +45,8 @@ const struct ih_output ih_output_print0 = {
     .name = "print0",
     .title = "names, with a NUL byte after each",
     .omits_total = true,
-    .begin = begin,
+    .begin = names_begin,
     .record = record_print0,
     .end = ih_output_end_nothing,
     .close = ih_output_end_nothing,
-};
-
-/* ---- the table of all outputs ---- */
-
-const struct ih_output *const ih_outputs[] = {
-#define OUTPUT(name) &ih_output_##name,
-#include "output/outputs.def"
-    NULL,
 };

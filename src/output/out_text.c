@@ -82,8 +82,8 @@ static void put_headings(const struct text *s, const struct column *columns)
             fprintf(s->stream, "  %*s", c->width, c->key);
 }
 
-static void put_statistics(const struct text *s, const struct column *columns,
-                           const struct ih_stats *stats)
+static void text_put_statistics(const struct text *s, const struct column *columns,
+                                const struct ih_stats *stats)
 {
     for (const struct column *c = columns; c->key; c++) {
         const struct ih_field *f = ih_stats_fields();
@@ -101,7 +101,7 @@ static void put_statistics(const struct text *s, const struct column *columns,
 
 enum { FACTS_MAX = 160, MEGAPIXEL = 1000000 };
 
-static void describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
+static void text_describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
 {
     const struct ih_image_info *info = &r->info;
     int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s%s", info->width,
@@ -128,7 +128,7 @@ static void put_title(const struct text *s, const struct ih_result *r)
     if (r->is_total)
         describe_total(facts, r);
     else
-        describe(facts, r, s->columns >= SOME_STATISTICS);
+        text_describe(facts, r, s->columns >= SOME_STATISTICS);
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
@@ -201,21 +201,19 @@ static const char *plane_style(const struct text *s, const char *plane)
     return "";
 }
 
-static const struct column table_columns[] = {
-    {"mean", 6, 2, 0},
-    {"stddev", 6, 2, SOME_STATISTICS},
-    {"min", 3, 0, SOME_STATISTICS},
-    {"p01", 3, 0, ALL_PERCENTILES},
-    {"p05", 3, 0, MOST_STATISTICS},
-    {"p25", 3, 0, ALL_PERCENTILES},
-    {"median", 6, 0, SOME_STATISTICS},
-    {"p75", 3, 0, ALL_PERCENTILES},
-    {"p95", 3, 0, MOST_STATISTICS},
-    {"p99", 3, 0, ALL_PERCENTILES},
-    {"max", 3, 0, SOME_STATISTICS},
-    {"entropy", 7, 2, MOST_STATISTICS},
-    {NULL, 0, 0, 0},
-};
+static const struct column table_columns[] = {{"mean", 6, 2, 0},
+                                              {"stddev", 6, 2, SOME_STATISTICS},
+                                              {"min", 3, 0, SOME_STATISTICS},
+                                              {"p01", 3, 0, ALL_PERCENTILES},
+                                              {"p05", 3, 0, MOST_STATISTICS},
+                                              {"p25", 3, 0, ALL_PERCENTILES},
+                                              {"median", 6, 0, SOME_STATISTICS},
+                                              {"p75", 3, 0, ALL_PERCENTILES},
+                                              {"p95", 3, 0, MOST_STATISTICS},
+                                              {"p99", 3, 0, ALL_PERCENTILES},
+                                              {"max", 3, 0, SOME_STATISTICS},
+                                              {"entropy", 7, 2, MOST_STATISTICS},
+                                              {NULL, 0, 0, 0}};
 
 /* Writes a share in a colour if it is so large that it can be seen: shadows blue, highlights red.
  */
@@ -244,7 +242,7 @@ static void put_table(const struct text *s, const struct ih_result *r)
         if (t.count == 0)
             continue;
         fprintf(s->stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name, style(s, PLAIN));
-        put_statistics(s, table_columns, &t);
+        text_put_statistics(s, table_columns, &t);
         fputs("  ", s->stream);
         put_share(s, 5, t.clip_low, t.count, false, "");
         fputs("  ", s->stream);
@@ -349,15 +347,13 @@ enum {
 
 enum { NAME_LEAST = 16, SIZE_TEXT_MAX = 48, SIZE_COLUMNS = 13, CLIPPING_COLUMNS = 17 };
 
-static const struct column line_columns[] = {
-    {"mean", 5, 1, 0},
-    {"stddev", 6, 1, HAS_SPREAD},
-    {"median", 6, 0, HAS_SPREAD},
-    {"p05", 3, 0, HAS_PERCENTILES},
-    {"p95", 3, 0, HAS_PERCENTILES},
-    {"entropy", 7, 2, HAS_ENTROPY},
-    {NULL, 0, 0, 0},
-};
+static const struct column line_columns[] = {{"mean", 5, 1, 0},
+                                             {"stddev", 6, 1, HAS_SPREAD},
+                                             {"median", 6, 0, HAS_SPREAD},
+                                             {"p05", 3, 0, HAS_PERCENTILES},
+                                             {"p95", 3, 0, HAS_PERCENTILES},
+                                             {"entropy", 7, 2, HAS_ENTROPY},
+                                             {NULL, 0, 0, 0}};
 
 static unsigned curve_columns(const struct text *s)
 {
@@ -417,7 +413,7 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     const struct ih_histogram *h = &r->histogram;
     struct ih_stats t;
     ih_result_stats(r, IH_LUMA, &t);
-    put_statistics(s, line_columns, &t);
+    text_put_statistics(s, line_columns, &t);
     if (s->columns >= HAS_CLIPPING) {
         put_share(s, 8, h->any_low, h->n_pixels, false, "%");
         put_share(s, 7, h->any_high, h->n_pixels, true, "%");
@@ -462,18 +458,16 @@ static void show_line(struct text *s, const struct ih_result *r)
  */
 enum { WITH_PERCENTILES = 80 };
 
-static const struct column comparison_columns[] = {
-    {"mean", 6, 2, 0},
-    {"stddev", 6, 2, 0},
-    {"p01", 3, 0, WITH_PERCENTILES},
-    {"p05", 3, 0, WITH_PERCENTILES},
-    {"p25", 3, 0, WITH_PERCENTILES},
-    {"median", 6, 0, 0},
-    {"p75", 3, 0, WITH_PERCENTILES},
-    {"p95", 3, 0, WITH_PERCENTILES},
-    {"p99", 3, 0, WITH_PERCENTILES},
-    {NULL, 0, 0, 0},
-};
+static const struct column comparison_columns[] = {{"mean", 6, 2, 0},
+                                                   {"stddev", 6, 2, 0},
+                                                   {"p01", 3, 0, WITH_PERCENTILES},
+                                                   {"p05", 3, 0, WITH_PERCENTILES},
+                                                   {"p25", 3, 0, WITH_PERCENTILES},
+                                                   {"median", 6, 0, 0},
+                                                   {"p75", 3, 0, WITH_PERCENTILES},
+                                                   {"p95", 3, 0, WITH_PERCENTILES},
+                                                   {"p99", 3, 0, WITH_PERCENTILES},
+                                                   {NULL, 0, 0, 0}};
 
 static void put_side(const struct text *s, const struct ih_result *side, unsigned plane,
                      char letter)
@@ -482,7 +476,7 @@ static void put_side(const struct text *s, const struct ih_result *side, unsigne
     ih_result_stats(side, plane, &t);
     fprintf(s->stream, "  %c", letter);
     if (t.count > 0)
-        put_statistics(s, comparison_columns, &t);
+        text_put_statistics(s, comparison_columns, &t);
     fputs(t.count > 0 ? "\n" : "  none\n", s->stream);
 }
 
@@ -497,7 +491,8 @@ static void put_sides(const struct text *s, const struct ih_comparison *c)
     }
 }
 
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void text_compare(FILE *f, const struct ih_output_options *options,
+                         const struct ih_comparison *c)
 {
     const struct text s = {
         .stream = f, .options = *options, .columns = options->columns ? options->columns : COLUMNS};
@@ -526,8 +521,8 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
 
 /* ---- the output ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status text_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     const bool is_lines = options->layout && strcmp(options->layout, "lines") == 0;
     struct text *s = malloc(sizeof *s);
@@ -541,7 +536,7 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     return IH_OK;
 }
 
-static void record(void *state, const struct ih_result *result)
+static void text_record(void *state, const struct ih_result *result)
 {
     struct text *s = state;
     if (result->status != IH_OK)
@@ -553,9 +548,9 @@ static void record(void *state, const struct ih_result *result)
 const struct ih_output ih_output_text = {
     .name = "text",
     .title = "a summary for people (the default); views full, lines",
-    .begin = begin,
-    .record = record,
+    .begin = text_begin,
+    .record = text_record,
     .end = ih_output_end_nothing,
     .close = free,
-    .compare = compare,
+    .compare = text_compare,
 };

@@ -20,9 +20,8 @@ enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
 struct reader {
     double linear[IH_BINS];      /* of ih_srgb_decode, for the mean luminance */
     double log2[LOG2_STEPS + 1]; /* of 1 to 2 */
-    /* A name, the statistics, and the histogram. */
-    struct ih_field channel_fields[IH_STATISTICS_MAX + 2];
-    size_t n_channel_fields;
+    /* A name, the statistics, and the histogram; the key after the last is NULL. */
+    struct ih_field channel_fields[IH_STATISTICS_MAX + 3];
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
@@ -45,8 +44,7 @@ static void reader_init(struct reader *r)
     *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
     for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
         *field++ = *s;
-    *field++ = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
-    r->n_channel_fields = (size_t)(field - r->channel_fields);
+    *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
 }
 
 /* Why a field is refused: "KEY is WHY". */
@@ -152,10 +150,12 @@ static bool read_number(struct ih_json_in *in, const struct ih_field *field, voi
     }
 }
 
-/* An object of numbers, all of which it must have. */
-static bool read_members(struct ih_json_in *in, const struct ih_field *fields, void *to)
+/* Reads an object that must have all members; the key after the last is NULL. */
+static bool read_all(struct ih_json_in *in, const struct ih_field *fields,
+                     bool (*read)(struct ih_json_in *in, const struct ih_field *field, void *to),
+                     void *to)
 {
-    struct ih_json_members members = {fields, sizeof *fields, 0, read_number};
+    struct ih_json_members members = {fields, sizeof *fields, 0, read};
     uint64_t seen;
     while (fields[members.n].key)
         members.n++;
@@ -180,18 +180,8 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
 static bool read_channel(struct ih_json_in *in, void *to)
 {
     struct reader *r = to;
-    const struct ih_json_members members = {r->channel_fields, sizeof *r->channel_fields,
-                                            r->n_channel_fields, read_channel_field};
-    uint64_t seen;
-    if (r->n_channels == IH_PLANES)
-        return ih_json_fail(in, impossible);
-    if (!ih_json_object(in, &members, r, &seen))
-        return false;
-    for (size_t i = 0; i < members.n; i++)
-        if (!(seen >> i & 1))
-            return ih_json_fail_field(in, r->channel_fields[i].key, missing);
-    r->n_channels++;
-    return true;
+    return (r->n_channels < IH_PLANES || ih_json_fail(in, impossible)) &&
+           read_all(in, r->channel_fields, read_channel_field, r) && ++r->n_channels;
 }
 
 /* Sets a text or number. A value that no record has becomes another one, which compare_fields sees.
@@ -276,9 +266,9 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
     case IH_FIELD_POSITION:
         return read_position(in, at); /* input, member and frame */
     case IH_FIELD_CLIP_LIMITS:
-        return read_members(in, ih_clip_limits_fields, at);
+        return read_all(in, ih_clip_limits_fields, read_number, at);
     case IH_FIELD_CLIP:
-        return read_members(in, ih_clip_fields, at);
+        return read_all(in, ih_clip_fields, read_number, at);
     case IH_FIELD_NOT_APPLIED:
         return ih_json_array(in, read_not_applied, at);
     case IH_FIELD_WARNINGS:
@@ -342,7 +332,7 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     case IH_FIELD_SHARD:
         return r->result.shard > 0;
     default:
-        return ih_field_value_type(row) != IH_TYPE_INTEGER || row->high == 0 ||
+        return row->high == 0 || ih_field_value_type(row) != IH_TYPE_INTEGER ||
                (double)v->integer <= row->high;
     }
 }
@@ -388,8 +378,8 @@ static bool is_near(double written, double computed)
     return fabs(written - computed) <= 1.6e-6 + 1e-15 * fabs(computed);
 }
 
-static bool is_same(const struct ih_field *field, const struct ih_stats *written,
-                    const struct ih_stats *computed)
+static bool is_same_statistic(const struct ih_field *field, const struct ih_stats *written,
+                              const struct ih_stats *computed)
 {
     const void *a = (const char *)written + field->offset_bytes,
                *b = (const char *)computed + field->offset_bytes;
@@ -405,7 +395,7 @@ static bool check_statistics(const struct reader *r, struct ih_json_in *in, stru
     for (unsigned i = 0; i < r->n_channels; i++) { /* luma is the last */
         compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, s);
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++)
-            if (!is_same(f, &r->statistics[i], s))
+            if (!is_same_statistic(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);
     }
     return true;
@@ -498,7 +488,7 @@ static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned k
 }
 
 /* Reads one record into r->result. False: in->why has the reason. */
-static bool read_record(struct reader *r, struct ih_json_in *in)
+static bool records_read_record(struct reader *r, struct ih_json_in *in)
 {
     static const struct ih_json_members members = {ih_schema, sizeof *ih_schema, IH_N_FIELDS,
                                                    read_field};
@@ -608,7 +598,7 @@ void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_reco
 }
 
 /* Reads on. Moves the unread bytes to the front of the buffer, which grows if they fill it. */
-static enum ih_status fill(struct ih_records *r, struct ih_error *err)
+static enum ih_status records_fill(struct ih_records *r, struct ih_error *err)
 {
     size_t got;
     if (r->start == 0 && r->n == r->capacity) {
@@ -644,7 +634,7 @@ static enum ih_status next_line(struct ih_records *r, char **line, struct ih_err
         char *end = memchr(start + n_searched, '\n', n - n_searched);
         if (!end && !r->is_at_end) {
             n_searched = n;
-            const enum ih_status status = fill(r, err);
+            const enum ih_status status = records_fill(r, err);
             if (status != IH_OK)
                 return status;
             continue;
@@ -700,7 +690,7 @@ static const char other_layout[] = "not the layout that imghist writes, a record
                                    "-c '.images[]? // .' makes it so";
 
 /* Reads what one line holds. *has_record: the result is filled. */
-static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
+static bool records_read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
 {
     bool is_last = false;
     *has_record = false;
@@ -718,7 +708,7 @@ static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_rec
         if (!is_last)
             return ih_json_next_is(in, '\0') || ih_json_fail(in, "text after the end");
     }
-    if (!read_record(&r->reader, in))
+    if (!records_read_record(&r->reader, in))
         return false;
     *has_record = true;
     if (is_last && !ih_json_token(in, '}'))
@@ -741,7 +731,7 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
             return status;
         if (!in.p)
             break;
-        if (!read_line(r, &in, &has_record)) {
+        if (!records_read_line(r, &in, &has_record)) {
             if (in.is_cut)
                 in.key = NULL;
             if (r->line == 1 && !r->is_cut && in.is_cut)

@@ -1,7 +1,5 @@
 #include "output/schema.h"
 
-#include "base/text.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,15 +48,6 @@ const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPAR
                                                   "fields of a comparison are ks and emd", NULL};
 
 /* ---- values ---- */
-
-enum ih_value_type ih_field_value_type(const struct ih_record_field *f)
-{
-    const unsigned kind = f->field.kind;
-    return kind >= IH_FIELD_FILE_BYTES                           ? IH_TYPE_OTHER
-           : kind >= IH_FIELD_TEXT                               ? IH_TYPE_TEXT
-           : kind == IH_FIELD_REAL || kind >= IH_FIELD_LUMA_REAL ? IH_TYPE_REAL
-                                                                 : IH_TYPE_INTEGER;
-}
 
 unsigned ih_record_kind(const struct ih_result *r)
 {
@@ -184,6 +173,20 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         return text_value(
             text, text && (*text || f->kind == IH_FIELD_FORMAT || f->kind == IH_FIELD_FILE));
     }
+}
+
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX])
+{
+    const void *at = (const char *)from + field->offset_bytes;
+    text[0] = '\0';
+    if (field->kind == IH_FIELD_REAL)
+        return ih_format_real(*(const double *)at, text);
+    if (field->kind != IH_FIELD_VALUE || has_values)
+        *ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
+                               : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
+                                                               : *(const uint8_t *)at) = '\0';
+    return text;
 }
 
 void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS])

@@ -7,6 +7,7 @@
 #ifndef IH_OUTPUT_SCHEMA_H
 #define IH_OUTPUT_SCHEMA_H
 
+#include "base/text.h"
 #include "histogram/compare.h"
 
 #define IH_SCHEMA "imghist/2"
@@ -102,6 +103,11 @@ enum {
     IH_MAYBE_SRGB = IH_NOT_APPLIED_ICC_PROFILE
 };
 
+/* Formats a member of a struct, real numbers by ih_format_real; "" if it has no meaning without
+ * values. */
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX]);
+
 /* ---- values ---- */
 
 enum ih_value_type {
@@ -121,7 +127,14 @@ struct ih_field_value {
 };
 
 /* The type of a field's values that are not missing. */
-enum ih_value_type ih_field_value_type(const struct ih_record_field *field);
+static inline enum ih_value_type ih_field_value_type(const struct ih_record_field *f)
+{
+    const unsigned kind = f->field.kind;
+    return kind >= IH_FIELD_FILE_BYTES                           ? IH_TYPE_OTHER
+           : kind >= IH_FIELD_TEXT                               ? IH_TYPE_TEXT
+           : kind == IH_FIELD_REAL || kind >= IH_FIELD_LUMA_REAL ? IH_TYPE_REAL
+                                                                 : IH_TYPE_INTEGER;
+}
 
 /* What kind of record a result has: IH_IN_IMAGE, IH_IN_TOTAL, IH_IN_FAILURE or IH_IN_END. */
 unsigned ih_record_kind(const struct ih_result *result);

@@ -276,7 +276,7 @@ scans() {
   assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   dot a.pgm
   imghist_fails 1 "imghist: /dev/full: cannot write: No space left on device" a.pgm --csv -o /dev/full
-  for arguments in --csv --csv=long -v; do
+  for arguments in --csv --csv=long --json --ndjson -v; do
     run --separate-stderr sh -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $arguments
     assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   done

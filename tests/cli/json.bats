@@ -23,14 +23,6 @@ valid() {
   [ $n_parsers -gt 0 ] || skip "python3 and jq are missing"
 }
 
-# valid_lines FILE: every line is a document.
-valid_lines() {
-  rm -rf split.json
-  mkdir split.json
-  split -l 1 "$1" split.json/
-  valid split.json/*
-}
-
 # mixed: writes sound and damaged inputs; the array `mixed` lists them.
 mixed() {
   dot good.pgm
@@ -156,27 +148,6 @@ files() { grep -o '"file":"[^"]*"' "$1" | cut -d'"' -f4; }
   imghist_refused 1 "nope: the list cannot be opened" a.pgm --json --files-from=nope
 }
 
-@test "json: -o keeps a document of failures only" {
-  damaged bad.png
-  mkdir out
-  imghist_status 1 bad.png missing --json -o out/a.json
-  imghist_status 1 bad.png missing --ndjson -o out/a.ndjson
-  [ "$(ls -A out)" = $'a.json\na.ndjson' ] || fail "$(ls -A out)"
-  [ "$(files out/a.json | paste -sd' ')" = "bad.png missing" ]
-  [ "$(wc -l <out/a.ndjson)" -eq 2 ]
-  valid out/a.json
-  valid_lines out/a.ndjson
-}
-
-@test "json: a full disk is an error" {
-  dot a.pgm
-  for format in --json --ndjson; do
-    # shellcheck disable=SC2016 # the inner shell expands it
-    run --separate-stderr bash -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $format
-    assert_fails 1 "standard output: cannot write"
-  done
-}
-
 @test "json: jq and Python read the same bytes of every name" {
   needs jq
   command -v python3 >/dev/null || skip "python3 is missing"
@@ -228,4 +199,3 @@ END
 @test "json: --bench takes no --ndjson" {
   imghist_refused 2 "--ndjson" --bench=1k --ndjson
 }
-

@@ -297,15 +297,6 @@ END
   [ "$(wc -l <walked/earlier.ndjson)" -eq 1 ]
 }
 
-@test "results: failures stay failures" {
-  images
-  "$IMGHIST" set --ndjson -o all.ndjson 2>/dev/null || [ $? -eq 1 ]
-  imghist_fails 1 "set/bad.png: damaged PNG" all.ndjson --ndjson
-  printf '%s\n' "$output" | cmp - all.ndjson
-  imghist_status 1 all.ndjson --total-only --json
-  assert_output_has '"n_failed":1,'
-}
-
 @test "results: a name cannot reach the terminal or another folder" {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson >a.ndjson
