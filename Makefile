@@ -274,7 +274,7 @@ ladder: build/ladder/histogram build/ladder/sum ## the textbook's kernels, each 
 	@echo
 	build/ladder/sum
 
-build/ladder/%: kernels/ladder/%.cu kernels/ladder/ladder.cuh kernels/read_roofline.cu
+build/ladder/%: kernels/ladder/%.cu kernels/ladder/ladder.cuh
 	@$(if $(NVCC),,echo "make ladder: no nvcc on PATH or in CUDA_HOME" >&2; exit 1)
 	@mkdir -p $(@D)
 	$(NVCC) -O3 $(if $(filter 1,$(CUDA)),$(CUDA_GENCODE)) -o $@ $<
