@@ -212,7 +212,9 @@ static bool inflate_some(struct archive_state *s)
         fail_gzip(s, z->msg);
     }
     /* A member that has come through a pipe does not wait for the next one. */
-    const bool may_wait = !s->is_pipe || z->avail_in > 0 || z->avail_out == INFLATED_BYTES;
+    const size_t n_inflated = INFLATED_BYTES - z->avail_out;
+    const bool may_wait =
+        !s->is_pipe || z->avail_in > 0 || n_inflated < (s->n_given > 0 ? 1 : IH_PROBE_BYTES);
     return s->error.status == IH_OK && s->gzip_error.status == IH_OK && may_wait;
 }
 
