@@ -97,14 +97,19 @@ struct heif_calls {
 };
 IH_DYNLIB_LOADER(HEIF_CALLS, struct heif_calls, IH_SONAME_heif)
 
-/* heif_init loads the codecs. */
+/* The first heif_init loads the codecs; further ones only count. */
+static enum ih_status load_codecs(struct heif_calls *calls, struct ih_error *err)
+{
+    enum ih_status status = load(calls, err);
+    if (status == IH_OK)
+        calls->heif_init(NULL);
+    return status;
+}
+
 static enum ih_status prepare(struct ih_error *err)
 {
     struct heif_calls calls;
-    enum ih_status status = load(&calls, err);
-    if (status == IH_OK)
-        calls.heif_init(NULL);
-    return status;
+    return load_codecs(&calls, err);
 }
 
 struct heif_state {
@@ -354,7 +359,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct heif_state *s = state;
-    enum ih_status status = load(&s->lib, err);
+    enum ih_status status = load_codecs(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
