@@ -75,22 +75,25 @@
  *     // Counts files and directories on all cores and prints the mean luma of each image.
  *     int main(int argc, char **argv)
  *     {
- *         struct ih_scan_settings settings = {(const char *const *)argv + 1, (size_t)argc - 1};
+ *         struct ih_scan_settings settings = {0};
  *         struct ih_context *context = NULL;
  *         struct ih_scan *scan = NULL;
  *         struct ih_counts *counts = NULL;
- *         struct ih_error err;
+ *         struct ih_error err = {IH_OK, "", IH_LIMIT_NONE, 0};
  *         struct ih_stats luma;
  *         const struct ih_item *item;
+ *         settings.paths = (const char *const *)argv + 1;
+ *         settings.n_paths = (size_t)argc - 1;
  *         if (ih_context_open(NULL, 0, &context, &err) == IH_OK &&
- *             ih_counts_open(&counts, &err) == IH_OK &&
- *             ih_scan_open(context, &settings, sizeof settings, &scan, &err) == IH_OK)
- *             while (ih_scan_next(scan, &item, &err) == IH_OK)
- *                 if (item->kind == IH_ITEM_FAILURE)
- *                     fprintf(stderr, "%s: %s\n", item->path, item->error.message);
- *                 else if (ih_item_counts(item, counts, &err) == IH_OK &&
- *                          ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, &err) == IH_OK)
- *                     printf("%s: mean luma %.3f\n", item->path, luma.mean);
+ *             ih_counts_open(&counts, &err) == IH_OK)
+ *             ih_scan_open(context, &settings, sizeof settings, &scan, &err);
+ *         while (scan && ih_scan_next(scan, &item, &err) == IH_OK) {
+ *             if (item->kind == IH_ITEM_FAILURE)
+ *                 fprintf(stderr, "%s: %s\n", item->path, item->error.message);
+ *             else if (ih_item_counts(item, counts, NULL) == IH_OK &&
+ *                      ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, NULL) == IH_OK)
+ *                 printf("%s: mean luma %.3f\n", item->path, luma.mean);
+ *         }
  *         if (err.status != IH_END)
  *             fprintf(stderr, "%s\n", err.message);
  *         ih_scan_close(scan);
