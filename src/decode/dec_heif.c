@@ -12,6 +12,9 @@
  * that all three are equal. libheif expands limited range (16 to 235 with 8 bits) only in colour
  * pictures; here it is expanded in monochrome ones too.
  *
+ * Versions of libheif ignore properties that they do not know, although the file marks them as
+ * essential, and leave alpha in limited range. heif_boxes.c reads both from the boxes.
+ *
  * libheif conceals damage where it can and reports it as a warning. Here a warning is an error,
  * unless it is only about the description of the colours.
  *

@@ -259,7 +259,7 @@ static bool is_applied(const struct heif_property *p)
     static const char applied[] = "ispecolrauxCclapirotimir",
                       configurations[] = "hvcCav1CavcCvvcCevcCjpgCj2kHuncCcmpdcmpCicef",
                       descriptions[] = "pixipasprloca1lxcllimdcvcclvamvendwtaltudesaltt"
-                                       "crttmdft";
+                                       "crttmdftcmincmexsubs";
     struct ih_span content = p->content;
     if (ih_box_is(p->type, "lsel")) /* one layer; 0xFFFF: all, of which the last is returned */
         return ih_span_take(&content, 2) == 0xFFFF;
