@@ -2,20 +2,23 @@
 #
 #   CONFIG=release|debug|sanitize|tsan|coverage|fuzz   objects in build/$(CONFIG)/
 #   CC=gcc|clang                                       use a BUILD of its own for each compiler
-#   CUDA=0                                             build without GPU support
-#   CUDA_ARCH=all|90|...                               GPU architectures of the kernels
+#   CUDA=0|1                                           GPU code; default: 1 with nvcc and a GPU on this machine
+#   CUDA_ARCH=native|all|90|...                        GPU architectures; default: this machine's, in packages all
+#   V=1                                                print the commands
 #   WERROR=1                                           warnings are errors, as in CI
 #   FORMATS="webp gif ..."                             optional formats to build if their libraries are found; default: all
 #   LIBDEFLATE=0                                       PNG through libpng alone
 #   PROGRESSIVE=0                                      decode progressive JPEG scan by scan: more memory, half the speed
 #   DEPS=DIR                                           search DIR/include, DIR/lib and DIR/share first
+#   STATIC=1                                           link with the libraries of packaging/wheel/codecs.sh in DEPS
+#   STB_DIR= GIF_DIR= FONT=                            folders of stb/*.h and gif_lib.h, and DejaVuSans.ttf
 #   CPPFLAGS= CFLAGS= LDFLAGS= LDLIBS=                 added to the required flags; -O3 replaces -O2
 
 CONFIG    ?= release
-BUILD     ?= build/$(CONFIG)
-CUDA_ARCH ?= all
+STATIC    ?= 0
+BUILD     ?= build/$(CONFIG)$(if $(filter 1,$(STATIC)),-$(notdir $(DEPS)))
 WERROR    ?= 0
-DEPS      ?=
+DEPS      ?= $(if $(filter 1,$(STATIC)),build/codecs/$(shell uname -m))
 VERSION   := $(shell sed -n 's/^.define IH_VERSION "\(.*\)".*/\1/p' src/imghist.h)
 ABI       := 0
 
@@ -27,14 +30,27 @@ endif
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-MAKEFLAGS += --no-builtin-rules
+
+# Parallel, unless the command line or the environment has a -j. One line for each file, V=1: the command, -s: nothing.
+SHOW := $(if $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),,$(if $(filter 1,$(V)),,1))
+say   = $(if $(SHOW),printf '%-4s %s\n' '$(1)' "$(2)";)
+Q    := $(if $(filter 1,$(V)),,@)
+JOBS := $(if $(filter 0,$(MAKELEVEL)),$(shell echo " $$MAKEFLAGS" | grep -q -e ' -j' || echo "-j$$(nproc || echo 1)"))
+MAKEFLAGS += --no-builtin-rules $(JOBS)
 
 # ---- the machine ------------------------------------------------------------------------------
 
 PKG_CONFIG ?= pkg-config
+LINK       ?= $(CC)
+ifeq ($(STATIC),1)
+  CC         := $(DEPS)/bin/cc
+  LINK       := $(DEPS)/bin/c++
+  AR         := $(DEPS)/bin/ar
+  PKG_CONFIG := env PKG_CONFIG_LIBDIR=$(abspath $(DEPS))/lib/pkgconfig pkg-config --static
+endif
 PACKAGES   := libpng libjpeg zlib
 # Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
-# pkg-config file for giflib, so its header is searched for.
+# pkg-config file for giflib, so its header is searched for, as are those of stb.
 FORMATS_ALL   := webp tiff gif avif heif jxl jp2 archive preview
 FORMATS       ?= $(FORMATS_ALL)
 PACKAGES_webp := libwebp libwebpdemux
@@ -48,22 +64,31 @@ PACKAGES_preview := libraw_r >= 0.20
 # 1: inflate PNG with libdeflate. Under DEPS it needs no pkg-config.
 LIBDEFLATE    ?= $(if $(or $(shell $(PKG_CONFIG) --exists libdeflate 2>/dev/null && echo 1),\
                    $(wildcard $(addsuffix /libdeflate.h,$(DEPS)/include))),1,0)
-GIF_HEADER    := $(wildcard $(addsuffix /gif_lib.h,$(DEPS)/include /usr/include /usr/local/include))
+# The first folder with header $(1), which package $(2) may know.
+folder_of      = $(patsubst %/$(1),%,$(firstword $(wildcard $(addsuffix /$(1),$(DEPS)/include $(if $(filter 1,$(STATIC)),,\
+                   $(foreach f,$(shell $(PKG_CONFIG) --variable=includedir $(2) 2>/dev/null),$(f) $(patsubst %/,%,$(dir $(f)))) \
+                   /usr/include /usr/local/include)))))
+GIF_DIR       ?= $(call folder_of,gif_lib.h,giflib)
 has_format     = $(if $(PACKAGES_$(1)),$(shell $(PKG_CONFIG) --exists '$(PACKAGES_$(1))' 2>/dev/null && echo $(1)),\
-                   $(if $(GIF_HEADER),$(1)))
+                   $(if $(GIF_DIR),$(1)))
 FORMATS_HERE  := $(foreach f,$(FORMATS),$(call has_format,$(f)))
 FORMATS_GONE  := $(filter-out $(FORMATS_HERE),$(FORMATS_ALL))
 # The nvcc of the last build is tried too, because `sudo make install` may have a different PATH.
 NVCC       := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
-                          $(wildcard $(firstword $(shell cat build/cuda-$(CUDA_ARCH)/flags 2>/dev/null))) \
+                          $(wildcard $(firstword $(shell cat build/cuda-*/flags 2>/dev/null))) \
                           $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA       ?= $(if $(NVCC),1,0)
+# GPU code for all architectures takes minutes to compile: a build is for the GPU of this machine, and has none without.
+GPU_HERE   := $(wildcard /dev/nvidia[0-9] /dev/dxg)
+# Packages have what the user asked for, else all that can be built.
+CUDA_ASKED := $(CUDA)
+CUDA_ARCH_ASKED := $(CUDA_ARCH)
+CUDA_PACKAGE := CUDA=$(or $(CUDA),$(if $(NVCC),1,0)) CUDA_ARCH=$(or $(CUDA_ARCH),all)
+CUDA       ?= $(if $(NVCC),$(if $(GPU_HERE),1,0),0)
+CUDA_ARCH  ?= $(if $(GPU_HERE),native,all)
 FONT       ?= $(firstword $(wildcard $(addsuffix /DejaVuSans.ttf,$(DEPS)/share \
                 /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu-sans-fonts \
                 /usr/share/fonts/dejavu /usr/share/fonts/TTF)))
-STB_DIR    := $(firstword $(wildcard $(addsuffix /stb/stb_truetype.h,$(DEPS)/include /usr/include \
-                /usr/local/include)))
-STB_DIR    := $(patsubst %/stb_truetype.h,%,$(STB_DIR))
+STB_DIR    ?= $(call folder_of,stb/stb_truetype.h,stb)
 
 comma := ,
 
@@ -73,8 +98,9 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
             $(if $(filter 1,$(WERROR)),-Werror)
 
-# The flags of $(1) that the compiler supports.
-known = $(foreach flag,$(1),$(shell echo 'int x;' | $(CC) -Werror $(flag) -xc -S -o /dev/null - 2>/dev/null && echo '$(flag)'))
+# The flags of $(1) that the compiler supports; zig, the one of STATIC=1, does not read standard input.
+known = $(if $(filter 1,$(STATIC)),$(filter %-clash-protection $(if $(filter %x86_64,$(DEPS)),%),$(1)),$(known_here))
+known_here = $(foreach flag,$(1),$(shell echo 'int x;' | $(CC) -Werror $(flag) -xc -S -o /dev/null - 2>/dev/null && echo '$(flag)'))
 # Reproducible: the build contains no path of the source folder.
 FLAGS_release  := -O2 -g -fstack-protector-strong $(call known,-fstack-clash-protection -fcf-protection) \
                   '-ffile-prefix-map=$(CURDIR)=.' \
@@ -100,19 +126,21 @@ endif
 # use all of POSIX 2008; a file that needs more defines that itself.
 X86 := $(filter x86_64 i386 i486 i586 i686,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
 override CPPFLAGS := -Isrc -I. -D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
-                     $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
+                     $(if $(DEPS),-isystem $(DEPS)/include) $(addprefix -I,$(filter-out $(DEPS)/include /usr/include,\
+                       $(STB_DIR) $(if $(filter gif,$(FORMATS)),$(GIF_DIR)))) $(CPPFLAGS)
 override CFLAGS   := $(FLAGS_$(CONFIG)) $(WARNINGS) $(filter-out -flto%,$(CFLAGS)) \
                      $(if $(filter i%,$(X86)),-msse2 -mfpmath=sse) \
                      -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread
 override LDFLAGS  := $(filter -fsanitize% --coverage,$(FLAGS_$(CONFIG))) -pie -pthread -Wl,-z,relro,-z,now \
-                     $(if $(DEPS),-L$(DEPS)/lib -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib) $(LDFLAGS)
+                     $(if $(DEPS),-L$(DEPS)/lib $(if $(filter 1,$(STATIC)),-Wl$(comma)--gc-sections -s,\
+                       -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib)) $(LDFLAGS)
 override CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg -lz) -lm
 # Libraries that are loaded when an image needs them: see src/base/dynlib.h.
-FORMATS_LATE := $(filter tiff avif heif jxl jp2 archive preview,$(FORMATS_HERE))
+FORMATS_LATE := $(if $(filter 1,$(STATIC)),,$(filter tiff avif heif jxl jp2 archive preview,$(FORMATS_HERE)))
 LIBRARY_OF_jp2 := openjp2
 LIBRARY_OF_preview := raw_r
 library_of    = $(or $(LIBRARY_OF_$(1)),$(1))
@@ -121,6 +149,11 @@ soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir 
 override CPPFLAGS += $(foreach f,$(FORMATS_LATE),-DIH_SONAME_$(f)='"$(call soname_of,$(f))"')
 override LDLIBS   += $(foreach f,$(filter-out $(FORMATS_LATE),$(FORMATS_HERE)),$(or $(call ask,--libs,$(f)),-lgif))
 override LDLIBS   += $(if $(FORMATS_LATE),-ldl)
+ifeq ($(STATIC),1)
+  override CPPFLAGS += -DIH_STATIC='"$(shell cd $(DEPS)/built 2>/dev/null && ls | sed 's/-\([0-9.]*\)$$/ \1/' | paste -sd, | sed 's/,/, /g')"'
+  override CFLAGS   += -ffunction-sections -fdata-sections
+  override LDLIBS   += $(wildcard $(DEPS)/lib/libcpuinfo.a)
+endif
 ifeq ($(LIBDEFLATE),1)
   override CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
   override LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
@@ -152,6 +185,9 @@ ifeq ($(CUDA),1)
   # The header of nvJPEG, which is loaded at run time. third_party/nvjpeg.sh fetches it if the toolkit lacks it.
   NVJPEG_DIR   := $(patsubst %/nvjpeg.h,%,$(firstword $(wildcard $(CUDA_DIR)/include/nvjpeg.h \
                     $(addsuffix /nvjpeg.h,$(DEPS)/include) build/nvjpeg/nvjpeg.h)))
+  # From program and module to the Python package nvidia-nvjpeg, in the environment that has the wheel.
+  override LDFLAGS += $(if $(filter 1,$(STATIC)),$(foreach d,$(addprefix ../lib/python3.,$(addsuffix /site-packages,11 12 13 14 15)) ..,\
+                        '-Wl$(comma)-rpath$(comma)$$ORIGIN/$(d)/nvidia/cu13/lib'))
   override CPPFLAGS += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
   KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu))
 endif
@@ -196,16 +232,16 @@ needs:
 	  { echo "imghist: libpng or libjpeg-turbo headers are missing: run third_party/install.sh" >&2; exit 1; }
 	@test -n "$(STB_DIR)" || { echo "imghist: stb headers are missing: run third_party/install.sh" >&2; exit 1; }
 	@test -n "$(FONT)" || { echo "imghist: DejaVuSans.ttf is missing: run third_party/install.sh" >&2; exit 1; }
-ifeq ($(NVCC),)
-	@echo "imghist: no nvcc on PATH or in CUDA_HOME: building for the CPU only"
+ifneq ($(CUDA),1)
+	@$(if $(SHOW),echo "imghist: building for the CPU only: $(if $(NVCC),$(if $(GPU_HERE),CUDA=$(CUDA),no GPU on this machine; CUDA=1 builds GPU code),no nvcc on PATH or in CUDA_HOME)")
 endif
 
 $(PROGRAM): $(CLI_OBJS) $(LIB_OBJS) $(BUILD)/flags
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS)
+	$(Q)$(call say,LD,$@)$(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The SIMD loops are built for AVX2 as well; count_vectors.c checks the CPU before it uses them.
 ifneq ($(X86),)
@@ -215,22 +251,22 @@ endif
 # stb does not compile without warnings. Only these files include its implementation.
 $(BUILD)/third_party/%.o: third_party/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -w -MMD -MP -c -o $@ $<
+	$(Q)$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -w -MMD -MP -c -o $@ $<
 
 $(CUDA_BUILD)/%.o: kernels/%.cu $(CUDA_BUILD)/flags
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(call say,NVCC,$< (for $(CUDA_ARCH); $$(ls $(CUDA_BUILD) | grep -c '\.o$$') of $(words $(KERNEL_OBJS)) done))$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 
 # The font, compiled in as an array of bytes.
 $(BUILD)/font.c: third_party/embed.sh $(FONT) | needs
 	@mkdir -p $(@D)
-	third_party/embed.sh ih_font $(FONT) >$@
+	$(Q)$(call say,GEN,$@)third_party/embed.sh ih_font $(FONT) >$@
 # The page of --html, likewise.
 $(BUILD)/report.c: third_party/embed.sh src/output/report.html | needs
 	@mkdir -p $(@D)
-	third_party/embed.sh ih_report src/output/report.html >$@
+	$(Q)$(call say,GEN,$@)third_party/embed.sh ih_report src/output/report.html >$@
 $(BUILD)/font.o $(BUILD)/report.o: %.o: %.c
-	$(CC) $(CFLAGS) -c -o $@ $<
+	$(Q)$(call say,CC,$<)$(CC) $(CFLAGS) -c -o $@ $<
 
 # Objects are rebuilt when the compiler or its flags change, programs also when CUDA settings change: only then are
 # these files rewritten.
@@ -260,13 +296,17 @@ include packaging/python.mk
 
 .PHONY: demo
 demo: ## install missing packages, build, and run imghist on samples/
-	third_party/install.sh build 'formats?'
-	$(MAKE) all
-	@echo; echo '$$ ./imghist samples/scene.png'; ./imghist samples/scene.png
+	@mkdir -p build
+	@third_party/install.sh build 'formats?' >build/install.log 2>&1 || { cat build/install.log; exit 1; }
+	@grep '^install.sh: [^f]' build/install.log || :
+	@echo 'Building imghist, which takes about half a minute.'
+	@$(MAKE) -s all
+	@echo; echo '$$ ./imghist samples/scene.png --chart=build/scene.png'
+	@./imghist samples/scene.png --chart=build/scene.png
+	@./imghist samples/scene.png
 	@echo; echo '$$ ./imghist samples/'; ./imghist samples/
-	@echo; echo '$$ ./imghist samples/ --csv=stats'; ./imghist samples/ --csv=stats
-	@echo; echo '$$ ./imghist samples/ --chart=build/charts'; ./imghist samples/ --chart=build/charts
-	@echo; echo 'charts are in build/charts:'; find build/charts -name '*.png' | sort
+	@echo; echo "The chart is $(CURDIR)/build/scene.png"
+	@echo 'Next: ./imghist samples/ --csv=stats'
 
 .PHONY: ladder
 ladder: build/ladder/histogram build/ladder/sum ## the textbook's kernels, each step verified and timed; needs nvcc and a GPU
@@ -295,10 +335,10 @@ $(BUILD)/tests/test_bench: $(BUILD)/src/bench/job.o
 # Tests link with an archive, so that each takes only the objects it needs and not all kernels.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@
-	$(AR) qcs $@ $^ # q, not r: objects in different folders have the same name
+	$(Q)$(call say,AR,$@)$(AR) qcs $@ $^ # q, not r: objects in different folders have the same name
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tested.a $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka
+	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka
 
 # cmocka 2 renames macros and deprecates the old names.
 $(BUILD)/tests/unit/%.o: private override CFLAGS += -Wno-deprecated-declarations
@@ -336,7 +376,7 @@ fuzzers: needs $(FUZZ_BINS)
 
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
                    $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o chartfile.o)
-	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples
 samples: ## make test card and scene.jpg again in build/samples and compare them with samples/
@@ -371,6 +411,10 @@ analyze: ## static analysis by clang-tidy, cppcheck and gcc -fanalyzer
 .PHONY: print-late
 print-late:
 	@echo $(foreach f,$(FORMATS_LATE),$(call soname_of,$(f)))
+
+.PHONY: print-parts
+print-parts:
+	@echo $(STB_DIR) $(FONT)
 
 .PHONY: print-sources
 print-sources:

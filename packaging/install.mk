@@ -20,7 +20,7 @@ endif
 
 SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
-STATIC       := $(BUILD)/libimghist.a
+ARCHIVE      := $(BUILD)/libimghist.a
 # Without what only the program has: most outputs, and decoder processes, which print and exit. Records are read and
 # written.
 PROGRAM_OUTPUTS := $(patsubst %,$(BUILD)/src/output/%.o,out_text out_csv out_html out_names output text_parts file condition)
@@ -28,10 +28,10 @@ LIBRARY_OBJS := $(filter-out $(PROGRAM_OUTPUTS) $(BUILD)/report.o $(BUILD)/src/i
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library
-library: needs $(STATIC) $(SHARED) $(BUILD)/libimghist.pc ## build libimghist, static and shared
+library: needs $(ARCHIVE) $(SHARED) $(BUILD)/libimghist.pc ## build libimghist, static and shared
 
 $(SHARED): $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD)/flags
-	$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) \
+	$(Q)$(call say,LD,$@)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) \
 	  $(if $(filter -fsanitize%,$(LDFLAGS)),,-Wl,--no-undefined) -Wl,--as-needed \
 	  -Wl,--version-script=packaging/libimghist.map -o $@ $(filter %.o,$^) $(LIBRARY_LIBS)
 
@@ -39,13 +39,13 @@ $(SHARED): $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD
 # CUDA runtime is included, as in the shared library: programs that link with the archive need no toolkit.
 CUDA_RUNTIME := $(if $(filter 1,$(CUDA)),-L$(CUDA_DIR)/lib64 -lcudart_static)
 $(BUILD)/libimghist.o: $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD)/flags
-	$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(filter %.o,$^) $(CUDA_RUNTIME)
-	rm -f $(BUILD)/libimghist.names
-	sed -n 's/^ *\(ih_[a-z_]*\);$$/\1/p' packaging/libimghist.map >$(BUILD)/libimghist.names
-	$(OBJCOPY) --keep-global-symbols=$(BUILD)/libimghist.names $@
-$(STATIC): $(BUILD)/libimghist.o
-	rm -f $@
-	$(AR) rcsD $@ $^
+	$(Q)$(call say,LD,$@)$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(filter %.o,$^) $(CUDA_RUNTIME)
+	$(Q)rm -f $(BUILD)/libimghist.names
+	$(Q)sed -n 's/^ *\(ih_[a-z_]*\);$$/\1/p' packaging/libimghist.map >$(BUILD)/libimghist.names
+	$(Q)$(OBJCOPY) --keep-global-symbols=$(BUILD)/libimghist.names $@
+$(ARCHIVE): $(BUILD)/libimghist.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $^
 OBJCOPY ?= objcopy
 
 # Libraries for programs that link with the archive: those of the shared library, and what these need in a static
@@ -58,8 +58,8 @@ PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(filter-out $(CUDA_RUNTI
 # removed first, here and below, so that a later make as another user can replace it.
 $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
 	@mkdir -p $(@D)
-	rm -f $@
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+	$(Q)rm -f $@
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 	  -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 	  -e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
 	  -e 's|@LIBS@|$(strip $(PC_LIBS))|' $< >$@
@@ -68,13 +68,14 @@ $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
 
 # The program prints its own completions.
 COMPLETION := $(BUILD)/completion
+NATIVE     ?= $(PROGRAM)
 $(COMPLETION).%: $(PROGRAM)
-	rm -f $@
-	$(PROGRAM) --completion=$* >$@
+	$(Q)rm -f $@
+	$(Q)$(NATIVE) --completion=$* >$@
 
 # FILE=DESTINATION of every installed file.
 INSTALLED = $(PROGRAM)=$(BINDIR)/imghist \
-            $(STATIC)=$(LIBDIR)/libimghist.a \
+            $(ARCHIVE)=$(LIBDIR)/libimghist.a \
             $(SHARED)=$(LIBDIR)/libimghist.so.$(VERSION) \
             $(BUILD)/libimghist.pc=$(PKGCONFIGDIR)/libimghist.pc \
             src/imghist.h=$(INCLUDEDIR)/imghist.h \
@@ -118,7 +119,7 @@ dist: ## the sources of the last commit as build/imghist-VERSION.tar.gz; the sam
 
 # Programs of other systems need the same libraries; the man page names those of a build: imghist --list.
 DIST_PROGRAM = $(DIST)-$(shell $(CC) -dumpmachine)
-DIST_FILES   = $(filter-out $(STATIC)=% $(SHARED)=% $(BUILD)/libimghist.pc=% src/imghist.h=% src/library/%,$(INSTALLED)) \
+DIST_FILES   = $(filter-out $(ARCHIVE)=% $(SHARED)=% $(BUILD)/libimghist.pc=% src/imghist.h=% src/library/%,$(INSTALLED)) \
                LICENSE=$(PREFIX)/LICENSE README.md=$(PREFIX)/README.md CHANGELOG.md=$(PREFIX)/CHANGELOG.md
 
 .PHONY: dist-program
@@ -147,5 +148,5 @@ deb: ## Debian packages of the last commit in build/deb/; needs debhelper
 	cp -R build/deb/$(DIST)/packaging/debian build/deb/$(DIST)/debian
 	cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u BUILD -u CONFIG \
 	  -u CPPFLAGS -u CFLAGS -u LDFLAGS -u LDLIBS \
-	  CUDA=$(CUDA) CUDA_ARCH=$(CUDA_ARCH) dpkg-buildpackage -b -us -uc
+	  $(CUDA_PACKAGE) dpkg-buildpackage -b -us -uc
 	@ls build/deb/*.deb

@@ -12,22 +12,17 @@ $(PYTHON_OBJS): private override CFLAGS += -Wno-pedantic -Wno-write-strings -isy
 
 # Only the objects that it needs are linked, and only Python's entry point is visible.
 $(PYTHON_EXTENSION): $(PYTHON_OBJS) $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
-	$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--as-needed -Wl,--version-script=src/python/python.map \
+	$(Q)$(call say,LD,$@)$(LINK) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--as-needed -Wl,--version-script=src/python/python.map \
 	  -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBRARY_LIBS)
 
-.PHONY: python-extension print-python-extension
+.PHONY: python-extension python-package
 python-extension: needs $(PYTHON_EXTENSION)
-print-python-extension:
-	@echo $(PYTHON_EXTENSION)
+python-package: python-extension $(PROGRAM) $(addprefix $(COMPLETION).,bash zsh fish)
 
+# `pip install .` makes a package for this system, with its libraries.
 .PHONY: wheel
-wheel: ## the Python package as build/wheel/*.whl, with auditwheel for other systems too; needs Python 3.11, pip and the package index
-	rm -rf build/wheel
-	$(PYTHON) -m pip wheel --no-deps -w build/wheel ./src/python
-	@if $(PYTHON) -m auditwheel --version >/dev/null 2>&1; then \
-	  PATH="$$(dirname "$$(command -v $(PYTHON))"):$$PATH" $(PYTHON) -m auditwheel repair -w build/wheel/repaired build/wheel/*.whl; \
-	else echo "imghist: without auditwheel, the wheel is for this system only"; fi
-	@find build/wheel -name '*.whl'
+wheel: ## one wheel with module, program and all libraries in build/wheel/, for any Linux with glibc 2.28; MACHINE=aarch64 for ARM
+	CUDA=$(or $(CUDA_ASKED),0) CUDA_ARCH=$(or $(CUDA_ARCH_ASKED),all) packaging/wheel/wheel.sh $(MACHINE)
 
 .PHONY: test-python
 test-python: all ## build the Python package and run its tests in a virtual environment

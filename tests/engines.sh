@@ -15,7 +15,7 @@ venv=build/engines
 . tests/venv.bash
 make_venv "$venv" pillow psutil
 set -e
-"$venv/bin/pip" install -q --disable-pip-version-check "./src/python[ray,spark,dask]"
+"$venv/bin/pip" install -q --disable-pip-version-check ".[ray,spark,dask]"
 [ -z "${SETUP_ONLY:-}" ] || exit 0
 set +e
 (cd tests/engines && "../../$venv/bin/python" -m pytest -p no:cacheprovider -p no:logging -W ignore --show-capture=stdout \

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # other_systems.sh [SYSTEM...]: runs `make demo` and `make test` on fresh systems (default: trixie sid noble).
+# other_systems.sh wheel [SYSTEM...]: installs build/wheel/*.whl with pip, pipx and uv where Python is all there is
+# (default: bookworm trixie sid), and tests the program: formats, archives, the sandbox, damaged files.
 #
 # A system is a release of Debian or Ubuntu, or RELEASE:ARCHITECTURE, for example trixie:i386. mmdebstrap makes its
 # root in build/systems and the script keeps it for the next run. Another architecture runs under qemu-user.
@@ -33,7 +35,7 @@ make_root() {
   esac
   rm -rf "$3"
   # A mirror may be frozen, so its index may have expired.
-  mmdebstrap --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' --include=make,ca-certificates \
+  mmdebstrap --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' --include="$included" \
     --architectures="$2" "${options[@]}" "$1" "$3" ${mirror:+"$mirror"} >"$3.log" 2>&1 ||
     end 77 "mmdebstrap failed: $(tail -n 1 "$3.log")"
   [ -e "$3/dev/fd" ] || ln -s /proc/self/fd "$3/dev/fd"
@@ -52,9 +54,62 @@ in_root() {
     SUITES="${SUITES:-}" "${@:2}" </dev/null
 }
 
+# try_wheel SYSTEM: in a process of its own. Python 3.11 installs the wheel; an older one only unpacks the program.
+# bats comes from this machine, uv and pipx (UV, PIPX: default those on PATH) from the package index, if they are here.
+try_wheel() {
+  local root=$here/wheel-$1 arch files uv pipx
+  local included=python3,python3-venv
+  [ "$1" != jammy ] || included=python3.11,python3.11-venv
+  arch=$(uname -m)
+  mkdir -p "$here"
+  [ -e "$root/made" ] || make_root "$1" "$(dpkg --print-architecture)" "$root"
+  rm -rf "$root/imghist"
+  mkdir -p "$root/imghist/build/wheel" "$root/imghist/tools"
+  git ls-files -z tests samples src/cli/imghist.1 | tar c --null --ignore-failed-read -T - 2>/dev/null | tar x -C "$root/imghist"
+  cp build/wheel/imghist-*"$arch".whl "$root/imghist/build/wheel/" || end 1 "no wheel in build/wheel: run make wheel"
+  mapfile -t files < <(dpkg -L bats | grep -v '/doc\|/man')
+  tar c --no-recursion "${files[@]}" 2>/dev/null | tar x -C "$root" --keep-directory-symlink
+  uv=${UV:-$(command -v uv)} pipx=${PIPX:-$(command -v pipx)}
+  [ -z "$uv" ] || cp "$uv" "${uv}x" "$root/imghist/tools/"
+  [ -z "$pipx" ] || cp -R "$("$(dirname "$(realpath "$pipx")")/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" "$root/imghist/tools/pipx"
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  in_root "$root" bash -c '
+    set -eu
+    cd /imghist
+    wheel=$(echo build/wheel/*.whl)
+    python=$(command -v python3.11 || command -v python3)
+    export PIP_NO_INDEX=1 UV_OFFLINE=1 UV_NO_INDEX=1 PATH=$PATH:/imghist/tools
+    mkdir bin
+    if "$python" -c "import sys; sys.exit(sys.version_info < (3, 11))"; then
+      "$python" -m venv venv
+      venv/bin/pip install -q "$wheel"
+      cp venv/bin/imghist bin/
+      [ "$(venv/bin/python -m imghist --version)" = "$(bin/imghist --version)" ]
+      [ -f venv/share/man/man1/imghist.1 ]
+      venv/bin/python -c "
+import imghist, glob, subprocess, csv, io
+files = sorted(glob.glob(\"tests/formats/files/*\"))
+rows = csv.DictReader(io.StringIO(subprocess.run([\"bin/imghist\", \"--csv=stats\", *files], stdout=-1, text=True).stdout))
+sums = {(r[\"file\"], r[\"channel\"]): int(r[\"sum\"]) for r in rows}
+for f in files:
+    c = imghist.count(f)
+    for name in c.planes:
+        assert c[name].sum == sums[f, name], (f, name)
+print(len(files), \"files: module and program agree\")"
+      ! command -v uv || { uv tool install -q --python "$python" "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >uv.csv &&
+        uvx -q --python "$python" --from "$wheel" imghist samples/scene.png --csv=stats | cmp - uv.csv && uv tool uninstall -q imghist; }
+      [ ! -d tools/pipx ] || { PYTHONPATH=tools/pipx "$python" -m pipx install -q "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >pipx.csv; }
+    else
+      "$python" -c "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(\"unpacked\")" "$wheel"
+      cp unpacked/*.data/scripts/imghist bin/ && chmod +x bin/imghist
+    fi
+    bin/imghist --list
+    tests/run.sh bin ${SUITES:-formats archive isolate damaged}'
+}
+
 # try SYSTEM: in a process of its own.
 try() {
-  local release=${1%%:*} arch=${1#*:} root=$here/${1/:/-}
+  local release=${1%%:*} arch=${1#*:} root=$here/${1/:/-} included=make,ca-certificates
   [ "$arch" != "$1" ] || arch=$(dpkg --print-architecture)
   mkdir -p "$here"
   [ -e "$root/made" ] || make_root "$release" "$arch" "$root"
@@ -71,13 +126,19 @@ try() {
     fi'
 }
 
+try=try
+if [ "${1:-}" = wheel ]; then
+  try=try_wheel
+  shift
+  [ $# -gt 0 ] || set -- bookworm trixie sid
+fi
 [ $# -gt 0 ] || set -- trixie sid noble
 [ "$(id -u)" -eq 0 ] || end 77 "skipped: making a root needs root"
 command -v mmdebstrap >/dev/null || end 77 "skipped: mmdebstrap is not installed"
 unshare --mount --pid --fork true 2>/dev/null || end 77 "skipped: this machine allows no new namespaces"
 for system in "$@"; do
   echo "== $system"
-  (try "$system")
+  ("$try" "$system")
   status=$?
   case $status in
     0) echo "$system: passed" ;;

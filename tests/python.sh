@@ -14,7 +14,7 @@ venv=build/venv
 . tests/venv.bash
 make_venv "$venv" numpy
 set -e
-"$venv/bin/pip" install -q --disable-pip-version-check "./src/python[test]"
+"$venv/bin/pip" install -q --disable-pip-version-check ".[test]"
 if [ -n "${SANITIZED:-}" ]; then
   export PYTHONPATH=$PWD/build/sanitize/python ASAN_OPTIONS=detect_leaks=0 # Python itself keeps memory to its end
   mkdir -p "$PYTHONPATH"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [engines] [emulate]: installs the packages that the
+# install.sh [build] [formats] [test] [fuzz] [ci] [package] [wheel] [python] [engines] [emulate]: installs the packages that the
 # named groups need and this machine lacks, from the distribution. Without a group: build. The network is used only if
 # something is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
@@ -30,8 +30,8 @@ formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjx
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
 formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
 formats|library libarchive >= 3.5|reads tar and zip files|libarchive-dev|libarchive-devel|libarchive|libarchive-devel|libarchive-dev|libarchive
-test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
-test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
+test package|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
+test package|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
 test|since bats 1.7|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
 test|tool python3|reads CSV and JSON in the tests|python3|python3|python|python3|python3|python
 test|tool sqlite3|reads CSV in the tests|sqlite3|sqlite|sqlite|sqlite3|sqlite|sqlite
@@ -49,9 +49,10 @@ ci|tool clang-format|checks the format of the sources|clang-format|clang-tools-e
 ci|tool clang-tidy|static analysis|clang-tidy|clang-tools-extra|=|=|clang-extra-tools|llvm
 ci|tool cppcheck|static analysis|cppcheck|cppcheck|cppcheck|cppcheck|cppcheck|cppcheck
 ci|tool shellcheck|checks the shell scripts|shellcheck|ShellCheck|shellcheck|ShellCheck|shellcheck|shellcheck
+package|essential|what every build of a Debian package needs|build-essential|-|-|-|-|-
 package ci|tool dh|makes Debian packages|debhelper|debhelper|-|-|-|-
-package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
-package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
+ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
+ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
 ci|tool chromium|opens the pages of --html in the tests|chromium|chromium|chromium|chromium|chromium|chromium
 ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtml|tidy-html5
 ci|scipy|computes distances in the tests|python3-scipy|python3-scipy|python-scipy|python3-scipy|py3-scipy|scipy
@@ -60,13 +61,19 @@ ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|in
 ci|tool avifenc|makes AVIF image sequences in the tests|libavif-bin|libavif-tools|libavif|libavif-tools|libavif-apps|libavif
 ci|tool ffmpeg|makes a video in the tests|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
-python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
-python|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
+python wheel|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
+python wheel|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
 engines|tool java|runs Spark, in the tests of the Python package|openjdk-17-jre-headless|java-17-openjdk-headless|jre17-openjdk-headless|java-17-openjdk-headless|openjdk17-jre-headless|openjdk@17
 emulate|tool aarch64-linux-gnu-gcc|builds for aarch64|gcc-aarch64-linux-gnu|gcc-aarch64-linux-gnu|-|-|-|-
 emulate|tool s390x-linux-gnu-gcc|builds for s390x|gcc-s390x-linux-gnu|gcc-s390x-linux-gnu|-|-|-|-
 emulate|tool qemu-aarch64-static|runs the tests of aarch64 and s390x|qemu-user-static|qemu-user-static|-|-|-|-
 emulate|tool mmdebstrap|unpacks the libraries of other machines|mmdebstrap|-|-|-|-|-
+wheel|tool cmake|builds the libraries inside the wheel|cmake|cmake|cmake|cmake|cmake|cmake
+wheel|tool gperf|builds libseccomp|gperf|gperf|gperf|gperf|gperf|gperf
+wheel|tool nasm|builds the SIMD code of libjpeg-turbo and dav1d|nasm|nasm|nasm|nasm|nasm|nasm
+wheel|tool patch|applies fixes to the libraries inside the wheel|patch|patch|patch|patch|patch|=
+wheel|tool xz|unpacks the libraries inside the wheel|xz-utils|xz|xz|xz|xz|xz
+wheel|tool bzip2|unpacks the libraries inside the wheel|bzip2|bzip2|bzip2|bzip2|bzip2|bzip2
 package ci|tool fakeroot|makes Debian packages as an ordinary user|fakeroot|fakeroot|fakeroot|fakeroot|fakeroot|-
 END
 }
@@ -97,6 +104,9 @@ seccomp() { [ "$(uname)" != Linux ] || library libseccomp; }
 
 # Elsewhere it comes with libheif.
 hevc() { ! grep -qs ubuntu /etc/os-release || ls /usr/lib/*/libheif/plugins/libheif-libde265.so >/dev/null 2>&1; }
+
+# Of no use where packages are not Debian's.
+essential() { ! tool dpkg || dpkg -s build-essential >/dev/null 2>&1; }
 
 python_header() {
   include=$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
@@ -221,8 +231,8 @@ install_with_apt() {
 groups=${*:-build}
 for group in $groups; do
   case ${group%[?]} in
-    build | formats | test | fuzz | ci | package | python | engines | emulate) ;;
-    *) fail "unknown group: $group (groups: build formats test fuzz ci package python engines emulate)" ;;
+    build | formats | test | fuzz | ci | package | wheel | python | engines | emulate) ;;
+    *) fail "unknown group: $group (groups: build formats test fuzz ci package wheel python engines emulate)" ;;
   esac
 done
 

@@ -3,7 +3,8 @@
  *
  * libtiff, libheif and libjxl depend on forty other libraries. Linking them would add 10 to 30 ms
  * to each start of the program, which otherwise takes 1 ms. A list of prototypes generates a struct
- * of function pointers, and the compiler checks the list against the library's header.
+ * of function pointers, and the compiler checks the list against the library's header. With
+ * IH_STATIC, for the wheel, the libraries are linked in and the struct gets their addresses.
  */
 #ifndef IH_BASE_DYNLIB_H
 #define IH_BASE_DYNLIB_H
@@ -18,7 +19,19 @@
 #define IH_DYNLIB_CHECK(type, name, arguments) \
     _Static_assert(_Generic(&name, type(*) arguments : 1, default : 0), #name);
 
+#define IH_DYNLIB_ADDRESS(type, name, arguments) .name = name,
+
 /* Defines load(type *functions, err), which is ih_dynlib_load for a list and its struct. */
+#if defined(IH_STATIC)
+#define IH_DYNLIB_LOADER(LIST, type, library)                         \
+    LIST(IH_DYNLIB_CHECK)                                             \
+    static enum ih_status load(type *functions, struct ih_error *err) \
+    {                                                                 \
+        (void)err;                                                    \
+        *functions = (type){LIST(IH_DYNLIB_ADDRESS)};                 \
+        return IH_OK;                                                 \
+    }
+#else
 #define IH_DYNLIB_LOADER(LIST, type, library)                                                \
     LIST(IH_DYNLIB_CHECK)                                                                    \
     static enum ih_status load(type *functions, struct ih_error *err)                        \
@@ -26,6 +39,7 @@
         static const char *const names[] = {LIST(IH_DYNLIB_NAME)};                           \
         return ih_dynlib_load(library, names, sizeof names / sizeof *names, functions, err); \
     }
+#endif
 
 /* Defines the struct too, and prepare(err), which loads the library and implements prepare of a
  * decoder (decode/decoder.h). */

@@ -114,6 +114,9 @@ void ih_print_list(FILE *f)
         fprintf(f, "  %-11s %s; %s\n", "archives:", archive->title, archive->version);
     else
         fprintf(f, "  %-11s not in this build (libarchive)\n", "archives:");
+#if defined(IH_STATIC)
+    fprintf(f, "  linked in:  %s\n", IH_STATIC);
+#endif
     fprintf(f, "  isolated:   %s: %s\n", isolated_names(names, sizeof names), ih_sandbox_title());
     fputs("outputs:\n", f);
     for (const struct ih_output *const *o = ih_outputs; *o; o++)
@@ -123,7 +126,7 @@ void ih_print_list(FILE *f)
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);
 #if !defined(IH_WITH_CUDA)
-    fprintf(f, "  %-11s not in this build: no nvcc when it was built\n", "cuda");
+    fprintf(f, "  %-11s not in this build: make CUDA=1 adds it\n", "cuda");
 #elif defined(IH_WITH_NVJPEG)
     fputs("  nvjpeg      hardware JPEG decoders of an H100 or H200 (--jpeg)\n", f);
 #else

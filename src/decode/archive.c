@@ -163,7 +163,7 @@ void ih_member_reset(struct ih_member *m, struct ih_budget *budget)
     *m = (struct ih_member){.bytes = NULL};
 }
 
-static enum ih_status reserve(struct ih_member *m, uint64_t n_bytes, struct ih_error *err)
+static enum ih_status member_reserve(struct ih_member *m, uint64_t n_bytes, struct ih_error *err)
 {
     if (n_bytes <= m->capacity_bytes)
         return IH_OK;
@@ -261,8 +261,8 @@ static enum ih_status read_own(struct ih_archive *a, uint8_t *bytes, size_t size
     return status;
 }
 
-static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_bytes,
-                                 struct ih_error *err)
+static enum ih_status archive_read_bytes(struct ih_archive *a, void *bytes, size_t size_bytes,
+                                         struct ih_error *err)
 {
     for (uint8_t *p = bytes; size_bytes > 0;) {
         size_t n = 0;
@@ -281,7 +281,7 @@ static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_
 /* Reads the header of a packet and checks its numbers. */
 static enum ih_status read_packet(struct ih_archive *a, struct ih_packet *f, struct ih_error *err)
 {
-    const enum ih_status status = read_bytes(a, f, sizeof *f, err);
+    const enum ih_status status = archive_read_bytes(a, f, sizeof *f, err);
     if (status != IH_OK)
         return status;
     const bool is_known = f->status == IH_OK || f->status == IH_UNKNOWN || f->status == IH_IO ||
@@ -297,7 +297,7 @@ static enum ih_status read_error(struct ih_archive *a, const struct ih_packet *f
                                  struct ih_error *carried, struct ih_error *err)
 {
     char message[sizeof carried->message] = "";
-    const enum ih_status status = read_bytes(a, message, f->n_message, err);
+    const enum ih_status status = archive_read_bytes(a, message, f->n_message, err);
     if (status == IH_OK && f->status != IH_OK)
         ih_error_set(carried, (enum ih_status)f->status, "%s", message);
     return status;
@@ -313,7 +313,7 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
     m->name = malloc((size_t)f->n_bytes + 1);
     if (!m->name)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    if (read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
+    if (archive_read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
         return err->status;
     m->name[f->n_bytes] = '\0';
     const bool leads_out = ih_member_name(m->name) != m->name;
@@ -324,7 +324,7 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
 
 /* Takes a member's memory from the budget. If the budget is too small, the member gets an error and
  * its content is skipped. */
-static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
+static void member_take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
 {
     const bool is_known = size_bytes != UINT64_MAX;
     uint64_t n_bytes = is_known ? size_bytes : IH_MEMBER_UNKNOWN_BYTES;
@@ -333,12 +333,16 @@ static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct 
     if (ih_budget_take(a->budget, n_bytes, &m->error) != IH_OK)
         return;
     m->taken_bytes = n_bytes;
-    reserve(m, is_known ? n_bytes : n_bytes < FIRST_BYTES ? n_bytes : FIRST_BYTES, &m->error);
+    member_reserve(m,
+                   is_known                ? n_bytes
+                   : n_bytes < FIRST_BYTES ? n_bytes
+                                           : FIRST_BYTES,
+                   &m->error);
 }
 
 /* Reads n bytes of content. Drops them if the member has an error. */
-static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member *m,
-                                struct ih_error *err)
+static enum ih_status member_read_data(struct ih_archive *a, size_t n, struct ih_member *m,
+                                       struct ih_error *err)
 {
     char limit[IH_BYTES_TEXT_MAX];
     uint8_t dropped[4096];
@@ -348,16 +352,16 @@ static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member
     if (m->error.status == IH_OK && n > m->capacity_bytes - m->size_bytes) {
         const uint64_t doubled = 2 * (uint64_t)m->capacity_bytes, least = m->size_bytes + n;
         const uint64_t wanted = doubled > least ? doubled : least;
-        reserve(m, wanted < m->taken_bytes ? wanted : m->taken_bytes, &m->error);
+        member_reserve(m, wanted < m->taken_bytes ? wanted : m->taken_bytes, &m->error);
     }
     if (m->error.status == IH_OK) {
         uint8_t *to = m->bytes + m->size_bytes;
         m->size_bytes += n;
-        return read_bytes(a, to, n, err);
+        return archive_read_bytes(a, to, n, err);
     }
     while (n > 0) {
         const size_t n_now = n < sizeof dropped ? n : sizeof dropped;
-        if (read_bytes(a, dropped, n_now, err) != IH_OK)
+        if (archive_read_bytes(a, dropped, n_now, err) != IH_OK)
             return err->status;
         n -= n_now;
     }
@@ -369,7 +373,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
                                    struct ih_error *err)
 {
     struct ih_error carried = {0};
-    take_memory(a, size_bytes, m);
+    member_take_memory(a, size_bytes, m);
     for (;;) {
         struct ih_packet f;
         if (read_packet(a, &f, err) != IH_OK)
@@ -381,7 +385,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
         }
         if (f.kind != IH_PACKET_DATA || f.n_bytes == 0 || f.n_message > 0)
             return fail_invalid_packet(err);
-        if (read_data(a, f.n_bytes, m, err) != IH_OK)
+        if (member_read_data(a, f.n_bytes, m, err) != IH_OK)
             return err->status;
     }
     if (m->error.status == IH_OK)

@@ -212,7 +212,9 @@ static bool inflate_some(struct archive_state *s)
         fail_gzip(s, z->msg);
     }
     /* A member that has come through a pipe does not wait for the next one. */
-    const bool may_wait = !s->is_pipe || z->avail_in > 0 || z->avail_out == INFLATED_BYTES;
+    const size_t n_inflated = INFLATED_BYTES - z->avail_out;
+    const bool may_wait =
+        !s->is_pipe || z->avail_in > 0 || n_inflated < (s->n_given > 0 ? 1 : IH_PROBE_BYTES);
     return s->error.status == IH_OK && s->gzip_error.status == IH_OK && may_wait;
 }
 
@@ -266,7 +268,7 @@ static bool is_cut(const struct archive_state *s)
            s->has_ended && !s->ends_in_zeros;
 }
 
-static bool read_plain(struct archive_state *s, const uint8_t **bytes, size_t *n)
+static bool archive_read_plain(struct archive_state *s, const uint8_t **bytes, size_t *n)
 {
     ih_source_consume(s->src, s->n_shown);
     s->n_shown = 0;
@@ -281,10 +283,10 @@ static bool read_plain(struct archive_state *s, const uint8_t **bytes, size_t *n
 }
 
 /* Reads the next bytes, and keeps those of a zip file. */
-static bool read_more(struct archive_state *s, const uint8_t **bytes, size_t *n)
+static bool archive_read_more(struct archive_state *s, const uint8_t **bytes, size_t *n)
 {
     if (s->error.status != IH_OK ||
-        !(s->is_gzip ? read_gzip(s, bytes, n) : read_plain(s, bytes, n)))
+        !(s->is_gzip ? read_gzip(s, bytes, n) : archive_read_plain(s, bytes, n)))
         return false;
     if (s->n_given == 0 && ih_archive_probe(*bytes, *n) == IH_ARCHIVE_ZIP &&
         !(s->recent = calloc(1, RECENT_BYTES)))
@@ -309,7 +311,7 @@ static la_ssize_t read_source(struct archive *archive, void *user, const void **
     (void)archive;
     if (is_bomb(s))
         fail_bomb(s);
-    if (!read_more(s, &next, &n))
+    if (!archive_read_more(s, &next, &n))
         return -1;
     *bytes = next;
     return (la_ssize_t)n;
@@ -342,7 +344,7 @@ struct output {
     size_t n, capacity;
 };
 
-static void put(struct output *out, const void *bytes, size_t n)
+static void archive_put(struct output *out, const void *bytes, size_t n)
 {
     assert(n <= out->capacity - out->n);
     memcpy(out->bytes + out->n, bytes, n);
@@ -359,9 +361,9 @@ static void put_packet(struct output *out, enum ih_packet_kind kind, uint64_t si
                                 .n_bytes = (uint32_t)n_bytes,
                                 .n_message = (uint32_t)(n < MESSAGE_MAX ? n : MESSAGE_MAX),
                                 .size_bytes = size_bytes};
-    put(out, &f, sizeof f);
-    put(out, bytes, n_bytes);
-    put(out, error->message, f.n_message);
+    archive_put(out, &f, sizeof f);
+    archive_put(out, bytes, n_bytes);
+    archive_put(out, error->message, f.n_message);
 }
 
 static void put_end(struct archive_state *s, struct output *out, const struct ih_error *error)
@@ -510,13 +512,13 @@ static bool has_come(struct archive_state *s, uint64_t end)
 {
     const uint8_t *bytes;
     size_t n = 1;
-    while (s->n_given < end && n > 0 && read_more(s, &bytes, &n)) {
+    while (s->n_given < end && n > 0 && archive_read_more(s, &bytes, &n)) {
     }
     return s->n_given >= end;
 }
 
 /* Finds the directory after the last member, as libarchive has just done. */
-static void find_directory(struct archive_state *s)
+static void zip_find_directory(struct archive_state *s)
 {
     uint64_t at = (uint64_t)s->lib.archive_filter_bytes(s->archive, 0);
     while (has_come(s, at + 4) && !is_record(s, at, 1, 2) && !is_record(s, at, 5, 6) &&
@@ -634,8 +636,8 @@ static la_ssize_t read_head(struct archive_state *s)
 }
 
 /* Sets err unless the content of the member is to be sent. IH_UNKNOWN: it is no image. */
-static void judge(struct archive_state *s, struct archive_entry *entry, const char *name,
-                  uint64_t size_bytes, struct ih_error *err)
+static void judge_member(struct archive_state *s, struct archive_entry *entry, const char *name,
+                         uint64_t size_bytes, struct ih_error *err)
 {
     struct ih_source head = {.is_open = false};
     if (!name)
@@ -673,7 +675,7 @@ static void next_member(struct archive_state *s, struct output *out)
     const int r = s->error.status == IH_OK ? s->lib.archive_read_next_header(s->archive, &entry)
                                            : ARCHIVE_FATAL;
     if (r == ARCHIVE_EOF && s->recent) {
-        find_directory(s);
+        zip_find_directory(s);
         return;
     }
     const bool is_member = r == ARCHIVE_OK || r == ARCHIVE_WARN;
@@ -700,7 +702,7 @@ static void next_member(struct archive_state *s, struct output *out)
     s->n_unsent = is_sparse && size_bytes != UINT64_MAX ? size_bytes : 0;
     if (s->lib.archive_entry_filetype(entry) == AE_IFDIR || (name && is_hidden(name)))
         return;
-    judge(s, entry, name, size_bytes, &error);
+    judge_member(s, entry, name, size_bytes, &error);
     name = name ? name : full_name;
     name = *name ? name : "(no name)";
     const size_t n = strlen(name);

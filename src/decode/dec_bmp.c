@@ -58,7 +58,7 @@ struct bmp_state {
     uint32_t width, height;
     unsigned bits; /* a pixel: 1, 2, 4, 8, 16, 24, 32 */
     unsigned n_channels;
-    bool is_run_length_coded, is_top_down;
+    bool is_icon, is_run_length_coded, is_top_down;
     struct field fields[4];  /* red, green, blue, alpha; for 16 and 32 bits */
     unsigned n_palette;      /* entries; for up to 8 bits */
     uint8_t palette[256][3]; /* red, green, blue */
@@ -124,6 +124,8 @@ static enum ih_status read_masks(struct bmp_state *s, const uint8_t *h, uint32_t
     uint32_t masks[4];
     uint8_t after[16] = {0};
     memcpy(masks, s->bits == 16 ? default_15_bits : default_24_bits, sizeof masks);
+    if (s->is_icon && s->bits == 32)
+        masks[3] = 0xFF000000;
     if (compression == BITFIELDS || compression == ALPHA_BITFIELDS) {
         size_t n_after = header_bytes > WINDOWS ? 0 : compression == BITFIELDS ? 12 : 16;
         if (ih_read_bytes(s->src, "BMP", after, n_after, err) != IH_OK)
@@ -182,18 +184,21 @@ static enum ih_status check_coding(struct bmp_state *s, uint32_t header_bytes, u
 
 static enum ih_status bmp_read_header(struct bmp_state *s, struct ih_error *err)
 {
-    uint8_t file[FILE_HEADER_BYTES + 4], h[V5] = {0};
-    if (ih_read_bytes(s->src, "BMP", file, sizeof file, err) != IH_OK)
+    uint8_t file[FILE_HEADER_BYTES] = {0}, h[V5] = {0};
+    const size_t file_header_bytes = s->is_icon ? 0 : sizeof file;
+    if (ih_read_bytes(s->src, "BMP", file, file_header_bytes, err) != IH_OK ||
+        ih_read_bytes(s->src, "BMP", h, 4, err) != IH_OK)
         return err->status;
-    uint32_t offset = ih_le32(file + 10), header_bytes = ih_le32(file + FILE_HEADER_BYTES);
-    if (ih_read_bytes(s->src, "BMP", h + 4, header_bytes - 4, err) != IH_OK) /* probe checked it */
+    const uint32_t header_bytes = ih_le32(h); /* the caller has checked it */
+    const uint64_t offset = s->is_icon ? UINT64_MAX : ih_le32(file + 10);
+    if (ih_read_bytes(s->src, "BMP", h + 4, header_bytes - 4, err) != IH_OK)
         return err->status;
     bool is_short = header_bytes == OS2_1;
     uint32_t height = is_short ? ih_le16(h + 6) : ih_le32(h + 8);
     uint32_t compression = ih_le32(h + 16), n_colours = ih_le32(h + 32);
     s->width = is_short ? ih_le16(h + 4) : ih_le32(h + 4);
     s->is_top_down = height >> 31; /* negative */
-    s->height = s->is_top_down ? 0 - height : height;
+    s->height = (s->is_top_down ? 0 - height : height) / (s->is_icon ? 2 : 1);
     s->bits = ih_le16(h + (is_short ? 10 : 14));
     s->n_channels = 3;
     if (is_short)
@@ -203,7 +208,7 @@ static enum ih_status bmp_read_header(struct bmp_state *s, struct ih_error *err)
     if (check_coding(s, header_bytes, compression, err) != IH_OK)
         return err->status;
 
-    uint64_t n_read = (uint64_t)FILE_HEADER_BYTES + header_bytes;
+    uint64_t n_read = (uint64_t)file_header_bytes + header_bytes;
     if (offset < n_read)
         return bmp_damaged(err, "its pixels begin within its header");
     if (s->bits > 8 && read_masks(s, h, header_bytes, compression, &n_read, err) != IH_OK)
@@ -213,7 +218,7 @@ static enum ih_status bmp_read_header(struct bmp_state *s, struct ih_error *err)
         return err->status;
     if (offset < n_read)
         return bmp_damaged(err, "its pixels begin within its header");
-    s->skipped_bytes = offset - n_read;
+    s->skipped_bytes = s->is_icon ? 0 : offset - n_read;
     return IH_OK;
 }
 
@@ -244,6 +249,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
 {
     struct bmp_state *s = state;
     s->src = src;
+    s->is_icon = options->is_icon;
     enum ih_status status = bmp_read_header(s, err);
     if (status == IH_OK)
         status = ih_decode_check_pixels(s->width, s->height, options->max_pixels, err);

@@ -97,14 +97,19 @@ struct heif_calls {
 };
 IH_DYNLIB_LOADER(HEIF_CALLS, struct heif_calls, IH_SONAME_heif)
 
-/* heif_init loads the codecs. */
+/* The first heif_init loads the codecs; further ones only count. */
+static enum ih_status load_codecs(struct heif_calls *calls, struct ih_error *err)
+{
+    enum ih_status status = load(calls, err);
+    if (status == IH_OK)
+        calls->heif_init(NULL);
+    return status;
+}
+
 static enum ih_status prepare(struct ih_error *err)
 {
     struct heif_calls calls;
-    enum ih_status status = load(&calls, err);
-    if (status == IH_OK)
-        calls.heif_init(NULL);
-    return status;
+    return load_codecs(&calls, err);
 }
 
 struct heif_state {
@@ -354,7 +359,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct heif_state *s = state;
-    enum ih_status status = load(&s->lib, err);
+    enum ih_status status = load_codecs(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
@@ -494,7 +499,7 @@ static enum ih_status heif_decode_twice(struct heif_state *s, struct ih_error *e
     enum ih_status status = heif_decode_once(s, err);
     struct heif_image *first = s->image;
     const uint8_t *first_plane = s->plane;
-    const size_t first_stride = s->stride;
+    const size_t first_stride = s->stride, first_width = s->width, first_height = s->height;
     s->image = NULL;
     ih_new_memory_fill(255 - 2 * n_values / 3);
     if (status == IH_OK)
@@ -502,6 +507,8 @@ static enum ih_status heif_decode_twice(struct heif_state *s, struct ih_error *e
     ih_new_memory_fill(0);
     ih_new_memory_give();
     const size_t row_bytes = s->width * s->n_channels * (s->is_deep ? 2 : 1);
+    if (status == IH_OK && (s->width != first_width || s->height != first_height))
+        status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: two sizes");
     for (size_t y = 0; y < s->height && status == IH_OK; y++)
         if (memcmp(first_plane + y * first_stride, s->plane + y * s->stride, row_bytes) != 0)
             status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: blocks are missing");

@@ -106,11 +106,10 @@ static bool jp2_reason_has(const struct jp2_state *s, const char *const *words)
 static enum ih_status jp2_failed(const struct jp2_state *s, struct ih_error *err)
 {
     static const char *const of_memory[] = {"ot enough memory", "annot allocate", "memory error",
-                                            "ut of memory", NULL};
+                                            "ut of memory",     "system limits",  NULL};
     static const char *const of_limits[] = {"support",
                                             "take in charge",
                                             "mplementation limit",
-                                            "system limits",
                                             "larger than 30",
                                             "Cannot handle box of undefined",
                                             "Cannot handle box sizes",

@@ -130,7 +130,7 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
     return ih_tiff_inflate_open(s, t, err);
 }
 
-static void read_metadata(const struct ih_tiff *s, struct ih_image_info *info)
+static void tiff_read_metadata(const struct ih_tiff *s, struct ih_image_info *info)
 {
     enum { UPRIGHT = 1, LAST = 8 };
     uint64_t profile, orientation;
@@ -158,8 +158,8 @@ static bool is_thumbnail(const struct ih_tiff *s)
     return ih_tiff_tag(s, TIFFTAG_OSUBFILETYPE, &type) && type == OFILETYPE_REDUCEDIMAGE;
 }
 
-static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *info,
-                                     struct ih_error *err)
+static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_info *info,
+                                          struct ih_error *err)
 {
     if (ih_tiff_open_handle(s, 0, err) != IH_OK)
         return err->status;
@@ -187,7 +187,7 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
         info->order = (struct ih_pixel_order){
             .kind = IH_PIXEL_ORDER_TILES, .width = s->full_width, .height = s->full_height};
     if (status == IH_OK)
-        read_metadata(s, info);
+        tiff_read_metadata(s, info);
     return status;
 }
 
@@ -202,13 +202,13 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     s->max_pixels = options->max_pixels;
     s->sample_range = options->sample_range;
     if (status == IH_OK)
-        status = read_directory(s, info, err);
+        status = tiff_read_directory(s, info, err);
     return status;
 }
 
 /* ---- samples ---- */
 
-static enum ih_status start(struct ih_tiff *s, struct ih_error *err)
+static enum ih_status tiff_start(struct ih_tiff *s, struct ih_error *err)
 {
     bool has_handles = s->is_planar && s->kind == IH_TIFF_SCANLINE;
     for (unsigned p = 1; has_handles && p < s->samples.n_planes; p++)
@@ -282,7 +282,7 @@ static enum ih_status load_block(struct ih_tiff *s, struct ih_error *err)
     return IH_OK;
 }
 
-static void convert_row(struct ih_tiff *s, uint8_t *pixels)
+static void tiff_convert_row(struct ih_tiff *s, uint8_t *pixels)
 {
     struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
     if (s->is_ycbcr) {
@@ -308,14 +308,14 @@ static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pi
 {
     struct ih_tiff *s = state;
     size_t n = 0;
-    if (!s->is_decoding && start(s, err) != IH_OK)
+    if (!s->is_decoding && tiff_start(s, err) != IH_OK)
         return err->status;
     while (s->row < s->block_height || s->y < s->height) {
         if (s->row == s->block_height && load_block(s, err) != IH_OK)
             return err->status;
         if (capacity_pixels - n < s->block_width)
             break;
-        convert_row(s, pixels + n * s->samples.n_channels);
+        tiff_convert_row(s, pixels + n * s->samples.n_channels);
         s->row++;
         n += s->block_width;
     }
@@ -343,7 +343,7 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     info->extremes = (struct ih_extremes){0};
     info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
     *has_next = true;
-    return read_directory(s, info, err);
+    return tiff_read_directory(s, info, err);
 }
 
 const struct ih_decoder ih_decoder_tiff = {

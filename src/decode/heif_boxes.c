@@ -41,37 +41,20 @@ struct heif_item {
     char type[4];
 };
 
-/* Reads the next infe of iinf. */
-static bool next_item(struct ih_span *iinf, struct heif_item *item)
+static bool find_item(const struct heif_meta *m, uint32_t id, struct heif_item *item)
 {
-    struct ih_span infe;
+    struct ih_span iinf = ih_box_find(m->meta, "iinf"), infe;
     char type[4];
-    while (ih_box_next(iinf, type, &infe)) {
+    ih_span_take(&iinf, ih_span_take(&iinf, FULL_BOX) >> 24 == 0 ? 2 : 4);
+    while (ih_box_next(&iinf, type, &infe)) {
         const unsigned version = (unsigned)(ih_span_take(&infe, FULL_BOX) >> 24);
-        const unsigned id_bytes = version == 2 ? 2 : 4;
-        if (version < 2 || infe.n < id_bytes + 6) /* older ones state no type */
-            continue;
-        item->id = (uint32_t)ih_span_take(&infe, id_bytes);
+        item->id = (uint32_t)ih_span_take(&infe, version == 2 ? 2 : 4);
         ih_span_take(&infe, 2);
+        if (version < 2 || item->id != id || infe.n < 4) /* older ones state no type */
+            continue;
         memcpy(item->type, infe.p, 4);
         return true;
     }
-    return false;
-}
-
-static struct ih_span list_of_items(const struct heif_meta *m)
-{
-    struct ih_span iinf = ih_box_find(m->meta, "iinf");
-    ih_span_take(&iinf, ih_span_take(&iinf, FULL_BOX) >> 24 == 0 ? 2 : 4);
-    return iinf;
-}
-
-static bool find_item(const struct heif_meta *m, uint32_t id, struct heif_item *item)
-{
-    struct ih_span iinf = list_of_items(m);
-    while (next_item(&iinf, item))
-        if (item->id == id)
-            return true;
     return false;
 }
 
@@ -174,7 +157,7 @@ static void list_properties(const struct heif_meta *m, uint32_t item, struct hei
 
 /* ---- what properties tell ---- */
 
-static bool is_one_of(const char type[4], const char *types)
+static bool heif_type_is(const char type[4], const char *types)
 {
     for (; *types; types += 4)
         if (ih_box_is(type, types))
@@ -184,7 +167,7 @@ static bool is_one_of(const char type[4], const char *types)
 
 static bool is_transform(const struct heif_property *p)
 {
-    return is_one_of(p->type, "clapirotimir");
+    return heif_type_is(p->type, "clapirotimir");
 }
 
 /* Whether the property states that the image is gray: 1 yes, 0 no, -1 it does not tell. */
@@ -228,7 +211,7 @@ static bool is_alpha_name(struct ih_span box)
     return false;
 }
 
-static bool is_alpha(const struct heif_properties *of_item)
+static bool heif_is_alpha(const struct heif_properties *of_item)
 {
     for (unsigned i = 0; i < of_item->n; i++)
         if (ih_box_is(of_item->list[i].type, "auxC") && is_alpha_name(of_item->list[i].content))
@@ -282,8 +265,8 @@ static bool is_applied(const struct heif_property *p)
         return ih_span_take(&content, 2) == 0xFFFF;
     if (ih_box_is(p->type, "a1op")) /* 0 is the operating point that decoders use */
         return content.n > 0 && content.p[0] == 0;
-    return is_one_of(p->type, applied) || is_one_of(p->type, configurations) ||
-           is_one_of(p->type, descriptions);
+    return heif_type_is(p->type, applied) || heif_type_is(p->type, configurations) ||
+           heif_type_is(p->type, descriptions);
 }
 
 /* ---- images that are made of others ---- */
@@ -333,9 +316,9 @@ static bool find_alpha(const struct heif_meta *m, uint32_t item, uint32_t *alpha
             continue;
         list_properties(m, r.from, of_alpha);
         *alpha = r.from;
-        if (is_own && is_alpha(of_alpha))
+        if (is_own && heif_is_alpha(of_alpha))
             return true;
-        *of_part = *of_part || (!is_own && is_alpha(of_alpha) &&
+        *of_part = *of_part || (!is_own && heif_is_alpha(of_alpha) &&
                                 is_part(m, item, r.to, DEPTH_MAX, &n_searches));
     }
     return false;
@@ -386,7 +369,7 @@ struct heif_bits {
 };
 
 /* Reads n bits, and zeros after the end. */
-static uint32_t take_bits(struct heif_bits *b, unsigned n)
+static uint32_t heif_bits_take(struct heif_bits *b, unsigned n)
 {
     uint32_t value = 0;
     for (; n > 0; n--, b->at++)
@@ -400,35 +383,35 @@ static uint32_t take_bits(struct heif_bits *b, unsigned n)
 static unsigned read_operating_points(struct heif_bits *b)
 {
     unsigned delay_bits = 0, layers = 0;
-    if (take_bits(b, 1)) { /* timing_info */
-        take_bits(b, 32);
-        take_bits(b, 32);
-        if (take_bits(b, 1)) { /* uvlc() */
+    if (heif_bits_take(b, 1)) { /* timing_info */
+        heif_bits_take(b, 32);
+        heif_bits_take(b, 32);
+        if (heif_bits_take(b, 1)) { /* uvlc() */
             unsigned n_zeros = 0;
-            while (n_zeros < 32 && !take_bits(b, 1))
+            while (n_zeros < 32 && !heif_bits_take(b, 1))
                 n_zeros++;
-            take_bits(b, n_zeros < 32 ? n_zeros : 0);
+            heif_bits_take(b, n_zeros < 32 ? n_zeros : 0);
         }
-        if (take_bits(b, 1)) { /* decoder_model_info */
-            delay_bits = take_bits(b, 5) + 1;
-            take_bits(b, 32);
-            take_bits(b, 10);
+        if (heif_bits_take(b, 1)) { /* decoder_model_info */
+            delay_bits = heif_bits_take(b, 5) + 1;
+            heif_bits_take(b, 32);
+            heif_bits_take(b, 10);
         }
     }
-    const bool has_display_delay = take_bits(b, 1);
-    for (unsigned n = take_bits(b, 5) + 1, i = 0; i < n; i++) {
-        const unsigned spatial = take_bits(b, 4);
-        take_bits(b, 8);
+    const bool has_display_delay = heif_bits_take(b, 1);
+    for (unsigned n = heif_bits_take(b, 5) + 1, i = 0; i < n; i++) {
+        const unsigned spatial = heif_bits_take(b, 4);
+        heif_bits_take(b, 8);
         layers = i == 0 ? spatial : layers;
-        if (take_bits(b, 5) > 7)
-            take_bits(b, 1);
-        if (delay_bits > 0 && take_bits(b, 1)) {
-            take_bits(b, delay_bits);
-            take_bits(b, delay_bits);
-            take_bits(b, 1);
+        if (heif_bits_take(b, 5) > 7)
+            heif_bits_take(b, 1);
+        if (delay_bits > 0 && heif_bits_take(b, 1)) {
+            heif_bits_take(b, delay_bits);
+            heif_bits_take(b, delay_bits);
+            heif_bits_take(b, 1);
         }
-        if (has_display_delay && take_bits(b, 1))
-            take_bits(b, 4);
+        if (has_display_delay && heif_bits_take(b, 1))
+            heif_bits_take(b, 4);
     }
     return layers;
 }
@@ -436,13 +419,13 @@ static unsigned read_operating_points(struct heif_bits *b)
 /* Skips the tools that a sequence header turns on, which a still picture leaves out. */
 static void skip_tools(struct heif_bits *b)
 {
-    take_bits(b, 4);
-    const bool has_order = take_bits(b, 1);
-    take_bits(b, has_order ? 2 : 0);
-    const uint32_t screen_content = take_bits(b, 1) ? 2 : take_bits(b, 1);
-    if (screen_content > 0 && !take_bits(b, 1))
-        take_bits(b, 1);
-    take_bits(b, has_order ? 3 : 0);
+    heif_bits_take(b, 4);
+    const bool has_order = heif_bits_take(b, 1);
+    heif_bits_take(b, has_order ? 2 : 0);
+    const uint32_t screen_content = heif_bits_take(b, 1) ? 2 : heif_bits_take(b, 1);
+    if (screen_content > 0 && !heif_bits_take(b, 1))
+        heif_bits_take(b, 1);
+    heif_bits_take(b, has_order ? 3 : 0);
 }
 
 /* Reads a sequence header up to color_range. */
@@ -451,27 +434,27 @@ static struct heif_av1 read_sequence_header(struct ih_span bytes)
     enum { SRGB_IDENTITY = 1 << 16 | 13 << 8 | 0 };
     struct heif_bits b = {bytes, 0};
     struct heif_av1 told = {IH_RANGE_UNKNOWN, 0};
-    const uint32_t profile = take_bits(&b, 3);
-    const bool is_reduced = take_bits(&b, 2) & 1;
+    const uint32_t profile = heif_bits_take(&b, 3);
+    const bool is_reduced = heif_bits_take(&b, 2) & 1;
     if (is_reduced)
-        take_bits(&b, 5);
+        heif_bits_take(&b, 5);
     else
         for (unsigned layers = read_operating_points(&b); layers > 1; layers >>= 1)
             told.last_layer++;
-    const unsigned width_bits = take_bits(&b, 4) + 1, height_bits = take_bits(&b, 4) + 1;
-    take_bits(&b, width_bits);
-    take_bits(&b, height_bits);
-    if (!is_reduced && take_bits(&b, 1))
-        take_bits(&b, 7);
-    take_bits(&b, 3);
+    const unsigned width_bits = heif_bits_take(&b, 4) + 1, height_bits = heif_bits_take(&b, 4) + 1;
+    heif_bits_take(&b, width_bits);
+    heif_bits_take(&b, height_bits);
+    if (!is_reduced && heif_bits_take(&b, 1))
+        heif_bits_take(&b, 7);
+    heif_bits_take(&b, 3);
     if (!is_reduced)
         skip_tools(&b);
-    take_bits(&b, 3);
-    if (take_bits(&b, 1) && profile == 2)
-        take_bits(&b, 1);
-    const bool is_gray = profile != 1 && take_bits(&b, 1);
-    const uint32_t colours = take_bits(&b, 1) ? take_bits(&b, 24) : 0;
-    const bool is_full = (!is_gray && colours == SRGB_IDENTITY) || take_bits(&b, 1);
+    heif_bits_take(&b, 3);
+    if (heif_bits_take(&b, 1) && profile == 2)
+        heif_bits_take(&b, 1);
+    const bool is_gray = profile != 1 && heif_bits_take(&b, 1);
+    const uint32_t colours = heif_bits_take(&b, 1) ? heif_bits_take(&b, 24) : 0;
+    const bool is_full = (!is_gray && colours == SRGB_IDENTITY) || heif_bits_take(&b, 1);
     if (b.at <= 8 * bytes.n)
         told.range = is_full ? IH_RANGE_FULL : IH_RANGE_LIMITED;
     return told;
@@ -506,13 +489,13 @@ static struct heif_av1 read_av1(const struct heif_meta *m, uint32_t item)
 static enum ih_status check_essential(const struct heif_meta *m, uint32_t item,
                                       const uint32_t *alpha, struct ih_error *err)
 {
-    enum { NUMBERS = 0x8000 };
+    enum { NUMBERS = 0x8000, LAYERS_MAX = 1024 /* of tiles; each costs a search */ };
     uint8_t is_refused[NUMBERS] = {0};
     struct heif_associations a = {.iprp = m->iprp};
     struct ih_span left = m->ipco;
     struct heif_property p;
     char type[5];
-    unsigned n_searches = SEARCHES_MAX, n_refused = 0;
+    unsigned n_searches = SEARCHES_MAX, n_refused = 0, n_layers = 0;
     for (unsigned i = 1; i < NUMBERS && ih_box_next(&left, p.type, &p.content); i++)
         n_refused += is_refused[i] = !is_applied(&p);
     while (n_refused > 0 && next_association(&a)) {
@@ -521,7 +504,7 @@ static enum ih_status check_essential(const struct heif_meta *m, uint32_t item,
              !(alpha && is_part(m, *alpha, a.item, DEPTH_MAX, &n_searches))))
             continue;
         p = get_property(m, a.number);
-        if (ih_box_is(p.type, "lsel") &&
+        if (ih_box_is(p.type, "lsel") && n_layers++ < LAYERS_MAX &&
             ih_span_take(&p.content, 2) == read_av1(m, a.item).last_layer)
             continue;
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -569,24 +552,18 @@ bool ih_heif_boxes_primary(const uint8_t *file, size_t size_bytes, char type[5])
     return true;
 }
 
-/* Whether the items of a reference include a gain map: those after the first of a tone map. */
-static bool is_tone_map(const struct heif_meta *m, const struct heif_references *r)
-{
-    struct heif_item item;
-    return ih_box_is(r->type, "dimg") && find_item(m, r->from, &item) &&
-           ih_box_is(item.type, "tmap");
-}
-
 size_t ih_heif_boxes_own_images(const uint8_t *file, size_t size_bytes, uint32_t *items, size_t n)
 {
     const struct heif_meta m = find_meta(file, size_bytes);
     struct heif_references r = list_references(&m);
-    bool is_map = false;
+    struct heif_item from;
+    unsigned n_searches = SEARCHES_MAX;
+    bool is_map = false; /* a tone map is made of an image and its gain map */
     while (next_reference(&r)) {
-        const bool is_first = r.is_first;
-        if (is_first)
-            is_map = is_tone_map(&m, &r);
-        if (is_first ? !is_one_of(r.type, "thmbauxl") : !is_map)
+        if (r.is_first)
+            is_map = ih_box_is(r.type, "dimg") && n_searches > 0 && n_searches-- &&
+                     find_item(&m, r.from, &from) && ih_box_is(from.type, "tmap");
+        if (r.is_first ? !heif_type_is(r.type, "thmbauxl") : !is_map)
             continue;
         const uint32_t part = is_map ? r.to : r.from;
         for (size_t i = 0; i < n; i++)
@@ -607,7 +584,8 @@ static bool is_wanted_track(struct ih_span trak)
     entry = entry.n < ENTRY_BYTES ? (struct ih_span){NULL, 0}
                                   : (struct ih_span){entry.p + ENTRY_BYTES, entry.n - ENTRY_BYTES};
     const struct ih_span auxi = ih_box_find(entry, "auxi");
-    return (hdlr.n < HANDLER_AT + 4 || is_one_of((const char *)hdlr.p + HANDLER_AT, "pictauxv")) &&
+    return (hdlr.n < HANDLER_AT + 4 ||
+            heif_type_is((const char *)hdlr.p + HANDLER_AT, "pictauxv")) &&
            (auxi.n == 0 || is_alpha_name(auxi));
 }
 

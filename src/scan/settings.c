@@ -32,7 +32,7 @@ enum ih_status ih_device_parse(const char *word, struct ih_device_options *optio
     if (!is_auto && !backend)
         return ih_error_set(
             err, IH_UNAVAILABLE,
-            "this build has no CUDA (no nvcc when it was made); auto and cpu count on the CPU");
+            "this build has no GPU code (make CUDA=1 adds it); auto and cpu count on the CPU");
     options->backend = is_auto ? NULL : backend->name;
     options->n_ordinals = n_ordinals;
     memcpy(options->ordinals, ordinals, n_ordinals * sizeof *ordinals);

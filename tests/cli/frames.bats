@@ -148,6 +148,13 @@ END
   done
   counts_of rgba{1,2,3}.png | grep ^alpha >expected
   counts_of rgba.avif --frames | grep ^alpha | cmp - expected
+  # Pillow 13 takes a track of depth for no alpha. One of sound is no picture.
+  for other in auxiliary:alpha/auxiliary:depth auxv/soun; do
+    LC_ALL=C sed "s/$other/" rgba.avif >other.avif
+    cmp -s rgba.avif other.avif && fail "avifenc writes no $other"
+    counts_of other.avif --frames >actual
+    counts_of rgba.avif --frames | grep -v ^alpha | cmp - actual || fail "$other"
+  done
   python3 - >expected <<'END'
 import random, struct
 from collections import Counter

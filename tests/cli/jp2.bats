@@ -87,6 +87,16 @@ for name, picture in (("rgb", image), ("rgba", rgba), ("gray", gray), ("la", la)
   [ "$n" -eq 16 ]
 }
 
+@test "jp2: a lack of memory is no damage" {
+  has_jp2
+  needs opj_compress
+  ! is_emulated && ! grep -aq __asan_init "$IMGHIST" || skip "no limit of the address space"
+  head -c 25000000 /dev/zero >a.raw
+  opj_compress -i a.raw -F 5000,5000,1,8,u -o a.jp2 >log 2>&1 || fail "$(cat log)"
+  ulimit -v 60000
+  imghist_refused 1 "imghist: a.jp2: out of memory" --csv -j1 --device=cpu a.jp2
+}
+
 @test "jp2: a file that is cut anywhere is an error" {
   has_jp2
   needs opj_compress

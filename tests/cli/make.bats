@@ -99,13 +99,52 @@ has_in_order() {
   mkdir -p toolkit/bin
   printf '#!/bin/sh\n' >toolkit/bin/nvcc
   chmod +x toolkit/bin/nvcc
-  PATH=$PWD/toolkit/bin:$PATH run_make build/cuda-all/flags
+  PATH=$PWD/toolkit/bin:$PATH run_make CUDA=1 CUDA_ARCH=all build/cuda-all/flags
   PATH=/usr/bin:/bin
   ! command -v nvcc || skip "nvcc is in /usr/bin"
-  run run_make -s print-flags
+  run run_make -s CUDA=1 print-flags
   [[ $output == *"-DIH_WITH_CUDA -isystem $PWD/toolkit/include"* ]]
   run run_make -s CUDA=0 print-flags
   [[ $output != *IH_WITH_CUDA* ]]
+}
+
+@test "make: without a GPU, a build has no GPU code unless CUDA=1 asks for it; packages have it for all GPUs" {
+  [ ! -e /dev/nvidia0 ] && [ ! -e /dev/dxg ] || skip "this machine has a GPU"
+  mkdir -p toolkit/bin
+  printf '#!/bin/sh\n' >toolkit/bin/nvcc
+  chmod +x toolkit/bin/nvcc
+  export CUDA_HOME=$PWD/toolkit
+  run run_make -s print-flags
+  [[ $output != *IH_WITH_CUDA* ]]
+  run run_make -s CUDA=1 print-flags
+  [[ $output == *IH_WITH_CUDA* ]]
+  run run_make -n deb
+  [[ $output == *" CUDA=1 CUDA_ARCH=all dpkg-buildpackage"* ]]
+  run run_make -n deb CUDA=0 CUDA_ARCH=90
+  [[ $output == *" CUDA=0 CUDA_ARCH=90 dpkg-buildpackage"* ]]
+}
+
+@test "make: prints a short line for a file, with V=1 the command, with -s nothing" {
+  command -v cc >/dev/null || skip "cc is missing"
+  copy
+  object=build/release/src/base/text.o
+  run run_make --no-print-directory CUDA=0 "$object"
+  [[ $output == *"CC   src/base/text.c" && $output != *" -c -o "* ]]
+  run run_make --no-print-directory CUDA=0 V=1 CFLAGS=-O1 "$object"
+  [[ $output == *" -O1 "*" -c -o $object src/base/text.c" ]]
+  run run_make -s CUDA=0 "$object"
+  [ -z "$output" ]
+}
+
+@test "make: runs as many jobs as there are cores, or as many as the user says" {
+  grep -E '^(JOBS|MAKEFLAGS) ' "$ROOT/Makefile" >Makefile
+  # shellcheck disable=SC2016 # for make
+  printf 'all:; @echo " $$MAKEFLAGS "\n' >>Makefile
+  jobs() { env -u MAKEFLAGS MAKELEVEL="$1" "${@:2}"; }
+  [[ $(jobs 0 make -s) == *" -j$(nproc) "* ]]
+  [[ $(jobs 0 make -s -j9) == *" -j9 "* ]]
+  [[ $(jobs 0 env MAKEFLAGS=-j9 make -s) == *" -j9 "* ]]
+  [[ $(jobs 1 make -s) != *" -j"* ]] # the outer make decides
 }
 
 @test "make: help has every target that the documents name, and every variable" {

@@ -89,6 +89,12 @@ TEST(headers)
         struct file f = file_of(ICON, 1, &image);
         assert_decodes(f.bytes, f.n, "ico", 2, 1, 4, EXPECT(1, 2, 3, 255, 4, 5, 6, 0));
         assert_cuts_are_refused(f.bytes, f.n);
+        if (sizes[i] < 124)
+            continue;
+        memcpy(f.bytes + 22 + 112, "\x84\0\0", 4); /* a colour profile, right after the pixels */
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "in place of the mask");
+        f.bytes[22 + 112] = 136; /* after the mask */
+        assert_decodes(f.bytes, f.n, "ico", 2, 1, 4, EXPECT(1, 2, 3, 255, 4, 5, 6, 0));
     }
     struct image image = dib(2, 1, 24, 0);
     image.bytes[0] = 41;

@@ -582,6 +582,25 @@ TEST(strips_without_a_place)
     }
 }
 
+/* Old-style JPEG, and the process of lossless JPEG (SOF3), which libjpeg-turbo lacks. */
+TEST(jpeg_that_is_not_supported)
+{
+    static struct file f;
+    static const uint8_t lossless[] = {0xFF,        0xD8, 0xFF,       0xC3, 0, 11,   8, 0,
+                                       GRAY_HEIGHT, 0,    GRAY_WIDTH, 1,    1, 0x11, 0};
+    static const char *const reasons[] = {
+        "TIFF with JPEG of the obsolete kind (6) is not supported",
+        "TIFF not supported by this libtiff: Unsupported JPEG process: SOF type 0xc3"};
+    for (unsigned i = 0; i < 2; i++) {
+        write_gray(&f, (struct entry){259, 3, 1, i ? COMPRESSION_JPEG : COMPRESSION_OJPEG}, false);
+        memcpy(f.bytes + 8, lossless, sizeof lossless);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
+        assert_int_equal(d.status, IH_UNSUPPORTED);
+        assert_string_equal(d.error.message, reasons[i]);
+        free(d.pixels);
+    }
+}
+
 /* The orientation and the profile are told, whatever libtiff thinks of them. */
 TEST(orientation_and_profile)
 {

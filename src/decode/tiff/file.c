@@ -14,7 +14,7 @@
 
 enum { TAGS_BYTES_MAX = 256 << 20 }; /* libtiff's largest allocation: arrays of strips */
 
-static tmsize_t read_file(thandle_t user, void *dst, tmsize_t size)
+static tmsize_t tiff_read_file(thandle_t user, void *dst, tmsize_t size)
 {
     struct ih_tiff_handle *h = user;
     const struct ih_held *w = &h->state->held;
@@ -26,7 +26,7 @@ static tmsize_t read_file(thandle_t user, void *dst, tmsize_t size)
     return (tmsize_t)n;
 }
 
-static tmsize_t write_file(thandle_t user, void *src, tmsize_t size)
+static tmsize_t tiff_write_file(thandle_t user, void *src, tmsize_t size)
 {
     (void)user, (void)src, (void)size;
     return -1;
@@ -81,7 +81,8 @@ static bool is_unsupported(const char *text)
 }
 
 IH_PRINTF(4, 0)
-static int on_error(TIFF *tiff, void *user, const char *module, const char *format, va_list values)
+static int tiff_on_error(TIFF *tiff, void *user, const char *module, const char *format,
+                         va_list values)
 {
     struct ih_tiff *s = user;
     char text[IH_MESSAGE_MAX];
@@ -108,7 +109,7 @@ static bool is_damage(const char *module, const char *text)
 
 /* Warnings about samples that are complete: an old variant of LZW, a last JPEG strip as high as the
  * others, whose extra rows are unused, and progressive JPEG. */
-static bool is_harmless(const char *format)
+static bool is_harmless_warning(const char *format)
 {
     return strncmp(format, "Old-style LZW", 13) == 0 ||
            strncmp(format, "JPEG strip size", 15) == 0 ||
@@ -116,8 +117,8 @@ static bool is_harmless(const char *format)
 }
 
 IH_PRINTF(4, 0)
-static int on_warning(TIFF *tiff, void *user, const char *module, const char *format,
-                      va_list values)
+static int tiff_on_warning(TIFF *tiff, void *user, const char *module, const char *format,
+                           va_list values)
 {
     const struct ih_tiff *s = user;
     if (!s->is_decoding) {
@@ -126,9 +127,9 @@ static int on_warning(TIFF *tiff, void *user, const char *module, const char *fo
         va_copy(again, values);
         vsnprintf(text, sizeof text, format, again);
         va_end(again);
-        return is_damage(module, text) ? on_error(tiff, user, module, format, values) : 1;
+        return is_damage(module, text) ? tiff_on_error(tiff, user, module, format, values) : 1;
     }
-    return is_harmless(format) ? 1 : on_error(tiff, user, module, format, values);
+    return is_harmless_warning(format) ? 1 : tiff_on_error(tiff, user, module, format, values);
 }
 
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err)
@@ -166,7 +167,7 @@ static bool get(const struct reader *r, uint64_t at, unsigned n, uint64_t *value
 }
 
 /* Writes a number of n bytes. */
-static void put(const struct reader *r, uint8_t *bytes, unsigned n, uint64_t value)
+static void tags_put(const struct reader *r, uint8_t *bytes, unsigned n, uint64_t value)
 {
     for (unsigned i = 0; i < n; i++)
         bytes[i] = (uint8_t)(value >> 8 * (r->is_big_endian ? n - 1 - i : i));
@@ -243,7 +244,7 @@ bool ih_tiff_next_page(const struct ih_tiff *s, uint64_t *at)
 
 /* The offset of the page's directory, and the number of its entries. Returns false unless all of it
  * lies in the file. */
-static bool find_directory(const struct ih_tiff *s, struct reader *r, uint64_t *at, uint64_t *n)
+static bool tags_find(const struct ih_tiff *s, struct reader *r, uint64_t *at, uint64_t *n)
 {
     if (!open_reader(s, r, at))
         return false;
@@ -257,7 +258,7 @@ bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value)
     struct reader r;
     uint64_t at, n, id;
     *value = UINT64_MAX;
-    if (!find_directory(s, &r, &at, &n))
+    if (!tags_find(s, &r, &at, &n))
         return false;
     at += count_bytes(&r);
     for (; n > 0 && get(&r, at, 2, &id); n--, at += entry_bytes(&r))
@@ -328,7 +329,7 @@ static enum ih_status hide_tags(struct ih_tiff *s, struct hidden *h, struct ih_e
 {
     struct reader r;
     uint64_t n, tag, photometric, compression, n_samples;
-    if (!find_directory(s, &r, &h->at, &n))
+    if (!tags_find(s, &r, &h->at, &n))
         return IH_OK;
     h->n_bytes = count_bytes(&r) + n * entry_bytes(&r);
     h->link_at = h->link_bytes = r.is_big_tiff ? 8 : 4;
@@ -349,8 +350,8 @@ static enum ih_status hide_tags(struct ih_tiff *s, struct hidden *h, struct ih_e
         to += entry_bytes(&r);
         n_kept++;
     }
-    put(&r, s->held.file + h->at, count_bytes(&r), n_kept);
-    put(&r, s->held.file + h->link_at, h->link_bytes, h->at);
+    tags_put(&r, s->held.file + h->at, count_bytes(&r), n_kept);
+    tags_put(&r, s->held.file + h->link_at, h->link_bytes, h->at);
     return IH_OK;
 }
 
@@ -376,14 +377,14 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
     if (!options)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, TAGS_BYTES_MAX);
-    s->lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, s);
-    s->lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, s);
+    s->lib.TIFFOpenOptionsSetErrorHandlerExtR(options, tiff_on_error, s);
+    s->lib.TIFFOpenOptionsSetWarningHandlerExtR(options, tiff_on_warning, s);
     if (hide_tags(s, &hidden, err) != IH_OK) {
         s->lib.TIFFOpenOptionsFree(options);
         return err->status;
     }
     /* "c": no strip chopping, so strips are the ones of the file */
-    h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file,
+    h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, tiff_read_file, tiff_write_file, seek_file,
                                        close_file, size_of_file, map_file, unmap_file, options);
     s->lib.TIFFOpenOptionsFree(options);
     show_tags(s, &hidden);

@@ -63,6 +63,12 @@ def test_stubs_have_the_names_of_the_module():
         assert f"    def {name}(self)" in text
 
 
+def test_the_module_runs_the_program():
+    done = subprocess.run([sys.executable, "-m", "imghist", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"imghist {imghist.__version__}\n"
+    assert subprocess.run([sys.executable, "-m", "imghist", "missing.png"], capture_output=True, check=False).returncode == 1
+
+
 USE = '''
 import imghist
 from typing import Literal, assert_type
