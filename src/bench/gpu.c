@@ -43,7 +43,7 @@ struct ih_bench_gpu {
     size_t n_slots, slot_bytes;
 };
 
-static cudaError_t prepare(struct ih_bench_gpu *g, int ordinal, uint8_t *input, size_t n_bytes)
+static cudaError_t gpu_prepare(struct ih_bench_gpu *g, int ordinal, uint8_t *input, size_t n_bytes)
 {
     cudaError_t e = ih_cuda_unit_init(&g->unit, ordinal, NULL);
     if (e == cudaSuccess)
@@ -80,7 +80,7 @@ enum ih_status ih_bench_gpu_open(int ordinal, uint8_t *input, size_t n_bytes,
     struct ih_bench_gpu *g = calloc(1, sizeof *g);
     if (!g)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    e = prepare(g, ordinal, input, n_bytes);
+    e = gpu_prepare(g, ordinal, input, n_bytes);
     if (e != cudaSuccess) {
         ih_bench_gpu_close(g);
         return ih_cuda_status(err, e, "cannot open the GPU");
@@ -139,8 +139,8 @@ static cudaError_t gpu_launch(const struct ih_bench_method *method, const struct
 
 /* Enqueues a run, timed by the events of index i. With the copy, each run overwrites the first
  * slot, and the answer comes back. */
-static cudaError_t enqueue(const struct ih_bench_method *method, const struct ih_bench_job *job,
-                           int i, bool with_copy)
+static cudaError_t gpu_enqueue(const struct ih_bench_method *method, const struct ih_bench_job *job,
+                               int i, bool with_copy)
 {
     struct ih_bench_gpu *g = method->machine;
     cudaError_t e = cudaMemsetAsync(g->d_result, 0, sizeof *g->d_result, g->stream);
@@ -176,13 +176,13 @@ static cudaError_t median_ns(const struct ih_bench_method *method, const struct 
     double ns[RUNS], warm_ns = 0;
     cudaError_t e = cudaSuccess;
     while (e == cudaSuccess && warm_ns < WARM_UP_MS * 1e6) {
-        e = enqueue(method, job, 0, with_copy);
+        e = gpu_enqueue(method, job, 0, with_copy);
         if (e == cudaSuccess)
             e = wait_for(g, 1, ns);
         warm_ns += ns[0];
     }
     for (int i = 0; e == cudaSuccess && i < RUNS; i++)
-        e = enqueue(method, job, i, with_copy);
+        e = gpu_enqueue(method, job, i, with_copy);
     if (e == cudaSuccess)
         e = wait_for(g, RUNS, ns);
     if (e == cudaSuccess)
@@ -198,7 +198,7 @@ static enum ih_status gpu_run(const struct ih_bench_method *method, const struct
     double ns;
     cudaError_t e = gpu_load(g, job);
     if (e == cudaSuccess)
-        e = enqueue(method, job, 0, true);
+        e = gpu_enqueue(method, job, 0, true);
     if (e == cudaSuccess)
         e = wait_for(g, 1, &ns);
     if (e == cudaSuccess) {

@@ -207,8 +207,8 @@ static enum ih_status count_planes(void *lane, const struct ih_planes *planes, s
     return finish_launch(l, e, (uint64_t)planes->width * planes->n_rows, err);
 }
 
-static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
-                          struct ih_error *err)
+static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char **kernel,
+                               struct ih_error *err)
 {
     struct cuda_lane *l = lane;
     cudaError_t e = use_device(l);
@@ -241,7 +241,7 @@ static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
         memset(pixels, 255, 3);
         status = count(lane, 1, err);
         if (status == IH_OK)
-            status = end(lane, &h, &kernel, err);
+            status = cuda_end(lane, &h, &kernel, err);
         if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
             status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
     }
@@ -258,8 +258,8 @@ static enum ih_status n_units(int *n, struct ih_error *err)
     return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s", ih_cuda_why_no_gpu(e));
 }
 
-static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
-                            struct ih_error *err)
+static enum ih_status cuda_start(const struct ih_backend_options *options, int ordinal,
+                                 void **state, struct ih_error *err)
 {
     struct ih_cuda_unit *d = calloc(1, sizeof *d);
     if (!d)
@@ -291,7 +291,7 @@ const struct ih_backend ih_backend_cuda = {
     .name = "cuda",
     .kernels = ih_cuda_kernels,
     .n_units = n_units,
-    .start = start,
+    .start = cuda_start,
     .stop = free, /* the CUDA context stays: a user of the library may use it too */
     .describe = describe,
     .lane_open = lane_open,
@@ -301,5 +301,5 @@ const struct ih_backend ih_backend_cuda = {
     .count = count,
     .takes_planes = takes_planes,
     .count_planes = count_planes,
-    .end = end,
+    .end = cuda_end,
 };

@@ -93,7 +93,7 @@ static void image_make(const struct ih_batch_image *from, struct ih_gpu_image *t
 }
 
 /* Enqueues the images in as many launches as they need. */
-static cudaError_t enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_args *args)
+static cudaError_t batch_enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_args *args)
 {
     const struct ih_batch *b = &job->batch;
     const size_t n_most = b->list ? IH_GPU_BATCH_IMAGES : IH_GPU_BATCH_MOST;
@@ -144,7 +144,7 @@ enum ih_status ih_batch_enqueue_cuda(const struct ih_batch_job *job, uint32_t *d
     ih_gpu_make_current(gpu);
     cudaError_t e = gpu_properties(gpu, &properties);
     if (e == cudaSuccess)
-        e = enqueue(job, &args);
+        e = batch_enqueue(job, &args);
     ih_gpu_make_current(before);
     return ih_cuda_status(err, e, "batch: cannot enqueue the count");
 }

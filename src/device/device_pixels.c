@@ -152,8 +152,8 @@ static cudaError_t allocate(struct ih_device_pixels *p)
 }
 
 /* Opens a GPU, the thread's current device. */
-static enum ih_status prepare(struct ih_device_pixels *p, int gpu, const char *kernel,
-                              struct ih_error *err)
+static enum ih_status pixels_prepare(struct ih_device_pixels *p, int gpu, const char *kernel,
+                                     struct ih_error *err)
 {
     cudaError_t e = ih_cuda_unit_init(&p->unit, gpu, kernel);
     if (e == cudaSuccess)
@@ -184,7 +184,7 @@ enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct i
     struct ih_device_pixels *p = calloc(1, sizeof *p);
     if (p) {
         p->spec = *spec;
-        status = prepare(p, gpu, kernel, err);
+        status = pixels_prepare(p, gpu, kernel, err);
     } else {
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     }
@@ -249,8 +249,8 @@ static cudaError_t count_packed(const struct ih_device_pixels *p, const uint8_t 
     return e;
 }
 
-static cudaError_t enqueue(struct ih_device_pixels *p, const struct ih_pixels *image,
-                           cudaStream_t stream)
+static cudaError_t pixels_enqueue(struct ih_device_pixels *p, const struct ih_pixels *image,
+                                  cudaStream_t stream)
 {
     const size_t part_bytes = (planes_of(p) + IH_GPU_BATCH_CLIPS) * sizeof *p->parts->sums +
                               planes_of(p) * IH_BINS * sizeof *p->parts->bins;
@@ -303,7 +303,7 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
     if (p->n_pixels > 0)
         status = check_memory(p, image->data, err);
     if (status == IH_OK)
-        status = to_status(p, enqueue(p, image, stream), "cannot enqueue the count", err);
+        status = to_status(p, pixels_enqueue(p, image, stream), "cannot enqueue the count", err);
     ih_gpu_make_current(before);
     p->is_enqueued = status == IH_OK;
     return status;
