@@ -100,8 +100,8 @@ static void read_file_header(struct jpeg_state *s, struct ih_image_info *info)
     info->height = c->image_height;
     info->source_depth = 8;
     info->range = IH_RANGE_FULL;
-    info->not_applied = s->reader.not_applied;
-    info->orientation = s->reader.orientation;
+    info->not_applied = s->reader.notes.not_applied;
+    info->orientation = s->reader.notes.orientation;
 }
 
 static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_options *options,
@@ -374,7 +374,7 @@ static enum ih_status next_jpeg(void *state, struct ih_image_info *info, bool *h
     const struct jpeg_state *s = state;
     (void)info;
     *has_next = false;
-    return ih_jpeg_skip_parts(s->reader.src, s->reader.thumbnails, err);
+    return ih_jpeg_skip_parts(s->reader.src, s->reader.notes.thumbnails, err);
 }
 
 const struct ih_decoder ih_decoder_jpeg = {

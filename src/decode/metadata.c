@@ -45,20 +45,42 @@ unsigned ih_exif_orientation(const uint8_t *bytes, size_t n)
 
 /* ---- JPEG ---- */
 
-unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t n)
+/* The pictures that an index (MPF) calls large thumbnails. */
+static uint64_t thumbnails_of(const uint8_t *data, size_t n)
 {
-    static const char profile[] = "ICC_PROFILE"; /* with its NUL */
-    if (marker == IH_JPEG_APP0 + 2 && n >= sizeof profile &&
-        memcmp(bytes, profile, sizeof profile) == 0)
-        return IH_NOT_APPLIED_ICC_PROFILE;
-    return ih_jpeg_segment_orientation(marker, bytes, n) > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
+    enum { MP_ENTRIES = 0xB002, PICTURE_BYTES = 16, CLASS_THUMBNAIL = 1, PICTURES_MAX = 64 };
+    uint64_t thumbnails = 0;
+    const uint8_t *entry = ih_tiff_entry(data, n, MP_ENTRIES);
+    if (!entry)
+        return 0;
+    const bool is_big = data[0] == 'M';
+    const size_t size = is_big ? ih_be32(entry + 4) : ih_le32(entry + 4);
+    const size_t at = is_big ? ih_be32(entry + 8) : ih_le32(entry + 8);
+    for (size_t i = 0; i < PICTURES_MAX && (i + 1) * PICTURE_BYTES <= size; i++) {
+        if (at > n || n - at < (i + 1) * PICTURE_BYTES)
+            break;
+        const uint8_t *p = data + at + i * PICTURE_BYTES; /* the attribute: 4 bytes */
+        if (p[is_big ? 1 : 2] == CLASS_THUMBNAIL)
+            thumbnails |= (uint64_t)1 << i;
+    }
+    return thumbnails;
 }
 
-unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t n)
+void ih_jpeg_note(struct ih_jpeg_notes *notes, unsigned marker, const uint8_t *bytes, size_t n)
 {
-    if (marker != IH_JPEG_APP0 + 1 || n < 6 || memcmp(bytes, "Exif\0\0", 6) != 0)
-        return 0;
-    return ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
+    static const char exif[6] = "Exif\0", profile[12] = "ICC_PROFILE", index[4] = "MPF";
+    n = n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES;
+    if (marker == IH_JPEG_APP0 + 1 && n >= sizeof exif && memcmp(bytes, exif, sizeof exif) == 0) {
+        const unsigned orientation = ih_exif_orientation(bytes, n);
+        notes->orientation = notes->orientation ? notes->orientation : orientation;
+        notes->not_applied |= orientation > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
+    }
+    if (marker != IH_JPEG_APP0 + 2)
+        return;
+    if (n >= sizeof profile && memcmp(bytes, profile, sizeof profile) == 0)
+        notes->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
+    if (n >= sizeof index && memcmp(bytes, index, sizeof index) == 0)
+        notes->thumbnails |= thumbnails_of(bytes + sizeof index, n - sizeof index);
 }
 
 /* ---- code points ---- */

@@ -24,9 +24,16 @@ unsigned ih_exif_orientation(const uint8_t *bytes, size_t size_bytes);
  * NULL: it has none. */
 const uint8_t *ih_tiff_entry(const uint8_t *bytes, size_t size_bytes, unsigned tag);
 
-/* Of the segment of a JPEG file with this marker, without its length. */
-unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t size_bytes);
-unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t size_bytes);
+/* The segments of a JPEG file before its first scan. All zero: none so far. */
+struct ih_jpeg_notes {
+    unsigned not_applied; /* set of enum ih_not_applied */
+    unsigned orientation; /* 1 to 8; 0: not known */
+    uint64_t thumbnails;  /* of the pictures that follow: bit i for picture i of the file, from 0 */
+};
+
+/* Notes one segment, without its length; bytes may end after IH_METADATA_BYTES. */
+void ih_jpeg_note(struct ih_jpeg_notes *notes, unsigned marker, const uint8_t *bytes,
+                  size_t size_bytes);
 
 /* Of code points for primaries and transfer: 0 or IH_NOT_APPLIED_COLOUR_SPACE. Unspecified means
  * sRGB. */

@@ -314,7 +314,7 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
                                           .n_channels = plan.n_components,
                                           .source_depth = 8,
                                           .range = IH_RANGE_FULL,
-                                          .not_applied = plan.not_applied,
+                                          .not_applied = plan.notes.not_applied,
                                           .warnings = warnings_of(&plan, file->bytes + size_bytes)};
     result->library = ih_decoder_jpeg.version;
     result->spec = f->job.spec;

@@ -11,7 +11,6 @@
 #include "jpeg_gpu/validate.h"
 
 #include "decode/jpeg/markers.h"
-#include "decode/metadata.h"
 #include "decode/read_bytes.h"
 #include "jpeg_gpu/validate.h"
 
@@ -152,7 +151,7 @@ static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
 {
     if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0)
         h->has_other_colours = h->at[11] != 1;
-    h->plan->not_applied |= ih_jpeg_segment_not_applied(marker, h->at, h->n);
+    ih_jpeg_note(&h->plan->notes, marker, h->at, h->n);
     return IH_JPEG_REASON_NONE;
 }
 

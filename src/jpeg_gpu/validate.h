@@ -15,6 +15,8 @@
 #ifndef IH_JPEG_GPU_VALIDATE_H
 #define IH_JPEG_GPU_VALIDATE_H
 
+#include "decode/metadata.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,8 +100,8 @@ struct ih_jpeg_plan {
     uint32_t width, height;
     unsigned n_components;       /* 1 (gray) or 3 (YCbCr) */
     unsigned chroma_h, chroma_v; /* luma samples per chroma sample, 1 or 2; 1, 1 for gray */
-    unsigned not_applied;        /* set of enum ih_not_applied */
-    size_t stream_bytes;         /* size of what ih_jpeg_plan_write writes */
+    struct ih_jpeg_notes notes;
+    size_t stream_bytes; /* size of what ih_jpeg_plan_write writes */
 
     /* The rest is private to the validator. */
     struct {

@@ -91,7 +91,7 @@ static void check_jpeg(struct jpeg_file *f, unsigned expected)
     assert_int_equal(o.info.range, IH_RANGE_FULL);
     struct ih_jpeg_plan plan;
     if (ih_jpeg_validate_header(f->bytes, f->n, &plan) != IH_JPEG_REASON_NOT_BASELINE)
-        assert_int_equal(plan.not_applied, expected);
+        assert_int_equal(plan.notes.not_applied, expected);
     free(o.pixels.p);
 }
 

@@ -2,7 +2,6 @@
 #include "decode/jpeg/markers.h"
 
 #include "decode/decoder.h"
-#include "decode/metadata.h"
 #include "decode/read_bytes.h"
 
 #include <string.h>
@@ -38,30 +37,6 @@ size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes)
 }
 
 /* ---- further pictures ---- */
-
-uint64_t ih_jpeg_thumbnails(unsigned marker, const uint8_t *data, size_t n)
-{
-    enum { MP_ENTRIES = 0xB002, PICTURE_BYTES = 16, CLASS_THUMBNAIL = 1, PICTURES_MAX = 64 };
-    uint64_t thumbnails = 0;
-    if (marker != IH_JPEG_APP0 + 2 || n < 4 || memcmp(data, "MPF", 4) != 0)
-        return 0;
-    data += 4;
-    n -= 4;
-    const uint8_t *entry = ih_tiff_entry(data, n, MP_ENTRIES);
-    if (!entry)
-        return 0;
-    const bool is_big = data[0] == 'M';
-    const size_t size = is_big ? ih_be32(entry + 4) : ih_le32(entry + 4);
-    const size_t at = is_big ? ih_be32(entry + 8) : ih_le32(entry + 8);
-    for (size_t i = 0; i < PICTURES_MAX && (i + 1) * PICTURE_BYTES <= size; i++) {
-        if (at > n || n - at < (i + 1) * PICTURE_BYTES)
-            break;
-        const uint8_t *p = data + at + i * PICTURE_BYTES; /* the attribute: 4 bytes */
-        if (p[is_big ? 1 : 2] == CLASS_THUMBNAIL)
-            thumbnails |= (uint64_t)1 << i;
-    }
-    return thumbnails;
-}
 
 /* Whether the segments of the picture that follows call it a gain map. The image that it belongs to
  * may name the same standards, but has an index of its pictures. */

@@ -57,14 +57,10 @@ size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes);
  * thumbnails that the image's index lists (CIPA DC-007, "MPF").
  *
  * src          after the image's last byte
- * thumbnails   of ih_jpeg_thumbnails
+ * thumbnails   of struct ih_jpeg_notes
  *
  * Returns IH_OK or IH_IO.
  */
 enum ih_status ih_jpeg_skip_parts(struct ih_source *src, uint64_t thumbnails, struct ih_error *err);
-
-/* The pictures that are thumbnails, as the data of a segment says: bit i for picture i, where
- * picture 0 is the file's image. 0: none, or another segment. */
-uint64_t ih_jpeg_thumbnails(unsigned marker, const uint8_t *data, size_t n);
 
 #endif

@@ -11,6 +11,7 @@
 #define IH_DECODE_JPEG_PARTS_H
 
 #include "base/source.h"
+#include "decode/metadata.h"
 #include "histogram/pixels.h"
 
 #include <setjmp.h>
@@ -60,10 +61,8 @@ struct ih_jpeg_reader {
     bool is_after_segment;     /* that it has read since then */
     bool is_lenient;           /* set by the caller after init */
     bool is_started;
-    unsigned warnings;    /* set of enum ih_warning */
-    unsigned not_applied; /* set of enum ih_not_applied, of the segments before the first scan */
-    unsigned orientation; /* likewise; 1 to 8, 0: not known */
-    uint64_t thumbnails;  /* likewise; of ih_jpeg_thumbnails */
+    unsigned warnings; /* set of enum ih_warning */
+    struct ih_jpeg_notes notes;
     struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */

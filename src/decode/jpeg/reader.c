@@ -1,7 +1,6 @@
 #include "decode/jpeg/parts.h"
 
 #include "decode/jpeg/markers.h"
-#include "decode/metadata.h"
 
 #include <string.h>
 
@@ -313,13 +312,8 @@ static boolean note_segment(j_decompress_ptr cinfo)
         bytes[i] = next_byte(cinfo);
     skip_input(cinfo, (long)(length - n));
     r->is_after_segment = true;
-    const unsigned marker = (unsigned)cinfo->unread_marker;
     if (!r->is_started)
-        r->not_applied |= ih_jpeg_segment_not_applied(marker, bytes, n);
-    if (!r->is_started && r->orientation == 0)
-        r->orientation = ih_jpeg_segment_orientation(marker, bytes, n);
-    if (!r->is_started)
-        r->thumbnails |= ih_jpeg_thumbnails(marker, bytes, n);
+        ih_jpeg_note(&r->notes, (unsigned)cinfo->unread_marker, bytes, n);
     return TRUE;
 }
 
