@@ -617,8 +617,8 @@ IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct
 struct ih_scan;
 struct ih_result; /* of an item; opaque */
 
-/* All zero is the default. Strings are borrowed until ih_scan_close. Sources are numbered from 0:
- * the paths, then what ih_scan_add adds, then the lines of the list. */
+/* All zero is the default. paths and all strings are borrowed until ih_scan_close. Sources are
+ * numbered from 0: the paths, then what ih_scan_add adds, then the list as one source. */
 struct ih_scan_settings {
     const char *const *paths; /* files; directories, which are walked in byte order of the names;
                                  archives (tar, zip); result files of imghist; "-": standard
@@ -628,7 +628,8 @@ struct ih_scan_settings {
     unsigned has_nul_list;      /* 1: the paths of the list end with a NUL byte */
     unsigned n_threads;         /* that count; 0: one for each CPU core */
     unsigned shard, n_shards;   /* counts part `shard`, from 1, of n_shards; 0: all */
-    unsigned takes_only_images; /* 1: each source is one image, others are failures; no list */
+    unsigned takes_only_images; /* 1: each source is one image; directories, archives and result
+                                   files are failures. Not with a list */
     unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
     unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
 };
@@ -637,31 +638,33 @@ enum ih_item_kind {
     IH_ITEM_NONE,
     IH_ITEM_IMAGE,     /* counts of an image, or the record of one */
     IH_ITEM_TOTAL,     /* the total of a result file */
-    IH_ITEM_FAILURE,   /* an input could not be counted: error */
+    IH_ITEM_FAILURE,   /* an input could not be counted, or the record of one: error */
     IH_ITEM_SKIPPED,   /* a file of a directory that is no image: error says why */
     IH_ITEM_FOLDER_END /* the end of a named directory or archive: path */
 };
 
-/* Owned by the scan; valid until the next call of ih_scan_next. This struct may grow. */
+/* Owned by the scan, with all that it points to. Valid until the next call of ih_scan_next or
+ * ih_scan_close. This struct may grow. */
 struct ih_item {
     enum ih_item_kind kind;
     const char *path; /* of the image or file; "" for a source without a name; "(total)". After an
                          error that ends the scan: what it is about, or NULL */
-    const char *result_file; /* that the item is a record of; NULL: it was counted */
-    uint64_t source;         /* number of the source that it comes from */
-    unsigned is_member;      /* 1: of an archive */
-    struct ih_error error;
+    const char *result_file;        /* that the item is a record of; NULL: it was counted */
+    uint64_t source;                /* number of the source that it comes from */
+    unsigned is_member;             /* 1: of an archive */
+    struct ih_error error;          /* of a failure or a skipped file */
     const struct ih_result *result; /* for ih_item_counts; NULL: none */
 };
 
 /*
- * Starts to count the sources. Opens nothing but the list before it returns.
+ * Starts threads that count the sources. Waits for none of them, and opens only the list itself.
  *
- * context    borrowed until close; its settings hold. Records of result files that were counted
- *            with other settings than the context was given, or than those before them, end the
- *            scan. Several threads may scan with one context.
- * settings   NULL: the defaults
- * *scan      owned by the caller
+ * context      borrowed until close; its settings hold. Records of result files that were counted
+ *              with other settings than the context was given, or than those before them, end the
+ *              scan. A context may have several scans at once.
+ * settings     copied; NULL: the defaults
+ * size_bytes   sizeof *settings in the caller; 0 with NULL
+ * *scan        owned by the caller; release it with ih_scan_close
  *
  * Returns IH_OK, IH_USAGE, IH_IO (the list), IH_MEMORY or IH_UNAVAILABLE.
  */
@@ -671,51 +674,58 @@ IH_PUBLIC enum ih_status ih_scan_open(struct ih_context *context,
 
 /*
  * Waits for the next item. Items come in the order of the sources, whatever finished first, and
- * memory does not grow with their number.
+ * memory does not grow with their number. With is_fed it also waits for ih_scan_add, so one thread
+ * that adds and takes calls ih_scan_is_ready first.
  *
- * Returns IH_OK; IH_END after the last item; or the error that ended the scan: a device that
- * failed, a damaged result file, records that do not belong together. It is also the error of all
- * later calls. *item is NULL at the end; after an error it is a failure whose path the error is
- * about.
+ * Returns IH_OK, also for IH_ITEM_FAILURE: one input failed, and the scan goes on. IH_END after the
+ * last item. Any other error ended the scan: a device that failed, a damaged result file, records
+ * that do not belong together. Later calls return the same error. *item is NULL at the end; after
+ * an error it is a failure with the path that the error is about.
  */
 IH_PUBLIC enum ih_status ih_scan_next(struct ih_scan *scan, const struct ih_item **item,
                                       struct ih_error *err);
 
-/* Waits up to wait_ms until ih_scan_next would not wait. Returns 1 then, else 0; returns 0 early
- * when the workers have come to need more sources. */
+/* Waits up to wait_ms until ih_scan_next would not wait, because an item or the end has come. Then
+ * returns 1, else 0. Also returns 0 as soon as the workers need more sources. The current item
+ * stays valid. */
 IH_PUBLIC int ih_scan_is_ready(struct ih_scan *scan, unsigned wait_ms);
 
-/* Overwrites counts with those of an image or a total. Returns IH_OK or IH_MEMORY; IH_USAGE, and
- * empty counts, for other items. */
+/* Copies the counts of an image or a total, so that they outlive the item. Returns IH_OK or
+ * IH_MEMORY; IH_USAGE, and empty counts, for other items. */
 IH_PUBLIC enum ih_status ih_item_counts(const struct ih_item *item, struct ih_counts *counts,
                                         struct ih_error *err);
 
-/* One source; the first of these that is set, in this order. Zero is the default. */
+/* One source; the first of these that is set, in this order. Zero is the default. Samples, bytes
+ * and read_user are borrowed until ih_scan_next has given the last item of the source, or
+ * ih_scan_close has returned; those of a result file until ih_scan_close in any case. */
 struct ih_scan_source {
-    const struct ih_array *array; /* copied; its samples are borrowed until its item was given */
+    const struct ih_array *array; /* copied; its samples are borrowed */
     size_t array_bytes;           /* sizeof(struct ih_array) in the caller */
     ih_read_function read;        /* a file that a function reads, as in ih_count_stream. A thread
-                                     of the scan calls it, before its item is given */
+                                     of the scan calls it; for a result file also ih_scan_next */
     void *read_user;
-    const void *bytes; /* a file in memory, borrowed until its item was given */
+    const void *bytes; /* a file in memory, borrowed; archives in memory are not read */
     size_t size_bytes;
     const char *path; /* as in the settings; the name of the others, or NULL. Copied */
 };
 
-/* Adds a source. Never waits, so ask ih_scan_wants_source before, to bound the memory that sources
- * take. Threads: any one, also beside ih_scan_next. Returns IH_OK, IH_MEMORY or IH_USAGE (an
- * invalid array, or the scan is not fed). */
+/* Adds a source, of size_bytes: sizeof *source in the caller. Never waits, so ask
+ * ih_scan_wants_source before, to bound the memory that sources take. Returns IH_OK, IH_MEMORY or
+ * IH_USAGE (an invalid array, a scan that is not fed, or after ih_scan_add_end); after an error
+ * nothing is borrowed. Any thread may call this and the next two functions, also during
+ * ih_scan_next, but not during ih_scan_close. */
 IH_PUBLIC enum ih_status ih_scan_add(struct ih_scan *scan, const struct ih_scan_source *source,
                                      size_t size_bytes, struct ih_error *err);
 
-/* There are no more sources. */
+/* Says that no more sources come. Without it a fed scan has no end. */
 IH_PUBLIC void ih_scan_add_end(struct ih_scan *scan);
 
-/* Whether the workers may soon have none. */
+/* 1: the workers may soon have no source; 0: they have enough, or no more are accepted. */
 IH_PUBLIC int ih_scan_wants_source(struct ih_scan *scan);
 
-/* Ends the threads, and drops items that were not taken. Work on a file ends within about 50 ms,
- * but a call of a format's library is not interrupted. */
+/* Stops counting, waits for the threads to end, and drops items that were not taken. A worker
+ * notices within about 50 ms; a call of a format's library, or of a read function, is not
+ * interrupted. */
 IH_PUBLIC void ih_scan_close(struct ih_scan *scan);
 
 /* ---- counting pixels in GPU memory ---- */
