@@ -228,7 +228,7 @@ enum ih_status ih_bench_gpu_open(int ordinal, uint8_t *input, size_t n_bytes,
                                  struct ih_error *err)
 {
     (void)ordinal, (void)input, (void)n_bytes, (void)gpu, (void)name;
-    return ih_error_set(err, IH_UNAVAILABLE, "this build has no CUDA (nvcc was not found)");
+    return ih_error_set(err, IH_UNAVAILABLE, "this build has no GPU code (make CUDA=1 adds it)");
 }
 
 void ih_bench_gpu_close(struct ih_bench_gpu *gpu)
