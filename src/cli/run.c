@@ -1,4 +1,4 @@
-/* One run: the scan that the options ask for, and its items into the writer. */
+/* One run: starts the scan that the options ask for, and gives each of its items to the writer. */
 #include "cli/run.h"
 
 #include "base/machine.h"
@@ -18,8 +18,8 @@ enum { MEMORY_PART = 4 };
 
 /* ---- what the options ask for ---- */
 
-/* An explicit CPU, kernel, raw, isolate, region, mask or thumbnails option turns --jpeg=auto off.
- */
+/* An explicit CPU, kernel, raw, isolate, frames, region, mask or thumbnails option turns
+ * --jpeg=auto off. */
 static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
