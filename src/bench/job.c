@@ -1,3 +1,5 @@
+/* The tasks of --bench: makes their pixels, and checks the counts of a method before it is timed.
+ */
 #include "bench/method.h"
 #include "count/count.h"
 

@@ -1,4 +1,8 @@
-/* The program: options, signals, and what each action runs. run.c counts. */
+/*
+ * The program's start and end. Parses the options, runs the action that they ask for, and watches
+ * for signals. Images are counted by ih_run (run.c); the writer is opened here, so that a signal
+ * can remove its temporary files.
+ */
 #include "base/machine.h"
 #include "bench/bench.h"
 #include "cli/destinations.h"

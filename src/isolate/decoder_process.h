@@ -104,7 +104,7 @@ void ih_decoder_process_init(struct ih_decoder_process *p,
 /* Ends the process. */
 void ih_decoder_process_reset(struct ih_decoder_process *p);
 
-/* Decoder processes for the workers of a pipeline. command is borrowed. */
+/* Decoder processes for the workers of a scan. command is borrowed. */
 struct ih_remote_decoders ih_decoder_processes(const struct ih_decoder_process_command *command);
 
 /*

@@ -1,4 +1,8 @@
-/* One input from start to end: open, decode and count band after band, histogram. */
+/*
+ * Counts one input from start to end. The lane gives a band, the decoder fills it, the lane counts
+ * it; at the end the lane gives the histogram. Only a band is in memory, unless the format needs
+ * more. Masks, regions and thumbnails look at each band between decoding and counting.
+ */
 #include "scan/scan.h"
 
 #include "base/clock.h"

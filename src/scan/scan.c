@@ -1,5 +1,5 @@
 /*
- * The side of a scan that takes: results become items, in the order of the inputs.
+ * The caller's side of a scan: ih_scan_next makes items of results, in the order of the inputs.
  *
  * Files in directories that are no images are skipped, folders without images are failures, and
  * result files are replaced by their records. All results are checked to fit together. Everything

@@ -71,7 +71,7 @@ struct ih_scan_options {
     /* What results and records have to agree with, besides each other. */
     struct ih_measurement measurement;
     /* Continues a run: the records of this result file come first, and they may be of a shard.
-     * NULL: none. Its first n_resumed inputs are done; so many images of an unfinished folder. */
+     * NULL: none. n_resumed_in_folder: images that are done in the folder that is not finished. */
     const char *resumed_path;
     uint64_t n_resumed_in_folder;
     bool names_settings;   /* errors name the field of ih_settings that raises a limit */

@@ -107,7 +107,8 @@ void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result)
     slot->is_ready = true;
     s->n_ready++;
     const bool is_last_offloaded = slot->is_offloaded && atomic_fetch_sub(&s->n_offloaded, 1) == 1;
-    if (slot == s->first || is_last_offloaded) /* the taker waits for the first, or for the end */
+    if (slot == s->first ||
+        is_last_offloaded) /* ih_scan_next waits for the first, or for the end */
         pthread_cond_signal(&s->on_result);
     pthread_mutex_unlock(&s->lock);
 }

@@ -1,9 +1,10 @@
 /*
  * The workers of a scan.
  *
- * A worker that looks for work prefers members of open archives, the first archive first, to a new
- * input. slots.c keeps the results in the order of the inputs; several.c has the images of inputs
- * of several; scan.c takes the results.
+ * Each worker is a thread that repeats: find work, count one input, put its result into the list.
+ * It prefers members of open archives, the first archive first, to a new input. slots.c keeps the
+ * results in the order of the inputs; several.c counts inputs with several images; scan.c takes the
+ * results.
  *
  * Only one worker at a time fetches an input, and one at a time reads an archive, both without the
  * lock: a slow directory walk or archive holds up neither results nor busy workers.

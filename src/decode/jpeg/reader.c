@@ -1,3 +1,5 @@
+/* Joins libjpeg to a source: supplies its bytes, turns its errors and warnings into ours, and
+ * limits what a file may cost. */
 #include "decode/jpeg/parts.h"
 
 #include "decode/jpeg/markers.h"

@@ -124,9 +124,10 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
     the attribute skipped of the result counts these files. A path that is named and no image is an
     error, and so is a directory without images.
 
-    What would end the run of the command line raises, whatever on_error says: an empty list, a damaged
-    result file, and with ValueError any result file if shard is given, records that were counted with
-    other settings than the context was given or those beside them have, a total beside single images. See count_many for the rest.
+    An error that would end the run of the command line is raised, whatever on_error says: an empty
+    list, or a damaged result file. These raise ValueError: a result file if shard is given, a total
+    beside single images, and records that were counted with other settings than the context's or
+    than the records beside them. See count_many for the rest.
     """
     return _context(context).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
