@@ -96,7 +96,7 @@ for f in files:
     for name in c.planes:
         assert c[name].sum == sums[f, name], (f, name)
 print(len(files), \"files: module and program agree\")"
-      ! command -v uv || { uv tool install -q --python "$python" "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >uv.csv &&
+      ! command -v uv >/dev/null || { uv tool install -q --python "$python" "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >uv.csv &&
         uvx -q --python "$python" --from "$wheel" imghist samples/scene.png --csv=stats | cmp - uv.csv && uv tool uninstall -q imghist; }
       [ ! -d tools/pipx ] || { PYTHONPATH=tools/pipx "$python" -m pipx install -q "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >pipx.csv; }
     else
