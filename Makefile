@@ -48,7 +48,7 @@ ifeq ($(STATIC),1)
   AR         := $(DEPS)/bin/ar
   PKG_CONFIG := env PKG_CONFIG_LIBDIR=$(abspath $(DEPS))/lib/pkgconfig pkg-config --static
 endif
-PACKAGES   := libpng libjpeg
+PACKAGES   := libpng libjpeg zlib
 # Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
 # pkg-config file for giflib, so its header is searched for, as are those of stb.
 FORMATS_ALL   := webp tiff gif avif heif jxl jp2 archive preview
@@ -138,7 +138,7 @@ override CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
-override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
+override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg -lz) -lm
 # Libraries that are loaded when an image needs them: see src/base/dynlib.h.
 FORMATS_LATE := $(if $(filter 1,$(STATIC)),,$(filter tiff avif heif jxl jp2 archive preview,$(FORMATS_HERE)))
 LIBRARY_OF_jp2 := openjp2
@@ -308,6 +308,17 @@ demo: ## install missing packages, build, and run imghist on samples/
 	@echo; echo "The chart is $(CURDIR)/build/scene.png"
 	@echo 'Next: ./imghist samples/ --csv=stats'
 
+.PHONY: ladder
+ladder: build/ladder/histogram build/ladder/sum ## the textbook's kernels, each step verified and timed; needs nvcc and a GPU
+	build/ladder/histogram
+	@echo
+	build/ladder/sum
+
+build/ladder/%: kernels/ladder/%.cu kernels/ladder/ladder.cuh
+	@$(if $(NVCC),,echo "make ladder: no nvcc on PATH or in CUDA_HOME" >&2; exit 1)
+	@mkdir -p $(@D)
+	$(NVCC) -O3 $(if $(filter 1,$(CUDA)),$(CUDA_GENCODE)) -o $@ $<
+
 .PHONY: test
 test: ## install the test tools, build, and run all tests that need no GPU
 	third_party/install.sh build test 'formats?'
@@ -320,9 +331,7 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
-$(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
-  $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
+$(BUILD)/tests/test_bench: $(BUILD)/src/bench/job.o
 # Tests link with an archive, so that each takes only the objects it needs and not all kernels.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@

@@ -34,6 +34,7 @@ struct batch_job {
     uint32_t n_items;
     uint32_t parts; /* of an image */
     uint32_t n_labels;
+    uint32_t passes, n_tables; /* of histogram_labels.cu: over an image; of a block. Else 1, 0 */
     int32_t n_planes;
     int32_t table_bytes; /* of shared memory */
     bool is_list, is_bgr, has_luma;
@@ -66,6 +67,8 @@ static inline void batch_job_make(const struct ih_gpu_batch_args *args, struct b
     job->d_bins = args->d_bins;
     job->d_sums = args->d_sums;
     job->n_labels = args->n_labels;
+    job->passes = 1;
+    job->n_tables = 0;
     job->is_list = args->is_list != 0;
     job->is_bgr = has_colour && args->is_bgr;
     job->has_luma = has_colour && args->has_luma;
@@ -76,8 +79,7 @@ static inline void batch_job_make(const struct ih_gpu_batch_args *args, struct b
         job->measures.luma_blue = args->measures.luma_red;
     }
     const struct ih_gpu_measures *m = &job->measures;
-    job->weights = {m->luma_red | m->luma_green << 16, m->luma_blue, m->luma_red << 16,
-                    m->luma_green | m->luma_blue << 16};
+    job->weights = luma_pairs_make(*m);
     job->high = threshold_make(m->clip_high);
     job->above_low = threshold_make(m->clip_low + 1);
 }
@@ -136,8 +138,11 @@ static cudaError_t batch_launch(kernel_fn kernel, const struct ih_gpu_batch_args
                                 struct batch_job *job, uint32_t blocks_each, uint32_t n_threads)
 {
     const uint32_t n_most = blocks_each * (uint32_t)args->gpu->n_multiprocessors;
-    job->parts = batch_parts(args->n_images, batch_largest(args), n_most, n_threads * 16);
-    job->n_items = args->n_images * job->parts;
+    const uint32_t n_images = args->n_images * job->passes;
+    job->parts = batch_parts(n_images, batch_largest(args), n_most, n_threads * 16);
+    if ((uint64_t)n_images * job->parts > UINT32_MAX)
+        return cudaErrorInvalidValue;
+    job->n_items = n_images * job->parts;
     cudaError_t status = cudaFuncSetAttribute(
         (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, job->table_bytes);
     if (status == cudaSuccess && job->parts > 1)
@@ -152,6 +157,9 @@ static cudaError_t batch_launch(kernel_fn kernel, const struct ih_gpu_batch_args
 /* histogram_bins.cu: counts bins of RGB images alone, faster. Returns cudaErrorNotSupported if it
  * does not take the batch. */
 extern "C" cudaError_t ih_histogram_bins(const struct ih_gpu_batch_args *args);
+
+/* histogram_labels.cu: for any strides, and with labels; slower. */
+extern "C" cudaError_t ih_histogram_labels(const struct ih_gpu_batch_args *args);
 
 /* The first byte of an image. */
 __device__ inline const uint8_t *batch_data(const struct batch_job &job, uint32_t index)
@@ -170,6 +178,12 @@ __device__ inline void batch_part(const struct batch_job &job, uint32_t n, uint3
     const uint32_t each = n / job.parts, n_longer = n % job.parts;
     *begin = part * each + min(part, n_longer);
     *end = *begin + each + (part < n_longer);
+}
+
+/* The image of item i; of histogram_labels.cu only with one pass. */
+__device__ inline uint32_t batch_image_of(const struct batch_job &job, uint32_t i)
+{
+    return job.parts == 1 ? i : i / job.parts;
 }
 
 /* Where the counts of a channel go: planes are red, green, blue. */

@@ -149,7 +149,7 @@ template <int CHANNELS, bool IS_PLANAR, int THREADS>
 __device__ inline struct item item_make(const struct batch_job &job, uint32_t i)
 {
     struct item item;
-    item.index = job.parts == 1 ? i : i / job.parts;
+    item.index = batch_image_of(job, i);
     item.slot = job.is_list ? item.index : 0;
     const struct ih_gpu_image &image = job.images[item.slot];
     const uint8_t *d_data = batch_data(job, item.index);
@@ -247,10 +247,9 @@ __device__ inline void sort_quad(const union unit_words<CHANNELS> &unit, int q,
         } else if constexpr (CHANNELS == 2) {
             sorted->plane[0][q] = __byte_perm(w[0], w[1], 0x6420);
             sorted->plane[1][q] = __byte_perm(w[0], w[1], 0x7531);
-        } else if constexpr (CHANNELS == 3) { /* rgbr gbrg brgb */
-            sorted->plane[0][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0630), w[2], 0x5210);
-            sorted->plane[1][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0741), w[2], 0x6210);
-            sorted->plane[2][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0052), w[2], 0x7410);
+        } else if constexpr (CHANNELS == 3) {
+            sort_rgb({w[0], w[1], w[2]}, &sorted->plane[0][q], &sorted->plane[1][q],
+                     &sorted->plane[2][q]);
         } else {
             const uint32_t rg01 = __byte_perm(w[0], w[1], 0x5140);
             const uint32_t rg23 = __byte_perm(w[2], w[3], 0x5140);
@@ -358,10 +357,8 @@ template <int COPIES> __device__ inline uint32_t sum_row(const uint4 *s_row)
     constexpr int LOADS = COPIES / 4, ROWS_OF_BANKS = IH_WARP / COPIES;
     uint32_t count = 0;
 #pragma unroll
-    for (int i = 0; i < LOADS; i++) {
-        const uint4 four = s_row[(i + threadIdx.x / ROWS_OF_BANKS) % LOADS];
-        count += four.x + four.y + four.z + four.w;
-    }
+    for (int i = 0; i < LOADS; i++)
+        count += sum_four(s_row[(i + threadIdx.x / ROWS_OF_BANKS) % LOADS]);
     return count;
 }
 
@@ -523,27 +520,26 @@ static struct ih_gpu_image normalized(struct ih_gpu_image image, int64_t pixel_s
     return image;
 }
 
-extern "C" int ih_histogram_batch_fits(const struct ih_gpu_batch_args *args)
+/* Whether the batch consists of rows of interleaved or planar pixels, without labels. */
+static bool has_plain_rows(const struct ih_gpu_batch_args *args)
 {
     const unsigned c = args->n_channels;
-    if (args->n_labels > 0)
-        return 0;
+    if (args->n_labels > 0 || (args->pixel_stride != 1 && args->pixel_stride != (int64_t)c))
+        return false;
     if (args->pixel_stride == 1)
-        return 1;
-    if (args->pixel_stride != (int64_t)c)
-        return 0;
+        return true;
     for (uint32_t i = 0; i < (args->is_list ? args->n_images : 1); i++) {
         const struct ih_gpu_image *image = &args->images[i];
         const uintptr_t bits =
             (uintptr_t)image->d_data | (uintptr_t)image->row_stride | (uintptr_t)args->image_stride;
         if (image->channel_stride != 1 || (c % 2 == 0 && bits % c != 0))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 template <int CHANNELS, bool IS_PLANAR, int PLAN>
-static cudaError_t launch(const struct ih_gpu_batch_args *args)
+static cudaError_t batch_launch_plan(const struct ih_gpu_batch_args *args)
 {
     constexpr struct plan p = plan_of(PLAN);
     struct batch_job job;
@@ -558,18 +554,19 @@ static cudaError_t launch(const struct ih_gpu_batch_args *args)
     const size_t n_wanted = (size_t)p.blocks[CHANNELS - 1];
     if constexpr (PLAN + 1 < IH_GPU_BATCH_PLANS) { /* too few blocks fit: the next smaller plan */
         if (2 * n_fit <= n_wanted)
-            return launch<CHANNELS, IS_PLANAR, PLAN + 1>(args);
+            return batch_launch_plan<CHANNELS, IS_PLANAR, PLAN + 1>(args);
     }
     return batch_launch(ih_histogram_batch_kernel<CHANNELS, IS_PLANAR, PLAN>, args, &job,
                         (uint32_t)(n_fit < n_wanted ? n_fit : n_wanted), p.threads);
 }
 
 template <int CHANNELS, bool IS_PLANAR>
-static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
+static cudaError_t batch_launch_any(const struct ih_gpu_batch_args *args)
 {
-    const decltype(&launch<1, false, 0>) launches[] = {launch<CHANNELS, IS_PLANAR, LARGE>,
-                                                       launch<CHANNELS, IS_PLANAR, MEDIUM>,
-                                                       launch<CHANNELS, IS_PLANAR, TINY>};
+    const decltype(&batch_launch_plan<1, false, 0>) launches[] = {
+        batch_launch_plan<CHANNELS, IS_PLANAR, LARGE>,
+        batch_launch_plan<CHANNELS, IS_PLANAR, MEDIUM>,
+        batch_launch_plan<CHANNELS, IS_PLANAR, TINY>};
     const uint64_t n_pixels = batch_largest(args);
     const bool is_chosen = args->plan > 0 && args->plan <= IH_GPU_BATCH_PLANS;
     const unsigned plan = is_chosen                      ? args->plan - 1
@@ -581,22 +578,24 @@ static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
 
 extern "C" cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args)
 {
-    if (!batch_args_valid(args) || !ih_histogram_batch_fits(args))
+    if (!batch_args_valid(args))
         return cudaErrorInvalidValue;
     if (args->n_images == 0)
         return cudaSuccess;
+    if (!has_plain_rows(args))
+        return ih_histogram_labels(args);
     const cudaError_t status = ih_histogram_bins(args);
     if (status != cudaErrorNotSupported)
         return status;
     const bool is_planar = args->pixel_stride == 1;
     switch (args->n_channels) {
     case 1:
-        return launch_plan<1, false>(args);
+        return batch_launch_any<1, false>(args);
     case 2:
-        return is_planar ? launch_plan<2, true>(args) : launch_plan<2, false>(args);
+        return is_planar ? batch_launch_any<2, true>(args) : batch_launch_any<2, false>(args);
     case 3:
-        return is_planar ? launch_plan<3, true>(args) : launch_plan<3, false>(args);
+        return is_planar ? batch_launch_any<3, true>(args) : batch_launch_any<3, false>(args);
     default:
-        return is_planar ? launch_plan<4, true>(args) : launch_plan<4, false>(args);
+        return is_planar ? batch_launch_any<4, true>(args) : batch_launch_any<4, false>(args);
     }
 }

@@ -66,12 +66,6 @@ struct bins_item {
     uint32_t quad_end;      /* the end of the item, in quads */
 };
 
-/* The image of item i. */
-__device__ inline uint32_t image_of(const struct batch_job &job, uint32_t i)
-{
-    return job.parts == 1 ? i : i / job.parts;
-}
-
 template <int PLAN>
 __device__ inline struct bins_item bins_item_make(const struct batch_job &job, uint32_t i)
 {
@@ -79,7 +73,7 @@ __device__ inline struct bins_item bins_item_make(const struct batch_job &job, u
     if (i >= job.n_items)
         return item;
     uint32_t end;
-    const uint32_t index = image_of(job, i);
+    const uint32_t index = batch_image_of(job, i);
     item.d_first = batch_data(job, index);
     batch_part(job, job.images[0].width / IH_UNIT_PIXELS, i - index * job.parts, &item.unit, &end);
     item.n_full = (end - item.unit) / bins_plan_of(PLAN).threads;
@@ -203,20 +197,16 @@ __device__ inline uint32_t sum_bin(uint32_t bin, uint32_t *plane, uint32_t *valu
         *value = bin % IH_GPU_BINS;
         s_row += *value * (COPIES / 4);
 #pragma unroll
-        for (int i = 0; i < COPIES / 4; i++) {
-            const uint4 four = s_row[(i + thread / (32 / COPIES)) % (COPIES / 4)];
-            count += four.x + four.y + four.z + four.w;
-        }
+        for (int i = 0; i < COPIES / 4; i++)
+            count += sum_four(s_row[(i + thread / (32 / COPIES)) % (COPIES / 4)]);
         return count;
     }
     *plane = thread % 8 / 4;
     *value = bin / 32 * 16 + thread / 8 * 4 + thread % 4;
     s_row = s_tables + *value * (IH_BINS_ROW_BYTES / 16) + *plane * 4;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint4 four = s_row[(i + thread) % 4];
-        count += four.x + four.y + four.z + four.w;
-    }
+    for (int i = 0; i < 4; i++)
+        count += sum_four(s_row[(i + thread) % 4]);
     return count;
 }
 
@@ -264,7 +254,7 @@ __global__ void __launch_bounds__(bins_plan_of(PLAN).threads, bins_plan_of(PLAN)
 
         item = next;
         __syncthreads(); /* the tables are complete */
-        uint32_t *d_bins = job.d_bins + (size_t)image_of(job, i) * BINS;
+        uint32_t *d_bins = job.d_bins + (size_t)batch_image_of(job, i) * BINS;
 #pragma unroll
         for (int m = 0; m < (int)MERGES; m++) {
             const uint32_t bin = m * THREADS + threadIdx.x;
@@ -282,7 +272,8 @@ __global__ void __launch_bounds__(bins_plan_of(PLAN).threads, bins_plan_of(PLAN)
 
 /* ---- launching ---- */
 
-template <bool IS_PLANAR, int PLAN> static cudaError_t launch(const struct ih_gpu_batch_args *args)
+template <bool IS_PLANAR, int PLAN>
+static cudaError_t bins_launch(const struct ih_gpu_batch_args *args)
 {
     constexpr struct bins_plan p = bins_plan_of(PLAN);
     struct batch_job job;
@@ -308,8 +299,8 @@ extern "C" cudaError_t ih_histogram_bins(const struct ih_gpu_batch_args *args)
         return cudaErrorNotSupported;
     const unsigned large = IH_GPU_BATCH_PLANS + 1, small = large + 1;
     if (args->plan == large || (args->plan == 0 && n_pixels >= IH_BINS_LARGE_PIXELS))
-        return is_planar ? launch<true, LARGE>(args) : launch<false, LARGE>(args);
+        return is_planar ? bins_launch<true, LARGE>(args) : bins_launch<false, LARGE>(args);
     if (args->plan == small || (args->plan == 0 && n_pixels >= IH_BINS_SMALL_PIXELS))
-        return is_planar ? launch<true, SMALL>(args) : launch<false, SMALL>(args);
+        return is_planar ? bins_launch<true, SMALL>(args) : bins_launch<false, SMALL>(args);
     return cudaErrorNotSupported;
 }

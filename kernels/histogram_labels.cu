@@ -16,7 +16,7 @@
  *     4 of 16 labels                     0.13
  *     16 of 16 labels                    0.07
  *
- * What limits it: single-byte loads and bank conflicts, as in histogram_shared.cu. Label maps are
+ * What limits it: single-byte loads and bank conflicts, as in ladder/histogram.cu. Label maps are
  * rare; copies of their tables would not fit.
  */
 #include "batch.cuh"
@@ -29,12 +29,6 @@ enum {
 
 /* The tables of a block: [n_tables][n_planes][256], then [n_tables][4] joint clip counts. */
 extern __shared__ uint32_t s_counters[];
-
-struct labels_job {
-    struct batch_job batch;
-    uint32_t n_tables; /* of a block */
-    uint32_t passes;   /* over an image; 1 without labels */
-};
 
 /* Counts a pixel in the table that begins at s_table. */
 template <int CHANNELS>
@@ -60,26 +54,25 @@ __device__ inline void count_pixel(const struct batch_job &job, const uint8_t *d
 
 /* Counts a part of an image: pixels begin .. end-1. */
 template <int CHANNELS>
-__device__ inline void count_part(const struct labels_job &job, uint32_t index,
-                                  uint32_t first_label, uint32_t begin, uint32_t end)
+__device__ inline void count_part(const struct batch_job &job, uint32_t index, uint32_t first_label,
+                                  uint32_t begin, uint32_t end)
 {
-    const struct ih_gpu_image &image = job.batch.images[job.batch.is_list ? index : 0];
-    const uint8_t *d_data = batch_data(job.batch, index), *d_labels = image.d_labels;
-    if (!job.batch.is_list)
-        d_labels += index * job.batch.labels_image_stride;
-    const uint32_t table_counters = job.batch.n_planes * IH_GPU_BINS;
+    const struct ih_gpu_image &image = job.images[job.is_list ? index : 0];
+    const uint8_t *d_data = batch_data(job, index), *d_labels = image.d_labels;
+    if (!job.is_list)
+        d_labels += index * job.labels_image_stride;
+    const uint32_t table_counters = job.n_planes * IH_GPU_BINS;
     uint32_t *s_clips = s_counters + job.n_tables * table_counters;
     for (uint32_t i = begin + threadIdx.x; i < end; i += IH_LABELS_THREADS) {
         const uint32_t row = i / image.width, column = i - row * image.width;
         uint32_t table = threadIdx.x % job.n_tables;
-        if (job.batch.n_labels > 0) {
+        if (job.n_labels > 0) {
             const uint32_t label = d_labels[row * image.labels_row_stride + column];
             table = label - first_label; /* of a smaller label: a large number */
-            if (label >= job.batch.n_labels || table >= job.n_tables)
+            if (label >= job.n_labels || table >= job.n_tables)
                 continue;
         }
-        count_pixel<CHANNELS>(job.batch,
-                              d_data + row * image.row_stride + column * job.batch.pixel_stride,
+        count_pixel<CHANNELS>(job, d_data + row * image.row_stride + column * job.pixel_stride,
                               image.channel_stride, s_counters + table * table_counters,
                               s_clips + table * IH_CLIP_COUNTS);
     }
@@ -95,95 +88,77 @@ __device__ inline uint32_t sum_of_copies(const uint32_t *s_first, uint32_t n_cop
 }
 
 /* Writes or adds a record: a warp takes one plane, or one joint clip count, at a time. */
-__device__ inline void merge_record(const struct labels_job &job, size_t record,
+__device__ inline void merge_record(const struct batch_job &job, size_t record,
                                     const uint32_t *s_table, const uint32_t *s_clips,
                                     uint32_t n_copies, bool adds)
 {
-    const struct batch_job &b = job.batch;
     const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
-    const int n_sums = b.n_planes + IH_CLIP_COUNTS;
+    const int n_sums = job.n_planes + IH_CLIP_COUNTS;
     for (int i = warp; i < n_sums; i += IH_LABELS_THREADS / IH_WARP) {
         unsigned long long sum = 0;
-        const int to = i < b.n_planes ? batch_plane(b, i) : i;
-        if (i < b.n_planes) {
-            uint32_t *d_bins = b.d_bins + (record * b.n_planes + to) * IH_GPU_BINS;
+        const int to = i < job.n_planes ? batch_plane(job, i) : i;
+        if (i < job.n_planes) {
+            uint32_t *d_bins = job.d_bins + (record * job.n_planes + to) * IH_GPU_BINS;
             for (int value = thread; value < IH_GPU_BINS; value += IH_WARP) {
                 const uint32_t count = sum_of_copies(s_table + i * IH_GPU_BINS + value, n_copies,
-                                                     b.n_planes * IH_GPU_BINS);
+                                                     job.n_planes * IH_GPU_BINS);
                 batch_put(&d_bins[value], count, adds);
                 sum += (unsigned long long)value * count;
             }
             sum = ih_warp_sum(sum);
         } else {
-            sum = sum_of_copies(s_clips + i - b.n_planes, n_copies, IH_CLIP_COUNTS);
+            sum = sum_of_copies(s_clips + i - job.n_planes, n_copies, IH_CLIP_COUNTS);
         }
-        if (thread == 0 && b.d_sums)
-            batch_put(&b.d_sums[record * n_sums + to], sum, adds);
+        if (thread == 0 && job.d_sums)
+            batch_put(&job.d_sums[record * n_sums + to], sum, adds);
     }
 }
 
 template <int CHANNELS>
 __global__ void __launch_bounds__(IH_LABELS_THREADS, IH_LABELS_BLOCKS)
-    ih_histogram_labels_kernel(IH_GRID_CONSTANT const struct labels_job job)
+    ih_histogram_labels_kernel(IH_GRID_CONSTANT const struct batch_job job)
 {
-    const struct batch_job &b = job.batch;
-    const uint32_t table_counters = b.n_planes * IH_GPU_BINS;
+    const uint32_t table_counters = job.n_planes * IH_GPU_BINS;
     uint32_t *const s_clips = s_counters + job.n_tables * table_counters;
-    for (uint32_t i = blockIdx.x; i < b.n_items; i += gridDim.x) {
-        const uint32_t pass = i % job.passes, part = i / job.passes % b.parts;
-        const uint32_t index = i / job.passes / b.parts, first_label = pass * job.n_tables;
-        const struct ih_gpu_image &image = b.images[b.is_list ? index : 0];
+    for (uint32_t i = blockIdx.x; i < job.n_items; i += gridDim.x) {
+        const uint32_t pass = i % job.passes, part = i / job.passes % job.parts;
+        const uint32_t index = i / job.passes / job.parts, first_label = pass * job.n_tables;
+        const struct ih_gpu_image &image = job.images[job.is_list ? index : 0];
         uint32_t begin, end;
-        batch_part(b, image.width * image.height, part, &begin, &end);
-        for (uint32_t j = threadIdx.x; j < (uint32_t)b.table_bytes / 4; j += IH_LABELS_THREADS)
+        batch_part(job, image.width * image.height, part, &begin, &end);
+        for (uint32_t j = threadIdx.x; j < (uint32_t)job.table_bytes / 4; j += IH_LABELS_THREADS)
             s_counters[j] = 0;
         __syncthreads();
         count_part<CHANNELS>(job, index, first_label, begin, end);
         __syncthreads();
-        if (b.n_labels == 0)
-            merge_record(job, index, s_counters, s_clips, job.n_tables, b.parts > 1);
-        for (uint32_t j = 0; j < job.n_tables && first_label + j < b.n_labels; j++)
-            merge_record(job, (size_t)index * b.n_labels + first_label + j,
+        if (job.n_labels == 0)
+            merge_record(job, index, s_counters, s_clips, job.n_tables, job.parts > 1);
+        for (uint32_t j = 0; j < job.n_tables && first_label + j < job.n_labels; j++)
+            merge_record(job, (size_t)index * job.n_labels + first_label + j,
                          s_counters + j * table_counters, s_clips + j * IH_CLIP_COUNTS, 1,
-                         b.parts > 1);
+                         job.parts > 1);
         __syncthreads(); /* the tables have been read */
     }
 }
 
-template <int CHANNELS> static cudaError_t launch(const struct ih_gpu_batch_args *args)
+template <int CHANNELS> static cudaError_t labels_launch(const struct ih_gpu_batch_args *args)
 {
-    const auto kernel = ih_histogram_labels_kernel<CHANNELS>;
-    struct labels_job job;
-    struct batch_job *b = &job.batch;
-    batch_job_make(args, b);
-    const size_t table_bytes = (b->n_planes * IH_GPU_BINS + IH_CLIP_COUNTS) * sizeof(uint32_t);
+    struct batch_job job;
+    batch_job_make(args, &job);
+    const size_t table_bytes = (job.n_planes * IH_GPU_BINS + IH_CLIP_COUNTS) * sizeof(uint32_t);
     const size_t n_fit = (args->gpu->shared_bytes_optin - 1024) / IH_LABELS_BLOCKS / table_bytes;
     const size_t n_wanted = args->n_labels ? args->n_labels : (unsigned)IH_LABELS_COPIES;
     job.n_tables = (uint32_t)(n_wanted < n_fit ? n_wanted : n_fit);
     job.passes = args->n_labels ? (args->n_labels - 1) / job.n_tables + 1 : 1;
-    b->table_bytes = (int32_t)(job.n_tables * table_bytes);
-    const uint32_t n_most = IH_LABELS_BLOCKS * (uint32_t)args->gpu->n_multiprocessors;
-    if ((uint64_t)args->n_images * job.passes * n_most > UINT32_MAX)
-        return cudaErrorInvalidValue;
-    b->parts = batch_parts(args->n_images * job.passes, batch_largest(args), n_most, 2048);
-    b->n_items = args->n_images * job.passes * b->parts;
-    cudaError_t status = cudaFuncSetAttribute(
-        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, b->table_bytes);
-    if (status == cudaSuccess && b->parts > 1)
-        status = batch_zero(args, b);
-    if (status != cudaSuccess)
-        return status;
-    const uint32_t n_blocks = b->n_items < n_most ? b->n_items : n_most;
-    kernel<<<n_blocks, IH_LABELS_THREADS, b->table_bytes, args->stream>>>(job);
-    return cudaGetLastError();
+    job.table_bytes = (int32_t)(job.n_tables * table_bytes);
+    return batch_launch(ih_histogram_labels_kernel<CHANNELS>, args, &job, IH_LABELS_BLOCKS,
+                        IH_LABELS_THREADS);
 }
 
+/* The caller has checked the arguments. */
 extern "C" cudaError_t ih_histogram_labels(const struct ih_gpu_batch_args *args)
 {
-    if (!batch_args_valid(args))
-        return cudaErrorInvalidValue;
-    if (args->n_images == 0)
-        return cudaSuccess;
-    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    const decltype(&labels_launch<1>) launches[] = {labels_launch<1>, labels_launch<2>,
+                                                    labels_launch<3>, labels_launch<4>};
     return launches[args->n_channels - 1](args);
 }

@@ -2,7 +2,7 @@
  * Histogram, the last rung: 32 copies of every bin in shared memory, one for each thread of a warp.
  *
  * The idea. Threads of a warp that hit different words of a bank take turns, and in a plain table
- * the data decides the bank (histogram_shared.cu). Here the copies of a bin lie side by side, and
+ * the data decides the bank (ladder/histogram.cu). Here the copies of a bin lie side by side, and
  * thread i of a warp adds to copy i mod 32: its bank depends on the thread, not on the data
  * (replication: J. Gomez-Luna et al., An optimized approach to histogram computation on GPU,
  * Machine Vision and Applications, 2013). A table has a row of 256 bytes for each value, with the
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
 }
 
 template <int CHANNELS, int COPIES>
-static cudaError_t launch(const struct ih_gpu_histogram_args *args)
+static cudaError_t replicated_launch(const struct ih_gpu_histogram_args *args)
 {
     constexpr uint32_t UNIT_PIXELS = IH_WARP * IH_UNIT_WORDS * 4 / CHANNELS;
     constexpr size_t SHARED_BYTES = tables_bytes(ih_planes(CHANNELS), COPIES);
@@ -196,15 +196,15 @@ extern "C" cudaError_t ih_histogram_replicated(const struct ih_gpu_histogram_arg
     const size_t n_tables = args->gpu->shared_bytes_optin / IH_TABLE_BYTES;
     switch (args->n_channels) {
     case 1:
-        return launch<1, 64>(args);
+        return replicated_launch<1, 64>(args);
     case 2:
-        return launch<2, 32>(args);
+        return replicated_launch<2, 32>(args);
     case 3:
-        return n_tables >= 2 ? launch<3, 32>(args) : launch<3, 16>(args);
+        return n_tables >= 2 ? replicated_launch<3, 32>(args) : replicated_launch<3, 16>(args);
     case 4:
-        return n_tables >= 3   ? launch<4, 32>(args)
-               : n_tables == 2 ? launch<4, 16>(args)
-                               : launch<4, 12>(args);
+        return n_tables >= 3   ? replicated_launch<4, 32>(args)
+               : n_tables == 2 ? replicated_launch<4, 16>(args)
+                               : replicated_launch<4, 12>(args);
     default:
         return cudaErrorInvalidValue;
     }

@@ -336,7 +336,8 @@ static bool has_room_for_32_copies(const struct ih_gpu_properties *gpu)
     return gpu->shared_bytes_optin >= tables_bytes(ih_planes(3), 32);
 }
 
-template <int H, int V, int COPIES> static cudaError_t launch(const struct ih_gpu_planes_args *args)
+template <int H, int V, int COPIES>
+static cudaError_t ycc_launch(const struct ih_gpu_planes_args *args)
 {
     constexpr size_t SHARED_BYTES = tables_bytes(ih_planes(3), COPIES);
     const auto kernel = ih_histogram_ycc_kernel<H, V, COPIES>;
@@ -361,7 +362,8 @@ template <int H, int V, int COPIES> static cudaError_t launch(const struct ih_gp
 /* Uses 32 copies of each counter if they fit, otherwise 16. */
 template <int H, int V> static cudaError_t launch_fitting(const struct ih_gpu_planes_args *args)
 {
-    return has_room_for_32_copies(args->gpu) ? launch<H, V, 32>(args) : launch<H, V, 16>(args);
+    return has_room_for_32_copies(args->gpu) ? ycc_launch<H, V, 32>(args)
+                                             : ycc_launch<H, V, 16>(args);
 }
 
 extern "C" cudaError_t ih_histogram_ycc(const struct ih_gpu_planes_args *args)

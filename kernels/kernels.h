@@ -1,8 +1,11 @@
 /*
- * Launchers of the GPU kernels, in plain C.
+ * Pixels: histogram_replicated.cu. A JPEG's planes: histogram_ycc.cu. Batches: histogram_batch.cu,
+ * with histogram_bins.cu and histogram_labels.cu for some. The block tree that reduces the sums:
+ * ih_block_merge in device.cuh; of batches, at the end of an item in the file that counts it.
  *
- * A launcher enqueues its kernel on a stream and returns. It allocates nothing and prints nothing,
- * and chooses only its grid. All kernels give the same counts.
+ * Launchers of the GPU kernels, in plain C. A launcher enqueues its kernel on a stream and returns.
+ * It allocates nothing and prints nothing, and chooses only its grid. All kernels give the same
+ * counts.
  */
 #ifndef IH_KERNELS_KERNELS_H
 #define IH_KERNELS_KERNELS_H
@@ -56,13 +59,7 @@ struct ih_gpu_histogram_args {
  * above. Errors of a running kernel appear in later calls on the stream. Launches nothing for an
  * empty image.
  */
-#define KERNEL(name, why) cudaError_t ih_histogram_##name(const struct ih_gpu_histogram_args *args);
-#include "kernels.def"
-
-/* The same for rows with gaps: rows of width pixels that begin stride_bytes apart; the last may be
- * shorter. Not in kernels.def, because it is slower for rows without gaps. */
-cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *args, uint64_t width,
-                              uint64_t stride_bytes);
+cudaError_t ih_histogram_replicated(const struct ih_gpu_histogram_args *args);
 
 /* The planes of a JPEG in device memory, chroma at its stored size, or a band of them. */
 struct ih_gpu_planes_args {
@@ -145,16 +142,21 @@ struct ih_gpu_batch_args {
     cudaStream_t stream;
 };
 
-/* Counts each image of a batch apart, in one launch and at most two memsets. Needs rows of
- * interleaved or planar pixels, without labels: see ih_histogram_batch_fits. Returns the statuses
- * of the other launchers. */
+/* Counts each image of a batch apart, in one launch and at most two memsets. Rows of interleaved or
+ * planar pixels, without labels, are the fastest. Returns the statuses of the other launchers. */
 cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args);
 
-/* Whether the layout is one that ih_histogram_batch takes. */
-int ih_histogram_batch_fits(const struct ih_gpu_batch_args *args);
+/* ---- reading only: the limit of every kernel ---- */
 
-/* The same for any strides, and with labels; slower. */
-cudaError_t ih_histogram_labels(const struct ih_gpu_batch_args *args);
+struct ih_gpu_read_args {
+    const void *d_bytes; /* 16-byte aligned */
+    uint64_t n_bytes;
+    uint32_t *d_xor; /* xored with all 32-bit words, the last one padded with zeros */
+    const struct ih_gpu_properties *gpu; /* borrowed for the call */
+    cudaStream_t stream;
+};
+
+cudaError_t ih_read_roofline(const struct ih_gpu_read_args *args);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
  *     381 MiB     132 us    3.03 TB/s
  *     763 MiB     260 us    3.08 TB/s, 92 % of the data sheet's 3.35
  */
-#include "ladder.h"
+#include "kernels.h"
 
 enum {
     IH_READ_THREADS = 512,

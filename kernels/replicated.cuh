@@ -19,6 +19,12 @@ struct luma_pairs {
     uint32_t red_green, blue_none, none_red, green_blue;
 };
 
+static __host__ __device__ inline struct luma_pairs luma_pairs_make(const struct ih_gpu_measures &m)
+{
+    return {m.luma_red | m.luma_green << 16, m.luma_blue, m.luma_red << 16,
+            m.luma_green | m.luma_blue << 16};
+}
+
 /* A threshold, prepared for count_reaching. */
 struct threshold {
     uint32_t low_bits;  /* bits 0 to 6, in every byte */
@@ -59,6 +65,15 @@ static __device__ inline void count_reaching(const uint32_t (&rgb)[3], struct th
     count->all = __dp4a(r[0] & r[1] & r[2] & 0x80808080u, 0x01010101u, count->all);
 }
 
+/* Sorts four RGB pixels by channel: rgbr gbrg brgb. */
+static __device__ inline void sort_rgb(const uint32_t (&w)[3], uint32_t *r, uint32_t *g,
+                                       uint32_t *b)
+{
+    *r = __byte_perm(__byte_perm(w[0], w[1], 0x0630), w[2], 0x5210);
+    *g = __byte_perm(__byte_perm(w[0], w[1], 0x0741), w[2], 0x6210);
+    *b = __byte_perm(__byte_perm(w[0], w[1], 0x0052), w[2], 0x7410);
+}
+
 /* Computes the luma of four interleaved pixels, in byte 2 of each word, and sorts their colours by
  * channel. */
 template <int CHANNELS>
@@ -72,9 +87,7 @@ static __device__ inline void quad_colours(const uint32_t (&w)[CHANNELS],
         luma[1] = __dp2a_lo(weights.green_blue, w1, __dp2a_hi(weights.none_red, w0, 32768u));
         luma[2] = __dp2a_lo(weights.blue_none, w2, __dp2a_hi(weights.red_green, w1, 32768u));
         luma[3] = __dp2a_hi(weights.green_blue, w2, __dp2a_lo(weights.none_red, w2, 32768u));
-        rgb[0] = __byte_perm(__byte_perm(w0, w1, 0x0630), w2, 0x5210);
-        rgb[1] = __byte_perm(__byte_perm(w0, w1, 0x0741), w2, 0x6210);
-        rgb[2] = __byte_perm(__byte_perm(w0, w1, 0x0052), w2, 0x7410);
+        sort_rgb({w0, w1, w2}, &rgb[0], &rgb[1], &rgb[2]);
     } else { /* rgba rgba rgba rgba */
 #pragma unroll
         for (int i = 0; i < 4; i++)
@@ -169,8 +182,7 @@ static __host__ __device__ inline struct counting counting_make(const struct ih_
     const struct ih_gpu_measures &m = job.measures;
     return {
         column,
-        {m.luma_red | m.luma_green << 16, m.luma_blue, m.luma_red << 16,
-         m.luma_green | m.luma_blue << 16},
+        luma_pairs_make(m),
         threshold_make(m.clip_high),
         threshold_make(m.clip_low + 1),
     };
@@ -187,6 +199,11 @@ static __device__ inline void reaching_clips(uint32_t n_pixels, const struct rea
     clip[3] = high.all / 128;
 }
 
+static __device__ inline uint32_t sum_four(uint4 four)
+{
+    return four.x + four.y + four.z + four.w;
+}
+
 /* A block's count of one value: the sum of its copies. Each thread of a warp begins with another
  * copy, because all rows begin in the same bank. */
 template <int COPIES> static __device__ inline uint32_t sum_copies(int plane, int value)
@@ -194,10 +211,8 @@ template <int COPIES> static __device__ inline uint32_t sum_copies(int plane, in
     const char *s_row = (const char *)s_tables + plane_offset<COPIES>(plane) + value * IH_ROW_BYTES;
     uint32_t count = 0;
 #pragma unroll
-    for (int i = 0; i < COPIES / 4; i++) {
-        const uint4 four = *(const uint4 *)(s_row + (i + threadIdx.x) % (COPIES / 4) * 16);
-        count += four.x + four.y + four.z + four.w;
-    }
+    for (int i = 0; i < COPIES / 4; i++)
+        count += sum_four(*(const uint4 *)(s_row + (i + threadIdx.x) % (COPIES / 4) * 16));
     return count;
 }
 

@@ -21,11 +21,10 @@ endif
 SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 ARCHIVE      := $(BUILD)/libimghist.a
-# Without what only the program has: outputs, charts, and decoder processes, which print and exit. Scans read result files.
-LIBRARY_READS := $(patsubst %,$(BUILD)/src/output/%.o,json_in record records shards)
-LIBRARY_OBJS := $(filter-out $(filter-out $(LIBRARY_READS),$(filter $(BUILD)/src/output/%,$(LIB_OBJS))) \
-                  $(BUILD)/src/chart/% $(BUILD)/font.o $(BUILD)/report.o %/stb_truetype.o %/stb_image_write.o \
-                  $(BUILD)/src/isolate/%,$(LIB_OBJS))
+# Without what only the program has: most outputs, and decoder processes, which print and exit. Records are read and
+# written.
+PROGRAM_OUTPUTS := $(patsubst %,$(BUILD)/src/output/%.o,out_text out_csv out_html out_names output text_parts file condition)
+LIBRARY_OBJS := $(filter-out $(PROGRAM_OUTPUTS) $(BUILD)/report.o $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library

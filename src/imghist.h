@@ -8,6 +8,7 @@
  *     ih_pending   counts pixels in the memory of a GPU, on the caller's CUDA stream
  *     ih_batch     counts many images of host or GPU memory in one call, into plain arrays
  *     ih_counts    the result: bins and statistics; results can be added up
+ *     ih_chart     draws counts as a picture
  *
  * Rules for all functions
  *
@@ -38,7 +39,7 @@
  * so names in your program cannot collide with names inside the library.
  *
  * Examples. The first is a program: `cc count_file.c $(pkg-config --cflags --libs libimghist)`. The
- * others are functions for programs that use CUDA.
+ * others are functions; those of devices and tensors are for programs that use CUDA.
  *
  * example count_file.c:
  *     #include <imghist.h>
@@ -74,28 +75,57 @@
  *     // Counts files and directories on all cores and prints the mean luma of each image.
  *     int main(int argc, char **argv)
  *     {
- *         struct ih_scan_settings settings = {(const char *const *)argv + 1, (size_t)argc - 1};
+ *         struct ih_scan_settings settings = {0};
  *         struct ih_context *context = NULL;
  *         struct ih_scan *scan = NULL;
  *         struct ih_counts *counts = NULL;
- *         struct ih_error err;
+ *         struct ih_error err = {IH_OK, "", IH_LIMIT_NONE, 0};
  *         struct ih_stats luma;
  *         const struct ih_item *item;
+ *         settings.paths = (const char *const *)argv + 1;
+ *         settings.n_paths = (size_t)argc - 1;
  *         if (ih_context_open(NULL, 0, &context, &err) == IH_OK &&
- *             ih_counts_open(&counts, &err) == IH_OK &&
- *             ih_scan_open(context, &settings, sizeof settings, &scan, &err) == IH_OK)
- *             while (ih_scan_next(scan, &item, &err) == IH_OK)
- *                 if (item->kind == IH_ITEM_FAILURE)
- *                     fprintf(stderr, "%s: %s\n", item->path, item->error.message);
- *                 else if (ih_item_counts(item, counts, &err) == IH_OK &&
- *                          ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, &err) == IH_OK)
- *                     printf("%s: mean luma %.3f\n", item->path, luma.mean);
+ *             ih_counts_open(&counts, &err) == IH_OK)
+ *             ih_scan_open(context, &settings, sizeof settings, &scan, &err);
+ *         while (scan && ih_scan_next(scan, &item, &err) == IH_OK) {
+ *             if (item->kind == IH_ITEM_FAILURE)
+ *                 fprintf(stderr, "%s: %s\n", item->path, item->error.message);
+ *             else if (ih_item_counts(item, counts, NULL) == IH_OK &&
+ *                      ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, NULL) == IH_OK)
+ *                 printf("%s: mean luma %.3f\n", item->path, luma.mean);
+ *         }
  *         if (err.status != IH_END)
  *             fprintf(stderr, "%s\n", err.message);
  *         ih_scan_close(scan);
  *         ih_counts_close(counts);
  *         ih_context_close(context);
  *         return err.status != IH_END;
+ *     }
+ * end of example
+ *
+ * example draw_chart.c:
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *     #include <stdlib.h>
+ *
+ *     // Writes a chart of the counts. The name tells the format: "chart.png", "chart.svg".
+ *     int draw_chart(const struct ih_counts *counts, const char *file_name)
+ *     {
+ *         struct ih_chart_settings look = {0};
+ *         struct ih_error err;
+ *         void *bytes = NULL;
+ *         size_t n_bytes = 0;
+ *         look.file_name = file_name;
+ *         look.theme = "light";
+ *         if (ih_chart_write(counts, &look, sizeof look, &bytes, &n_bytes, &err) != IH_OK) {
+ *             fprintf(stderr, "%s: %s\n", file_name, err.message);
+ *             return 0;
+ *         }
+ *         FILE *file = fopen(file_name, "wb");
+ *         int is_done = file && fwrite(bytes, 1, n_bytes, file) == n_bytes;
+ *         is_done = file && fclose(file) == 0 && is_done;
+ *         free(bytes);
+ *         return is_done;
  *     }
  * end of example
  *
@@ -238,8 +268,31 @@ struct ih_stats {
     uint64_t clip_low, clip_high;        /* clipped pixels */
 };
 
+enum ih_field_kind {
+    IH_FIELD_COUNT, /* uint64_t */
+    IH_FIELD_VALUE, /* unsigned, which says nothing without pixels */
+    IH_FIELD_REAL   /* double, NaN without pixels */
+};
+
+/* A field of ih_stats, for programs that list all of them. */
+struct ih_field {
+    const char *key; /* "p99": its name in CSV, JSON and Python; static */
+    unsigned kind;   /* enum ih_field_kind */
+    size_t offset_bytes;
+    const char *meaning; /* "sum of the 8-bit values"; static */
+};
+
+/* The fields of ih_stats in the order of CSV and JSON. After the last, the key is NULL. Static. */
+IH_PUBLIC const struct ih_field *ih_stats_fields(void);
+
 /* "0.1.0"; static. */
 IH_PUBLIC const char *ih_version(void);
+
+/* How many threads can run at once: CPU cores that the process may use. */
+IH_PUBLIC unsigned ih_cores(void);
+
+/* Whether a path has the name of an image in a format that some build of imghist reads. */
+IH_PUBLIC int ih_is_image_name(const char *path);
 
 /* Describes a status in a few words, such as "damaged or truncated". Static, never NULL. */
 IH_PUBLIC const char *ih_status_text(enum ih_status status);
@@ -250,8 +303,9 @@ enum ih_warning {
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
     IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
     IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
-    IH_WARNING_LAST_BITS = 16,  /* JPEG, only if lenient: no scans of the coefficients' last bits */
-    IH_WARNING_MORE_IMAGES = 32 /* only the first of several frames, pages or images was counted */
+    IH_WARNING_LAST_BITS = 16, /* JPEG, only if lenient: no scans of the coefficients' last bits */
+    IH_WARNING_MORE_IMAGES = 32, /* only the first of several frames, pages or images was counted */
+    IH_WARNING_EXTRA_SAMPLES = 64 /* TIFF, PSD: pixels have further samples, which are no channel */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
@@ -424,6 +478,63 @@ IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, siz
 IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
                                         size_t size_bytes, struct ih_error *err);
 
+/* ---- charts ---- */
+
+/* The look of a chart. Zero is the default of every field; strings are borrowed during the call. */
+struct ih_chart_settings {
+    const char *file_name;  /* its ending tells the format, in any case: .png (default), .svg, .jpg,
+                               .jpeg, .bmp, .tga. Nothing is written to it */
+    unsigned width, height; /* pixels, 320 x 200 to 8192 x 8192; both 0: 1024 x 640 */
+    const char *scale;      /* of the heights of the bars: "linear" (default), "log", "sqrt" */
+    const char *theme;      /* "dark" (default), "light" */
+    const char *title;      /* UTF-8; NULL: the last part of source, or "3 images together" */
+    const char *source;     /* path of the counted image, recorded in PNG and SVG; NULL: "pixels" */
+    const char *scale_y;    /* numbers beside the bars: "count" (default), "percent" of pixels */
+};
+
+/*
+ * Draws counts as imghist --chart does, into memory: a file that is ready to be written. The same
+ * counts and settings give the same picture on every machine. A chart of the default size takes
+ * about 10 ms.
+ *
+ * settings         NULL: the defaults
+ * settings_bytes   sizeof *settings in the caller; 0 with NULL
+ * *file            uint8 [*size_bytes], owned by the caller, free() it; not set on an error
+ *
+ * Returns IH_OK, IH_USAGE (invalid settings, or counts without an image), IH_MEMORY, or
+ * IH_UNAVAILABLE if a library fails to encode. Threads: any; no thread may change the counts.
+ */
+IH_PUBLIC enum ih_status ih_chart_write(const struct ih_counts *counts,
+                                        const struct ih_chart_settings *settings,
+                                        size_t settings_bytes, void **file, size_t *size_bytes,
+                                        struct ih_error *err);
+
+/* Overwrites counts with the total of n inputs that failed, to be added. Returns IH_OK or
+ * IH_MEMORY.
+ */
+IH_PUBLIC enum ih_status ih_counts_set_failures(struct ih_counts *counts, uint64_t n,
+                                                struct ih_error *err);
+
+/* What a record says besides counts. Zero is the default; strings are borrowed. */
+struct ih_record {
+    const char *path;             /* of the image; not for totals */
+    const struct ih_error *error; /* not NULL: the record of a failed input */
+    const char *folder;           /* of a total: what the paths of its images begin with; or NULL */
+};
+
+/*
+ * Writes the record of a result file, which the program and ih_scan_open read again: a line of
+ * NDJSON (imghist-formats(5)).
+ *
+ * counts   not empty; NULL with an error
+ * *line    uint8 [*n_bytes], with its line feed; owned by the caller, released with free()
+ *
+ * Returns IH_OK, IH_USAGE (the counts are empty) or IH_MEMORY.
+ */
+IH_PUBLIC enum ih_status ih_record_write(const struct ih_counts *counts,
+                                         const struct ih_record *record, size_t size_bytes,
+                                         char **line, size_t *n_bytes, struct ih_error *err);
+
 /* ---- counting files and pixels in host memory ---- */
 
 /*
@@ -517,7 +628,7 @@ struct ih_scan_settings {
     unsigned has_nul_list;      /* 1: the paths of the list end with a NUL byte */
     unsigned n_threads;         /* that count; 0: one for each CPU core */
     unsigned shard, n_shards;   /* counts part `shard`, from 1, of n_shards; 0: all */
-    unsigned takes_only_images; /* 1: each source is one image; others are failures */
+    unsigned takes_only_images; /* 1: each source is one image, others are failures; no list */
     unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
     unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
 };

@@ -19,12 +19,12 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["count"]    = "count histogram base kernels"
     may["device"]   = "device count histogram base kernels"
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
-    may["chart"]    = "chart output histogram base third_party stb"
-    may["output"]   = "output histogram base third_party stb"
+    may["chart"]    = "chart histogram base third_party stb"
+    may["output"]   = "output histogram base public third_party stb"
     may["scan"]     = "scan output jpeg_gpu device decode histogram base public"
-    may["library"]  = "library scan device decode histogram base public"   # what implements imghist.h
-    may["python"]   = "python library cli output chart scan histogram base public"   # imghist.h, charts; scan.c: cli/merge.h, scan/walk.h
-    may["bench"]    = "bench output chart device count histogram base kernels public"
+    may["library"]  = "library chart scan output device decode histogram base public"   # what implements imghist.h
+    may["python"]   = "python public"
+    may["bench"]    = "bench output device count histogram base kernels public"
     may["cli"]      = "cli bench output chart scan isolate device count decode histogram base kernels public third_party stb"
     known = " library base histogram kernels decode isolate count device jpeg_gpu output chart scan bench cli python third_party stb src tests samples "
   }

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -141,6 +142,35 @@ bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *n
     }
     *number = n;
     return *p == '\0';
+}
+
+const char *ih_format_real(double v, char text[IH_REAL_MAX])
+{
+    text[0] = '\0';
+    if (isnan(v))
+        return text;
+    uint64_t millionths = (uint64_t)llround(fabs(v) * 1e6);
+    char *end = text;
+    if (v < 0 && millionths != 0)
+        *end++ = '-';
+    end = ih_format_count(end, millionths / 1000000);
+    *end++ = '.';
+    for (uint64_t digit = 100000; digit > 0; digit /= 10)
+        *end++ = (char)('0' + millionths / digit % 10);
+    *end = '\0';
+    return text;
+}
+
+char *ih_format_count(char *text, uint64_t n)
+{
+    char digits[IH_COUNT_MAX];
+    size_t first = IH_COUNT_MAX;
+    do {
+        digits[--first] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n);
+    memcpy(text, digits + first, IH_COUNT_MAX - first);
+    return text + (IH_COUNT_MAX - first);
 }
 
 enum { WORD_MAX = 31 }; /* letters of a word that is suggested */

@@ -60,6 +60,24 @@ bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *n
  */
 bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *fewest);
 
+/*
+ * Formats v with 6 decimals and a decimal point in every locale, rounded to nearest; "" for NaN.
+ *
+ * v      finite or NaN, |v| < 9e9; a double holds no millionths above that
+ * text   char [IH_REAL_MAX]
+ */
+enum { IH_REAL_MAX = 32 };
+const char *ih_format_real(double v, char text[IH_REAL_MAX]);
+
+/*
+ * Writes n in decimal digits, without a NUL, and returns the end of the text. A record has more
+ * than 1,000 counts, and printf takes seven times as long.
+ *
+ * text   char [IH_COUNT_MAX]
+ */
+enum { IH_COUNT_MAX = 20 };
+char *ih_format_count(char *text, uint64_t n);
+
 /* Continues a hash with n bytes. Source: FNV-1a of Fowler, Noll and Vo, 64 bits. */
 #define IH_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n);

@@ -1,19 +1,19 @@
 /*
  * The vertical axis.
  *
- * A single bar can ruin the shape that a chart shows: a sky clipped to 255, a black frame at 0, the
- * flat background of a drawing. So bins 0 and 255 only set the scale if all others are empty, and
- * the highest other bar that is no spike (ih_highest_bar) sets it otherwise. Higher bars are cut;
- * the chart marks them and gives the height of the tallest. On the logarithmic scale nothing is
- * cut.
+ * The body of the histogram sets the scale, so that a spike, a bright sky or a black frame does not
+ * flatten the shape that a chart shows. The body is about the 98th percentile of the tallest bars
+ * of the occupied bins, without the five bins at each end. Bars up to one and a half times as high
+ * are shown whole, which keeps the peaks of smooth histograms. Higher bars are cut; the chart marks
+ * them and gives the height of the tallest. On the logarithmic scale nothing is cut.
  *
  * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
  * (cuts all sparse ones); a broken axis (unreadable with four curves).
  */
 #include "chart/parts.h"
-#include "output/output.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Space above the highest bar: only cut bars touch the top. */
@@ -50,32 +50,51 @@ const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 
 /* ---- the limit ---- */
 
-/* Collects the bars of the drawn planes that are not empty, bins first to last. */
-static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigned last,
-                           uint64_t bars[IH_PLANES * IH_BINS])
+/* Collects the tallest drawn bar of each occupied bin, without n_left_out bins at each end. */
+static size_t collect_bars(const struct ih_histogram *h, unsigned n_left_out,
+                           uint64_t bars[IH_BINS])
 {
     size_t n = 0;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        for (unsigned v = first; v <= last && ih_chart_draws_plane(h, plane); v++)
-            if (h->bins[plane][v] > 0)
-                bars[n++] = h->bins[plane][v];
+    for (unsigned v = n_left_out; v < IH_BINS - n_left_out; v++) {
+        uint64_t tallest = 0;
+        for (unsigned plane = 0; plane < IH_PLANES; plane++)
+            if (ih_chart_draws_plane(h, plane) && h->bins[plane][v] > tallest)
+                tallest = h->bins[plane][v];
+        if (tallest > 0)
+            bars[n++] = tallest;
+    }
     return n;
 }
 
-/* Returns the count that is shown just below the top; 1 if all bars are empty. */
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
+    return (m < n) - (m > n);
+}
+
+/* Returns the count that is shown just below the top; 1 if all bars are empty. Where only the bins
+ * at the ends are occupied, fewer are left out. */
 static double count_to_show(const struct ih_histogram *h, bool may_cut)
 {
-    uint64_t bars[IH_PLANES * IH_BINS];
-    size_t n = may_cut ? collect_bars(h, 1, IH_BINS - 2, bars) : 0;
-    if (n > 0)
-        return (double)ih_highest_bar(bars, n, true);
-    n = collect_bars(h, 0, IH_BINS - 1, bars);
-    return n > 0 ? (double)ih_highest_bar(bars, n, false) : 1;
+    enum { ENDS = 5, BODY_SHARE = 50, FEW = 8 };
+    uint64_t bars[IH_BINS];
+    size_t n = may_cut ? collect_bars(h, ENDS, bars) : 0;
+    if (n == 0 && may_cut)
+        n = collect_bars(h, 1, bars);
+    may_cut = n > 0;
+    if (n == 0 && (n = collect_bars(h, 0, bars)) == 0)
+        return 1;
+    qsort(bars, n, sizeof *bars, compare_falling);
+    const uint64_t body = bars[may_cut ? (n + BODY_SHARE - FEW) / BODY_SHARE : 0];
+    const uint64_t *bar = bars;
+    while (*bar > body + body / 2)
+        bar++;
+    return (double)*bar;
 }
 
 /* ---- ticks ---- */
 
-static double share(const struct ih_chart_axis *axis, double n)
+static double axis_share(const struct ih_chart_axis *axis, double n)
 {
     return axis->scale->forward(n) / axis->scale->forward(axis->limit);
 }
@@ -83,47 +102,66 @@ static double share(const struct ih_chart_axis *axis, double n)
 static void add_tick(struct ih_chart_axis *axis, double n)
 {
     if (axis->n_ticks < IH_AXIS_TICKS_MAX && n < 0x1p64)
-        axis->ticks[axis->n_ticks++] = (uint64_t)n;
+        axis->ticks[axis->n_ticks++] = n;
 }
 
-/* 1, 2, 5, 10, 20, 50, ... */
-static double next_step(double step)
+/* The count of 1, or of 1 %. */
+static double unit_of(const struct ih_chart_axis *axis)
 {
-    double mantissa = step;
-    while (mantissa >= 10)
-        mantissa /= 10;
-    return mantissa >= 2 && mantissa < 5 ? step / 2 * 5 : step * 2;
+    return axis->in_percent && axis->n_pixels > 0 ? (double)axis->n_pixels / 100 : 1;
 }
 
-/* Adds ticks with equal steps, as small as the gap allows; counts are integers, so at least 1. */
+enum { MILLIONTHS = 18 }; /* steps below 1: percentages have up to 6 decimals, counts none */
+
+/* The steps of ticks are 1, 2, 5, 10, 20, 50, ... millionths. Returns a step's count. */
+static double step_of(const struct ih_chart_axis *axis, int i)
+{
+    static const double mantissas[] = {1, 2, 5};
+    double step = mantissas[i % 3];
+    for (int k = 0; k < i / 3; k++)
+        step *= 10;
+    return step / 1e6 * unit_of(axis);
+}
+
+/* Adds ticks with equal steps, as small as the gap allows. */
 static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
 {
-    double step = 1;
-    while (step <= axis->limit && share(axis, step) < min_gap)
-        step = next_step(step);
-    for (double n = step; n <= axis->limit; n += step)
-        add_tick(axis, n);
+    int i = axis->in_percent ? 0 : MILLIONTHS;
+    while (step_of(axis, i) <= axis->limit && axis_share(axis, step_of(axis, i)) < min_gap)
+        i++;
+    for (int k = 1; k * step_of(axis, i) <= axis->limit; k++)
+        add_tick(axis, k * step_of(axis, i));
 }
 
 /* Adds ticks with growing steps, without those that are too close to the tick before. */
 static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
 {
-    bool decades = axis->scale->steps == IH_STEPS_DECADES;
+    const int growth = axis->scale->steps == IH_STEPS_DECADES ? 3 : 1;
     double before = 0;
-    for (double n = 1; n <= axis->limit; n = decades ? n * 10 : next_step(n)) {
-        if (share(axis, n) - share(axis, before) < min_gap)
+    for (int i = axis->in_percent ? 0 : MILLIONTHS; step_of(axis, i) <= axis->limit; i += growth) {
+        const double n = step_of(axis, i);
+        if (axis_share(axis, n) - axis_share(axis, before) < min_gap)
             continue;
         add_tick(axis, n);
         before = n;
     }
 }
 
+void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char label[IH_LABEL_MAX])
+{
+    if (axis->in_percent)
+        ih_label_exact_percent(label, tick / unit_of(axis));
+    else
+        ih_label_count(label, (uint64_t)tick);
+}
+
 /* ---- the axis ---- */
 
-void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
-                        const struct ih_chart_scale *scale, double min_gap)
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap)
 {
-    *axis = (struct ih_chart_axis){.scale = scale};
+    const struct ih_chart_scale *scale = axis->scale;
+    *axis = (struct ih_chart_axis){
+        .scale = scale, .in_percent = axis->in_percent, .n_pixels = h->n_pixels};
     double shown = count_to_show(h, scale->may_cut);
     axis->limit = scale->inverse(scale->forward(shown) * HEADROOM);
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
@@ -138,8 +176,8 @@ void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h
         add_growing_ticks(axis, min_gap);
 }
 
-int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height)
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height)
 {
-    double of_plot = share(axis, (double)n);
+    double of_plot = axis_share(axis, n);
     return of_plot >= 1 ? plot_height : (int32_t)floor(of_plot * plot_height + 0.5);
 }

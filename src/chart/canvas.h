@@ -26,9 +26,8 @@ struct ih_colour {
 /* Blend modes, with the formulas of CSS on sRGB values (W3C Compositing and Blending Level 1); b is
  * the backdrop, s the paint. */
 enum ih_blend {
-    IH_BLEND_NORMAL,  /* s */
-    IH_BLEND_SCREEN,  /* b + s - b s: adds like light, up to white */
-    IH_BLEND_MULTIPLY /* b s: adds like ink, down to black */
+    IH_BLEND_NORMAL, /* s */
+    IH_BLEND_SCREEN  /* b + s - b s: adds like light, up to white */
 };
 
 struct ih_paint {

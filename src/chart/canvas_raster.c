@@ -31,12 +31,8 @@ static struct blend blend_of(const struct ih_paint *paint)
     const uint8_t source[3] = {paint->colour.red, paint->colour.green, paint->colour.blue};
     struct blend blend = {.opacity = paint->opacity};
     for (int c = 0; c < 3; c++) {
-        if (paint->blend == IH_BLEND_MULTIPLY) {
-            blend.keep[c] = source[c];
-        } else {
-            blend.keep[c] = paint->blend == IH_BLEND_SCREEN ? 255u - source[c] : 0;
-            blend.add[c] = source[c];
-        }
+        blend.keep[c] = paint->blend == IH_BLEND_SCREEN ? 255u - source[c] : 0;
+        blend.add[c] = source[c];
     }
     return blend;
 }
@@ -137,7 +133,9 @@ enum ih_status ih_raster_open(const struct ih_chart_page *page, ih_encoder *enco
         !ih_size_multiply(row_bytes, page->height, &size_bytes) ||
         !(r->pixels = malloc(size_bytes)) ||
         !ih_coverage_init(&r->coverage, page->width, page->height)) {
-        ih_canvas_close(r ? &r->base : NULL);
+        if (r)
+            free(r->pixels);
+        free(r);
         return ih_error_set(err, IH_MEMORY, "chart: out of memory for %u x %u pixels", page->width,
                             page->height);
     }

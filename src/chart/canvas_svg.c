@@ -33,7 +33,7 @@ static bool is_xml_character(unsigned long c)
 }
 
 /* Writes text between tags. */
-static void put_text(struct ih_bytes *file, const char *text)
+static void svg_put_text(struct ih_bytes *file, const char *text)
 {
     unsigned long c = 0;
     for (size_t n = 0; *text; text += n) {
@@ -82,8 +82,6 @@ static void put_paint(struct ih_bytes *file, const struct ih_paint *paint)
     }
     if (paint->blend == IH_BLEND_SCREEN)
         ih_bytes_text(file, " style=\"mix-blend-mode:screen\"");
-    else if (paint->blend == IH_BLEND_MULTIPLY)
-        ih_bytes_text(file, " style=\"mix-blend-mode:multiply\"");
 }
 
 /* ---- shapes ---- */
@@ -153,7 +151,7 @@ static void svg_text(struct ih_canvas *canvas, const struct ih_text_place *place
     }
     put_paint(file, paint);
     ih_bytes_text(file, ">");
-    put_text(file, text);
+    svg_put_text(file, text);
     ih_bytes_text(file, "</text>\n");
 }
 
@@ -168,7 +166,7 @@ static enum ih_status svg_finish(struct ih_canvas *canvas, struct ih_error *err)
 
 /* The input, so that a later run knows its own chart. Bytes other than letters, digits and "./_-"
  * are %XX, so any name is valid and exact. */
-static void put_source(struct ih_bytes *file, const char *source)
+static void svg_put_source(struct ih_bytes *file, const char *source)
 {
     if (!source)
         return;
@@ -201,11 +199,11 @@ enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **
                     "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
                     "style=\"isolation:isolate\" font-family=\"%s\">\n",
                     width, height, width, height, fonts);
-    put_source(file, page->source);
+    svg_put_source(file, page->source);
     ih_bytes_text(file, "<title>");
-    put_text(file, page->title);
+    svg_put_text(file, page->title);
     ih_bytes_text(file, "</title>\n<desc>");
-    put_text(file, page->description);
+    svg_put_text(file, page->description);
     ih_bytes_format(file, "</desc>\n<rect width=\"%u\" height=\"%u\"", width, height);
     put_colour(file, &page->background);
     ih_bytes_text(file, "/>\n");

@@ -20,53 +20,7 @@
 #include "chart/parts.h"
 
 #include <stdlib.h>
-
-/* ---- drawing, for all parts ---- */
-
-void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
-                   enum ih_blend blend)
-{
-    struct ih_paint paint = {colour, opacity, blend};
-    chart->canvas->fill(chart->canvas, &chart->path, &paint);
-}
-
-void ih_chart_fill_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
-                         struct ih_colour colour, uint8_t opacity)
-{
-    ih_path_clear(&chart->path);
-    ih_path_rectangle(&chart->path, x0, y0, x1, y1);
-    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
-}
-
-void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
-                       struct ih_colour colour, uint8_t opacity)
-{
-    ih_chart_fill_exact(chart, x0 * IH_SUBPIXELS, y0 * IH_SUBPIXELS, x1 * IH_SUBPIXELS,
-                        y1 * IH_SUBPIXELS, colour, opacity);
-}
-
-int32_t ih_chart_width(const struct ih_chart *chart, const char *text)
-{
-    return ih_glyphs_width(chart->glyphs, (unsigned)chart->layout.em, text);
-}
-
-void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
-                    struct ih_colour colour, const char *text)
-{
-    const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
-    const struct ih_text_place place = {x, baseline_px * IH_SUBPIXELS, align,
-                                        (unsigned)chart->layout.em};
-    chart->canvas->text(chart->canvas, &place, text, &paint);
-}
-
-void ih_chart_write_title(struct ih_chart *chart, int32_t baseline_px, const char *text)
-{
-    const struct ih_chart_layout *l = &chart->layout;
-    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
-    const struct ih_text_place place = {l->margin * IH_SUBPIXELS, baseline_px * IH_SUBPIXELS,
-                                        IH_ALIGN_LEFT, (unsigned)l->title_em};
-    chart->canvas->text(chart->canvas, &place, text, &paint);
-}
+#include <string.h>
 
 /* ---- layout: rows ---- */
 
@@ -97,7 +51,7 @@ static const double TICKS_MOST = 8;
 enum footer { NOTHING, NAMES, FACTS_IN_ONE_ROW, NUMBERS, ALL_FACTS };
 
 /* Converts hundredths of the em to pixels. */
-static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
+static int32_t chart_ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
     return (l->em * hundredths + 50) / 100;
 }
@@ -107,7 +61,7 @@ void ih_chart_set_sizes(struct ih_chart_layout *l, unsigned width, unsigned heig
     *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
     l->em = ih_larger(EM_LEAST, ih_smaller(l->width * DESIGN_EM / IH_CHART_WIDTH,
                                            l->height * DESIGN_EM / IH_CHART_HEIGHT));
-    l->title_em = ems(l, TITLE_SIZE);
+    l->title_em = chart_ems(l, TITLE_SIZE);
     l->margin = ih_larger(l->em * 3 / 5, ih_smaller(l->width, l->height) / 32);
     l->hair = ih_larger(1, (l->em + DESIGN_EM / 2) / DESIGN_EM);
 }
@@ -131,6 +85,19 @@ static void choose_columns(struct ih_chart *chart)
     }
 }
 
+/* Leaves out the clipped shares if not even one entry fits in a row with them. */
+static void choose_numbers(struct ih_chart *chart)
+{
+    choose_columns(chart);
+    for (unsigned i = 0; i < chart->facts.n_entries && chart->layout.legend_columns == 0; i++) {
+        char *clipped = strstr(chart->facts.entries[i].numbers, "  crushed");
+        if (clipped)
+            *clipped = '\0';
+    }
+    if (chart->layout.legend_columns == 0)
+        choose_columns(chart);
+}
+
 static bool names_fit(const struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
@@ -146,7 +113,7 @@ static void choose_rows(struct ih_chart *chart, enum footer footer)
     struct ih_chart_layout *l = &chart->layout;
     l->legend_rows = l->legend_columns = l->facts_rows = 0;
     if (footer >= NUMBERS)
-        choose_columns(chart);
+        choose_numbers(chart);
     if (footer >= NAMES && l->legend_columns == 0)
         l->legend_rows = names_fit(chart) ? 1 : 0;
     if (footer >= FACTS_IN_ONE_ROW)
@@ -157,16 +124,16 @@ static void choose_rows(struct ih_chart *chart, enum footer footer)
 
 static void place_rows(struct ih_chart_layout *l)
 {
-    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
-    l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
-    l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
+    l->title_y = l->margin + chart_ems(l, TITLE_SIZE * CAPITALS / 100);
+    l->strip_y = l->title_y + chart_ems(l, HEADER_TO_STRIP);
+    l->top = l->strip_y + chart_ems(l, STRIP_TO_PLOT);
 
     const int32_t n_rows = l->legend_rows + l->facts_rows;
     int32_t y = l->height - l->margin - ih_larger(0, n_rows - 1) * l->row_pitch;
     l->legend_y = y;
     l->facts_y = y + l->legend_rows * l->row_pitch;
-    l->ticks_y = n_rows > 0 ? y - ems(l, TICKS_TO_FOOTER) : y;
-    l->bottom = l->ticks_y - ems(l, PLOT_TO_TICKS);
+    l->ticks_y = n_rows > 0 ? y - chart_ems(l, TICKS_TO_FOOTER) : y;
+    l->bottom = l->ticks_y - chart_ems(l, PLOT_TO_TICKS);
 }
 
 static bool plot_is_high(const struct ih_chart_layout *l)
@@ -177,21 +144,22 @@ static bool plot_is_high(const struct ih_chart_layout *l)
 /* Returns the width of the numbers and captions left of the plot, in pixels. */
 static int32_t numbers_width(const struct ih_chart *chart)
 {
-    int32_t width = ih_larger(ih_chart_width(chart, ih_chart_counts_caption),
-                              ih_chart_width(chart, ih_chart_values_caption));
+    int32_t width = ih_larger(ih_draw_width(chart, ih_chart_counts_caption),
+                              ih_draw_width(chart, ih_chart_values_caption) +
+                                  ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
         char number[IH_LABEL_MAX];
-        ih_label_count(number, chart->axis.ticks[i]);
-        width = ih_larger(width, ih_chart_width(chart, number));
+        ih_chart_axis_label(&chart->axis, chart->axis.ticks[i], number);
+        width = ih_larger(width, ih_draw_width(chart, number));
     }
     return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
 }
 
-static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
+static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned height)
 {
     struct ih_chart_layout *l = &chart->layout;
     ih_chart_set_sizes(l, width, height);
-    l->row_pitch = ems(l, ROW_PITCH);
+    l->row_pitch = chart_ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
     enum footer footer = ALL_FACTS + 1;
     do {
@@ -199,25 +167,25 @@ static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
         place_rows(l);
     } while (footer > NOTHING && !plot_is_high(l));
     double plot_height = l->bottom - l->top;
-    double gap = ems(l, TICK_GAP) / plot_height;
+    double gap = chart_ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
         gap = 1 / TICKS_MOST;
-    ih_chart_axis_init(&chart->axis, chart->heights, chart->axis.scale, gap);
+    ih_chart_axis_init(&chart->axis, chart->heights, gap);
     l->numbers_right = l->margin + numbers_width(chart);
-    l->left = l->numbers_right + ems(l, NUMBERS_TO_PLOT);
+    l->left = l->numbers_right + chart_ems(l, NUMBERS_TO_PLOT);
 }
 
 /* ---- the chart ---- */
 
 void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
 {
-    lay_out(chart, width, height);
+    chart_lay_out(chart, width, height);
     ih_chart_draw_header(chart);
     ih_chart_draw_plot(chart);
     ih_chart_draw_footer(chart);
 }
 
-static enum ih_status check_size(const struct ih_chart_options *options, struct ih_error *err)
+static enum ih_status chart_check_size(const struct ih_chart_options *options, struct ih_error *err)
 {
     if (options->width >= IH_CHART_MIN_WIDTH && options->width <= IH_CHART_MAX &&
         options->height >= IH_CHART_MIN_HEIGHT && options->height <= IH_CHART_MAX)
@@ -275,13 +243,14 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
     struct ih_bytes title = {0}, description = {0};
     chart->theme = options->theme ? options->theme : &ih_chart_theme_dark;
     chart->axis.scale = options->scale ? options->scale : &ih_chart_scale_linear;
+    chart->axis.in_percent = options->in_percent;
     chart->layout.width = (int32_t)options->width;
     chart->layout.height = (int32_t)options->height;
     ih_chart_describe(chart, &title, &description);
     chart->page.title = (const char *)title.data;
     chart->page.description = (const char *)description.data;
     chart->page.source = source;
-    enum ih_status status = check_size(options, err);
+    enum ih_status status = chart_check_size(options, err);
     if (status == IH_OK && (title.failed || description.failed))
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
     if (status == IH_OK)

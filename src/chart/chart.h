@@ -20,8 +20,13 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name);
 /* Returns the scale of the heights, "linear", "log" or "sqrt"; NULL for other names. */
 const struct ih_chart_scale *ih_chart_scale_find(const char *name);
 
-/* Returns the format for the ending of a path, .png .svg .jpg .jpeg .bmp or .tga in any case; NULL
- * for other endings. */
+/* The list of formats: canvas.c makes its table of it, and messages name IH_CHART_ENDINGS,
+ * " .png .svg .jpg .bmp .tga". */
+#define IH_CHART_FORMATS(FORMAT) FORMAT(png) FORMAT(svg) FORMAT(jpg) FORMAT(bmp) FORMAT(tga)
+#define IH_CHART_ENDING(format) " ." #format
+#define IH_CHART_ENDINGS IH_CHART_FORMATS(IH_CHART_ENDING)
+
+/* Returns the format for the ending of a path, in any case; .jpeg is .jpg. NULL for others. */
 const struct ih_chart_format *ih_chart_format_of(const char *path);
 
 /* Whether a format has text that the viewer draws, with fonts of its own; NULL: PNG. */
@@ -41,6 +46,7 @@ struct ih_chart_options {
     const struct ih_chart_theme *theme;   /* static; NULL: dark */
     const struct ih_chart_scale *scale;   /* static; NULL: linear */
     const struct ih_chart_format *format; /* static; NULL: PNG */
+    bool in_percent;                      /* the vertical axis is in percent of the pixels */
     const char *title;                    /* borrowed; NULL: the name of the input */
 };
 

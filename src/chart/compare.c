@@ -4,7 +4,7 @@
  *
  * The bins of both are scaled to the number of pixels of the larger side, since their shares are
  * compared. Luma is not drawn, as six curves are enough; the footer has its distance. The marks of
- * clipping are left out: they would be those of one side.
+ * clipping are left out: they would be those of one side. The footer has the shares of both.
  */
 #include "chart/parts.h"
 
@@ -22,7 +22,7 @@ struct pair {
     struct ih_histogram line, heights;
 };
 
-static void scale(struct ih_histogram *h, uint64_t n_pixels)
+static void compare_scale(struct ih_histogram *h, uint64_t n_pixels)
 {
     const double factor = (double)n_pixels / (double)h->n_pixels;
     for (unsigned p = 0; p < IH_PLANES; p++)
@@ -37,8 +37,8 @@ static void make_pair(const struct ih_comparison *c, struct pair *out)
     const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
     out->area = c->sides[0];
     out->line = c->sides[1].histogram;
-    scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
-    scale(&out->line, n_a > n_b ? n_a : n_b);
+    compare_scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
+    compare_scale(&out->line, n_a > n_b ? n_a : n_b);
     out->heights = out->area.histogram;
     for (unsigned p = 0; p < IH_PLANES; p++)
         for (unsigned v = 0; v < IH_BINS; v++)
@@ -74,6 +74,18 @@ static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *fact
     ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
     ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
     snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
+    for (unsigned high = 0; high < 2; high++) {
+        char shares[2][IH_LABEL_MAX];
+        uint64_t clipped = 0;
+        for (unsigned i = 0; i < 2; i++) {
+            const struct ih_histogram *h = &c->sides[i].histogram;
+            ih_label_percent(shares[i], high ? h->any_high : h->any_low, h->n_pixels);
+            clipped += high ? h->any_high : h->any_low;
+        }
+        if (clipped > 0)
+            snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%s %.32s \xe2\x86\x92 %.32s",
+                     high ? "blown" : "crushed", shares[0], shares[1]);
+    }
     for (unsigned i = 0; i < 2; i++) {
         const struct ih_result *side = &c->sides[i];
         char *fact = facts->fact[facts->n_facts++];

@@ -93,20 +93,20 @@ void ih_label_count(char label[IH_LABEL_MAX], uint64_t n)
 }
 
 /* Returns v * 10^decimals, rounded. */
-static uint64_t scaled(double v, unsigned decimals)
+static uint64_t label_scaled(double v, unsigned decimals)
 {
     return (uint64_t)floor(v * (double)power_of_ten(decimals) + 0.5);
 }
 
 void ih_label_real(char label[IH_LABEL_MAX], double v, unsigned decimals)
 {
-    put_decimal(label, scaled(v, decimals), decimals);
+    put_decimal(label, label_scaled(v, decimals), decimals);
 }
 
 void ih_label_megapixels(char label[IH_LABEL_MAX], uint64_t n)
 {
     const unsigned decimals = n >= 100000000 ? 0 : n >= 10000000 ? 1 : n >= 10000 ? 2 : 6;
-    put_short_decimal(label, scaled((double)n * 1e-6, decimals), decimals);
+    put_short_decimal(label, label_scaled((double)n * 1e-6, decimals), decimals);
 }
 
 void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t total)
@@ -122,6 +122,11 @@ void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t total)
     else
         ih_label_real(number, percent, percent < 9.995 ? 2 : 1);
     snprintf(label, IH_LABEL_MAX, "%.32s\xe2\x80\xaf%%", number); /* a narrow no-break space */
+}
+
+void ih_label_exact_percent(char label[IH_LABEL_MAX], double percent)
+{
+    strcpy(label + put_short_decimal(label, label_scaled(percent, 6), 6), "\xe2\x80\xaf%");
 }
 
 /* ---- the font ---- */
@@ -161,7 +166,8 @@ static int64_t divide_round(int64_t a, int64_t b)
 
 /* Converts font units, multiplied by `parts`, to 1/IH_SUBPIXELS of a pixel. Clamps to INT32_MAX,
  * the width of tens of thousands of characters. */
-static int32_t scale(const struct ih_glyphs *g, unsigned size_px, int64_t units, int64_t parts)
+static int32_t label_scale(const struct ih_glyphs *g, unsigned size_px, int64_t units,
+                           int64_t parts)
 {
     int64_t scaled = divide_round(units * size_px * IH_SUBPIXELS, g->units_per_em * parts);
     return scaled < INT32_MAX ? (int32_t)scaled : INT32_MAX;
@@ -190,7 +196,7 @@ static int64_t width_units(const struct ih_glyphs *g, const char *text, size_t s
 
 int32_t ih_glyphs_width(const struct ih_glyphs *g, unsigned size_px, const char *text)
 {
-    return scale(g, size_px, width_units(g, text, strlen(text)), 1);
+    return label_scale(g, size_px, width_units(g, text, strlen(text)), 1);
 }
 
 unsigned long ih_glyphs_lacking(const struct ih_glyphs *g, const char *text)
@@ -215,8 +221,8 @@ struct pen {
  * upwards. */
 static void add_point(const struct pen *pen, int64_t x, int64_t y, int64_t parts, bool begins)
 {
-    int32_t px = pen->x + scale(pen->glyphs, pen->size_px, pen->along * parts + x, parts);
-    int32_t py = pen->baseline - scale(pen->glyphs, pen->size_px, y, parts);
+    int32_t px = pen->x + label_scale(pen->glyphs, pen->size_px, pen->along * parts + x, parts);
+    int32_t py = pen->baseline - label_scale(pen->glyphs, pen->size_px, y, parts);
     if (begins)
         ih_path_move(pen->path, px, py);
     else

@@ -43,6 +43,9 @@ void ih_label_megapixels(char label[IH_LABEL_MAX], uint64_t n);
  * ">99.9 %". total is not 0. */
 void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t total);
 
+/* The same of a percentage, with up to 6 decimals: "0.25 %". */
+void ih_label_exact_percent(char label[IH_LABEL_MAX], double percent);
+
 /* ---- the font ---- */
 
 struct ih_glyphs; /* opaque; constant after open, so threads may share it */

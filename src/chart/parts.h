@@ -1,6 +1,10 @@
-/* What the files of a chart share: theme, axis, layout and drawing. --bench draws its chart with
- * the same theme, sizes and drawing. compare.c draws two results in one chart, canvas.h is the
- * drawing surface, and format.c has the file formats. */
+/*
+ * What the files of a chart share: theme, axis, layout and drawing. Each calls only those after it:
+ *
+ *     compare -> chart -> plot, text -> axis, theme, draw -> canvas -> canvas_raster, canvas_svg
+ *
+ * All may use labels, glyphs (label.h) and paths (path.h).
+ */
 #ifndef IH_CHART_PARTS_H
 #define IH_CHART_PARTS_H
 
@@ -11,14 +15,15 @@
 
 struct ih_chart_theme {
     const char *name;
-    enum ih_blend mixing; /* of the areas of the three channels */
     struct ih_colour page, panel;
     struct ih_colour red, green, blue, gray; /* areas */
+    struct ih_colour edges[3];               /* of the areas of red, green and blue */
+    struct ih_colour lines[3];               /* of the other side of a comparison */
     struct ih_colour luma, casing;           /* the luma line, and its contrasting edge */
     struct ih_colour text, muted;            /* names and marks; all other text */
     struct ih_colour line;                   /* axes and grid */
     struct ih_colour warning;                /* marks of clipping */
-    uint8_t grid_opacity, axis_opacity, casing_opacity;
+    uint8_t grid_opacity, axis_opacity, casing_opacity, veil_opacity;
 };
 
 extern const struct ih_chart_theme ih_chart_theme_dark;
@@ -46,22 +51,27 @@ enum { IH_AXIS_TICKS_MAX = 24 }; /* 0 and the powers of ten below 2^64 are 21 */
 
 struct ih_chart_axis {
     const struct ih_chart_scale *scale;
-    double limit;         /* the count at the top of the plot */
-    uint64_t tallest_cut; /* the count of the highest bar that is cut; 0: none */
-    uint64_t ticks[IH_AXIS_TICKS_MAX];
+    bool in_percent;                 /* numbers are percentages of all pixels, not counts */
+    uint64_t n_pixels;               /* all of them */
+    double limit;                    /* the count at the top of the plot */
+    uint64_t tallest_cut;            /* the count of the highest bar that is cut; 0: none */
+    double ticks[IH_AXIS_TICKS_MAX]; /* counts; whole numbers unless in_percent */
     unsigned n_ticks;
 };
 
 /*
  * Chooses the limit and the ticks.
  *
+ * axis      scale and in_percent are set
  * min_gap   the least distance of two ticks, as a share of the axis, above 0
  */
-void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
-                        const struct ih_chart_scale *scale, double min_gap);
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap);
 
 /* Returns the height of a count above the foot of a plot of this height, at most the height. */
-int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height);
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height);
+
+/* The number of a tick. */
+void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char label[IH_LABEL_MAX]);
 
 /* True if a bar of n pixels is higher than the plot. */
 static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t n)
@@ -151,10 +161,36 @@ static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v
     return l->left * IH_SUBPIXELS + (int32_t)v * (l->right - l->left);
 }
 
-/* ---- text.c: the text around the plot ---- */
+/* ---- draw.c: brushes ---- */
+
+/* Fills chart->path. */
+void ih_draw_path(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
+                  enum ih_blend blend);
+
+/* Fills a rectangle given in 1/IH_SUBPIXELS of a pixel. */
+void ih_draw_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                   struct ih_colour colour, uint8_t opacity);
+
+/* Fills a rectangle given in pixels. */
+void ih_draw_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                 struct ih_colour colour, uint8_t opacity);
+
+/* Writes a line of ordinary type. x is in 1/IH_SUBPIXELS of a pixel, the baseline in pixels. */
+void ih_draw_text(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
+                  struct ih_colour colour, const char *text);
+
+/* Writes the title at the left margin. */
+void ih_draw_title(struct ih_chart *chart, int32_t baseline_px, const char *text);
+
+/* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
+int32_t ih_draw_width(const struct ih_chart *chart, const char *text);
+
+/* ---- theme.c ---- */
 
 /* The colour of a plane's area; for luma, of its line. */
 struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
+
+/* ---- text.c: the text around the plot ---- */
 
 /* Collects the legend and the facts of the footer. */
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts);
@@ -175,10 +211,13 @@ void ih_chart_draw_footer(struct ih_chart *chart);
 /* ---- plot.c: the plot, its numbers, and the strip above it ---- */
 
 extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
+enum {
+    IH_CHART_CAPTION_GAP = 60
+}; /* from "value" to the end of its column, hundredths of the em */
 
 void ih_chart_draw_plot(struct ih_chart *chart);
 
-/* ---- chart.c: the layout, and drawing for all parts ---- */
+/* ---- chart.c: the layout, and the file ---- */
 
 /* Clears a layout and sets width, height, and the sizes that follow from them: em, title_em, margin
  * and hair. They grow with the smaller of width and height, and stay readable in the smallest
@@ -208,27 +247,5 @@ enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_forma
  * Releases path, canvas and glyphs. *file: NULL on failure. */
 enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
                               size_t *size_bytes, struct ih_error *err);
-
-/* Fills chart->path. */
-void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
-                   enum ih_blend blend);
-
-/* Fills a rectangle given in 1/IH_SUBPIXELS of a pixel. */
-void ih_chart_fill_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
-                         struct ih_colour colour, uint8_t opacity);
-
-/* Fills a rectangle given in pixels. */
-void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
-                       struct ih_colour colour, uint8_t opacity);
-
-/* Writes a line of ordinary type. x is in 1/IH_SUBPIXELS of a pixel, the baseline in pixels. */
-void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
-                    struct ih_colour colour, const char *text);
-
-/* Writes the title at the left margin. */
-void ih_chart_write_title(struct ih_chart *chart, int32_t baseline_px, const char *text);
-
-/* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
-int32_t ih_chart_width(const struct ih_chart *chart, const char *text);
 
 #endif

@@ -37,7 +37,7 @@ void ih_path_reset(struct ih_path *path)
     *path = (struct ih_path){0};
 }
 
-static void append(struct ih_path *path, struct ih_path_point point)
+static void path_append(struct ih_path *path, struct ih_path_point point)
 {
     if (path->n_points == path->capacity) {
         size_t capacity = path->capacity ? path->capacity * 2 : FIRST_CAPACITY;
@@ -56,12 +56,12 @@ static void append(struct ih_path *path, struct ih_path_point point)
 
 void ih_path_move(struct ih_path *path, int32_t x, int32_t y)
 {
-    append(path, (struct ih_path_point){x, y, true});
+    path_append(path, (struct ih_path_point){x, y, true});
 }
 
 void ih_path_line(struct ih_path *path, int32_t x, int32_t y)
 {
-    append(path, (struct ih_path_point){x, y, false});
+    path_append(path, (struct ih_path_point){x, y, false});
 }
 
 void ih_path_rectangle(struct ih_path *path, int32_t x0, int32_t y0, int32_t x1, int32_t y1)

@@ -5,10 +5,11 @@
  * line on top, because a fourth area would make every colour pale. Alpha is not drawn: its spikes
  * at 0 and 255 would hide the tones. The footer gives the transparency.
  *
- * The strip shows the clipping at both ends. Its triangles follow from the joint counts of clipped
- * pixels: a hundred in a hundred million are too few for a visible bar, but still mean that the
- * exposure reached the end. A triangle is filled if some pixels are clipped in all channels. It is
- * hollow if every clipped pixel keeps an unclipped channel: its colour is wrong, but not lost.
+ * The strip shows the clipping at both ends, with a mark for each clipped channel. Its triangles
+ * follow from the joint counts of clipped pixels: a hundred in a hundred million are too few for a
+ * visible bar, but still mean that the exposure reached the end. A triangle is filled if some
+ * pixels are clipped in all channels. It is hollow if every clipped pixel keeps an unclipped
+ * channel: its colour is wrong, but not lost.
  */
 #include "chart/parts.h"
 
@@ -19,7 +20,7 @@ enum { N_EDGES = IH_BINS + 1 };
 /* The width of the luma line is LUMA_WIDTH hundredths of the em. It is less if bins are so narrow
  * that steps would run together, but at least LUMA_LEAST. The dark edge is CASING_TENTHS / 10 times
  * as wide. */
-enum { LUMA_WIDTH = 11, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
+enum { LUMA_WIDTH = 11, EDGE_WIDTH = 9, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
 
 /* In hundredths of the em. */
 enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
@@ -34,14 +35,37 @@ static int32_t value_x(const struct ih_chart_layout *l, unsigned v)
     return (ih_chart_bin_x(l, v) + ih_chart_bin_x(l, v + 1)) / 2;
 }
 
-static int32_t bar_y(const struct ih_chart *chart, uint64_t n)
+static int32_t bar_y(const struct ih_chart *chart, double n)
 {
     const struct ih_chart_layout *l = &chart->layout;
     int32_t height = (l->bottom - l->top) * IH_SUBPIXELS;
     return l->bottom * IH_SUBPIXELS - ih_chart_axis_height(&chart->axis, n, height);
 }
 
-/* ---- grid and axes ---- */
+/* ---- zones, grid and axes ---- */
+
+/* In hundredths of the em. ZONE_ROOM: of the space above the highest bar. */
+enum { ZONE_BASELINE = 105, ZONE_ROOM = 130 };
+
+/* Light guides at the thirds of the range. Areas cover them. */
+static void draw_zones(struct ih_chart *chart)
+{
+    static const char *const names[] = {"shadows", "midtones", "highlights"};
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t width = l->right - l->left, room = (l->bottom - l->top) * 6 / 106;
+    ih_path_clear(&chart->path);
+    for (int32_t i = 1; i < 3; i++)
+        for (int32_t y = l->top; y < l->bottom; y += 6 * l->hair) {
+            const int32_t x = l->left + width * i / 3, end = ih_smaller(y + 2 * l->hair, l->bottom);
+            ih_path_rectangle(&chart->path, x * IH_SUBPIXELS, y * IH_SUBPIXELS,
+                              (x + l->hair) * IH_SUBPIXELS, end * IH_SUBPIXELS);
+        }
+    ih_draw_path(chart, chart->theme->line, chart->theme->grid_opacity * 2, IH_BLEND_NORMAL);
+    for (int32_t i = 0; i < 3 && room * IH_SUBPIXELS >= ih_chart_ems(l, ZONE_ROOM); i++)
+        ih_draw_text(chart, l->left * IH_SUBPIXELS + width * IH_SUBPIXELS / 6 * (2 * i + 1),
+                     l->top + ih_chart_ems(l, ZONE_BASELINE) / IH_SUBPIXELS, IH_ALIGN_CENTRE,
+                     chart->theme->muted, names[i]);
+}
 
 static void draw_grid(struct ih_chart *chart)
 {
@@ -49,11 +73,11 @@ static void draw_grid(struct ih_chart *chart)
     const struct ih_chart_theme *t = chart->theme;
     for (unsigned i = 1; i < chart->axis.n_ticks; i++) {
         int32_t y = bar_y(chart, chart->axis.ticks[i]) / IH_SUBPIXELS;
-        ih_chart_fill_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
+        ih_draw_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
     }
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
         int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
-        ih_chart_fill_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
+        ih_draw_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
     }
 }
 
@@ -62,38 +86,50 @@ static void draw_axes(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     int32_t length = ih_chart_ems(l, TICK_LENGTH) / IH_SUBPIXELS;
-    ih_chart_fill_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line,
-                      t->axis_opacity);
+    ih_draw_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line, t->axis_opacity);
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
         int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
-        ih_chart_fill_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
-                          t->axis_opacity);
+        ih_draw_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
+                    t->axis_opacity);
     }
 }
 
 /* ---- areas ---- */
 
-static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blend)
+static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour,
+                      uint8_t opacity, enum ih_blend blend)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const uint64_t *bins = chart->result->histogram.bins[plane];
     struct ih_path *path = &chart->path;
     ih_path_clear(path);
     ih_path_move(path, ih_chart_bin_x(l, 0), l->bottom * IH_SUBPIXELS);
     for (unsigned v = 0; v < IH_BINS; v++) {
-        int32_t y = bar_y(chart, bins[v]);
+        int32_t y = bar_y(chart, (double)bins[v]);
         ih_path_line(path, ih_chart_bin_x(l, v), y);
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
     ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
-    ih_chart_fill(chart, ih_chart_plane_colour(chart, plane), 255, blend);
+    ih_draw_path(chart, colour, opacity, blend);
 }
 
+/* The areas of colour channels are lights on a black ground. Below the lines of another image they
+ * are veiled. */
 static void draw_areas(struct ih_chart *chart)
 {
-    const unsigned n = ih_colour_channels(chart->result->histogram.n_channels);
+    const struct ih_histogram *h = &chart->result->histogram;
+    const unsigned n = ih_colour_channels(h->n_channels);
+    uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
-        draw_area(chart, plane, n == 1 ? IH_BLEND_NORMAL : chart->theme->mixing);
+        for (unsigned v = 0; v < IH_BINS; v++)
+            if (h->bins[plane][v] > highest[v])
+                highest[v] = h->bins[plane][v];
+    if (n > 1)
+        draw_area(chart, highest, (struct ih_colour){0, 0, 0}, 255, IH_BLEND_NORMAL);
+    for (unsigned plane = 0; plane < n; plane++)
+        draw_area(chart, h->bins[plane], ih_chart_plane_colour(chart, plane), 255,
+                  n > 1 ? IH_BLEND_SCREEN : IH_BLEND_NORMAL);
+    if (chart->other)
+        draw_area(chart, highest, chart->theme->panel, chart->theme->veil_opacity, IH_BLEND_NORMAL);
 }
 
 /* ---- lines: luma, and the other side of a comparison ---- */
@@ -123,7 +159,7 @@ static size_t follow_steps(const struct ih_chart *chart, const uint64_t bins[IH_
         struct reach r = {x, foot, top};
         for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 ends at this edge */
             bool is_bin = edge >= 1 && edge <= IH_BINS;
-            int32_t y = is_bin ? bar_y(chart, bins[edge - 1]) : foot;
+            int32_t y = is_bin ? bar_y(chart, (double)bins[edge - 1]) : foot;
             r.high = ih_smaller(r.high, y);
             r.low = ih_larger(r.low, y);
         }
@@ -150,36 +186,46 @@ static void draw_along(struct ih_chart *chart, const uint64_t bins[IH_BINS], int
         ih_path_line(path, reach[i + 1].x, reach[i].low);
         ih_path_line(path, reach[i].x, reach[i].low);
     }
-    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
+    ih_draw_path(chart, colour, opacity, IH_BLEND_NORMAL);
+}
+
+/* The width of a line: `hundredths` of the em, less where bins are narrow. */
+static int32_t line_width(const struct ih_chart *chart, int32_t hundredths)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
+    return ih_smaller(ih_chart_ems(l, hundredths), ih_larger(of_bin, LUMA_LEAST));
+}
+
+/* Each area has an edge in a dark shade of its colour, which carries the shape where areas overlap:
+ * on a logarithmic scale nearly everywhere. */
+static void draw_edges(struct ih_chart *chart)
+{
+    const struct ih_histogram *h = &chart->result->histogram;
+    const int32_t width = line_width(chart, EDGE_WIDTH);
+    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
+        draw_along(chart, h->bins[plane], width, chart->theme->edges[plane], 255);
 }
 
 static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
 {
-    const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
-    int32_t width = ih_smaller(ih_chart_ems(l, LUMA_WIDTH), ih_larger(of_bin, LUMA_LEAST));
+    const int32_t width = line_width(chart, LUMA_WIDTH);
     draw_along(chart, bins, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
     draw_along(chart, bins, width, colour, 255);
 }
 
-/* The lines are between the colours of their areas and that of luma, so that both are visible. */
 static void draw_other(struct ih_chart *chart)
 {
-    const struct ih_colour luma = chart->theme->luma;
     const unsigned n = ih_colour_channels(chart->other->n_channels);
-    for (unsigned plane = 0; plane < n; plane++) {
-        const struct ih_colour area = ih_chart_plane_colour(chart, plane);
+    for (unsigned plane = 0; plane < n; plane++)
         draw_line(chart, chart->other->bins[plane],
-                  (struct ih_colour){(uint8_t)((area.red + luma.red) / 2),
-                                     (uint8_t)((area.green + luma.green) / 2),
-                                     (uint8_t)((area.blue + luma.blue) / 2)});
-    }
+                  n > 1 ? chart->theme->lines[plane] : chart->theme->luma);
 }
 
 /* ---- marks of cut bars ---- */
 
-static bool is_cut(const struct ih_chart *chart, unsigned v)
+static bool plot_is_cut(const struct ih_chart *chart, unsigned v)
 {
     const struct ih_histogram *h = chart->heights;
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
@@ -199,7 +245,7 @@ static void draw_cut_marks(struct ih_chart *chart)
         return;
     ih_path_clear(&chart->path);
     for (unsigned v = 0, end = 0; v < IH_BINS; v = end + 1) {
-        for (end = v; end < IH_BINS && is_cut(chart, end);)
+        for (end = v; end < IH_BINS && plot_is_cut(chart, end);)
             end++;
         if (end == v)
             continue;
@@ -213,7 +259,7 @@ static void draw_cut_marks(struct ih_chart *chart)
         ih_path_line(&chart->path, middle, top - 2 * edge - ih_chart_ems(l, CUT_MARK_HEIGHT));
         ih_path_line(&chart->path, middle + half, top - 2 * edge);
     }
-    ih_chart_fill(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
+    ih_draw_path(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
 }
 
 /* ---- numbers of the axes ---- */
@@ -227,11 +273,11 @@ static void draw_counts(struct ih_chart *chart, int32_t column)
 {
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
-        const uint64_t n = chart->axis.ticks[i];
+        const double n = chart->axis.ticks[i];
         const int32_t baseline = bar_y(chart, n) + ih_chart_ems(&chart->layout, HALF_A_DIGIT);
-        ih_label_count(number, n);
-        ih_chart_write(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
-                       number);
+        ih_chart_axis_label(&chart->axis, n, number);
+        ih_draw_text(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
+                     number);
     }
 }
 
@@ -242,10 +288,10 @@ static void draw_values(struct ih_chart *chart)
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
         snprintf(number, sizeof number, "%u", value_ticks[i]);
         int32_t x = value_x(l, value_ticks[i]);
-        int32_t half = ih_chart_width(chart, number) / 2;
+        int32_t half = ih_draw_width(chart, number) / 2;
         int32_t last = (l->width - l->margin / 2) * IH_SUBPIXELS - half;
-        ih_chart_write(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
-                       number);
+        ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
+                     number);
     }
 }
 
@@ -255,50 +301,76 @@ static void draw_numbers(struct ih_chart *chart)
     const int32_t column = l->numbers_right * IH_SUBPIXELS;
     draw_counts(chart, column);
     draw_values(chart);
-    ih_chart_write(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                   ih_chart_counts_caption);
-    ih_chart_write(chart, column, l->ticks_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                   ih_chart_values_caption);
+    ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                 ih_chart_counts_caption);
+    ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
+                 chart->theme->muted, ih_chart_values_caption);
 }
 
 /* ---- the strip: clipping at both ends, cut bars in the middle ---- */
 
 /* In hundredths of the em. */
-enum { TRIANGLE = 80, RIM = 14, TRIANGLE_GAP = 40, TEXT_GAP = 150, HALF_A_CAPITAL = 36 };
+enum {
+    TRIANGLE = 80,
+    RIM = 14,
+    TRIANGLE_GAP = 40,
+    MARK = 46, /* of a clipped channel: a square in its colour */
+    MARK_PITCH = 62,
+    TEXT_GAP = 150,
+    HALF_A_CAPITAL = 36
+};
 
 /* The text of each end, from the longest to the shortest. */
-enum detail { ANY_AND_ALL, ANY_AND_WHERE, ANY };
+enum detail { ANY_AND_ALL, ANY_AND_NAME, ANY };
 
 struct end {
     bool is_right;
-    uint64_t any, all;       /* pixels */
-    unsigned first, last;    /* the values that count as clipped */
-    char text[IH_LABEL_MAX]; /* beside the triangle */
-    int32_t width;           /* of both; 0: nothing is clipped */
+    const char *name;
+    uint64_t any, all;    /* pixels */
+    unsigned first, last; /* the values that count as clipped */
+    unsigned marks[3];    /* the clipped channels of a colour image */
+    int32_t n_marks;
+    char text[IH_LABEL_MAX]; /* beside triangle and marks */
+    int32_t width;           /* of all; 0: nothing is clipped */
 };
+
+static void find_marks(const struct ih_histogram *h, struct end *end)
+{
+    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
+        for (unsigned v = end->first; v <= end->last; v++)
+            if (h->bins[plane][v] > 0) {
+                end->marks[end->n_marks++] = plane;
+                break;
+            }
+}
+
+/* From the end of the plot to the text. */
+static int32_t end_inset(const struct ih_chart *chart, const struct end *end)
+{
+    return ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) +
+           ih_chart_ems(&chart->layout, end->n_marks > 0 ? end->n_marks * MARK_PITCH + 15 : 0);
+}
 
 /* Sets text and width. */
 static void describe_end(const struct ih_chart *chart, struct end *end, enum detail detail)
 {
     const struct ih_histogram *h = &chart->result->histogram;
-    char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX];
+    char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX] = "";
     bool is_colour = ih_colour_channels(h->n_channels) > 1;
     if (end->any == 0)
         return;
     ih_label_percent(any, end->any, h->n_pixels);
     ih_label_percent(all, end->all, h->n_pixels);
-    if (end->first == end->last)
-        snprintf(where, sizeof where, "%u", end->first);
-    else
-        snprintf(where, sizeof where, "%u\xe2\x80\x93%u", end->first, end->last);
+    if (end->first < end->last) /* other limits than 0 and 255 */
+        snprintf(where, sizeof where, " at %u\xe2\x80\x93%u", end->first, end->last);
     if (detail == ANY)
         snprintf(end->text, IH_LABEL_MAX, "%.32s", any);
     else if (detail == ANY_AND_ALL && is_colour)
-        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s, %.32s in all channels", any, where, all);
+        snprintf(end->text, IH_LABEL_MAX, "%s %.32s%.16s (all channels %.32s)", end->name, any,
+                 where, all);
     else
-        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
-    end->width =
-        ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_chart_width(chart, end->text);
+        snprintf(end->text, IH_LABEL_MAX, "%s %.32s%.16s", end->name, any, where);
+    end->width = end_inset(chart, end) + ih_draw_width(chart, end->text);
 }
 
 /* Adds a triangle that points to its end of the plot, inset by `rim` on all sides. */
@@ -319,20 +391,27 @@ static void draw_end(struct ih_chart *chart, const struct end *end)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
+    const int32_t inset = end_inset(chart, end), right = l->right * IH_SUBPIXELS;
     if (end->any == 0)
         return;
     ih_path_clear(&chart->path);
     add_triangle(chart, end, 0, false);
     if (end->all == 0) /* a hole: a smaller triangle of the opposite direction */
         add_triangle(chart, end, ih_chart_ems(l, RIM), true);
-    ih_chart_fill(chart, t->warning, 255, IH_BLEND_NORMAL);
+    ih_draw_path(chart, t->warning, 255, IH_BLEND_NORMAL);
+    const int32_t y = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL + MARK / 2);
+    for (int32_t i = 0; i < end->n_marks; i++) {
+        const int32_t x = (end->is_right ? right - inset : l->left * IH_SUBPIXELS) +
+                          ih_chart_ems(l, end->is_right ? 40 : TRIANGLE + 30) +
+                          i * ih_chart_ems(l, MARK_PITCH);
+        ih_draw_exact(chart, x, y, x + ih_chart_ems(l, MARK), y + ih_chart_ems(l, MARK),
+                      ih_chart_plane_colour(chart, end->marks[i]), 255);
+    }
     if (end->is_right)
-        ih_chart_write(chart, l->right * IH_SUBPIXELS - inset, l->strip_y, IH_ALIGN_RIGHT, t->text,
-                       end->text);
+        ih_draw_text(chart, right - inset, l->strip_y, IH_ALIGN_RIGHT, t->text, end->text);
     else
-        ih_chart_write(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
-                       end->text);
+        ih_draw_text(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
+                     end->text);
 }
 
 /* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
@@ -342,11 +421,14 @@ static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
     char count[IH_LABEL_MAX], text[IH_LABEL_MAX];
     if (chart->axis.tallest_cut == 0)
         return;
-    ih_label_count(count, chart->axis.tallest_cut);
-    snprintf(text, sizeof text, "\xe2\x96\xb2 cut, up to %.32s", count);
-    if (ih_chart_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
+    if (chart->axis.in_percent)
+        ih_label_percent(count, chart->axis.tallest_cut, chart->axis.n_pixels);
+    else
+        ih_label_count(count, chart->axis.tallest_cut);
+    snprintf(text, sizeof text, "\xe2\x96\xb2 tallest bar %.32s (cut)", count);
+    if (ih_draw_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
         return;
-    ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
+    ih_draw_text(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
 }
 
 static void draw_strip(struct ih_chart *chart)
@@ -354,11 +436,19 @@ static void draw_strip(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_histogram *h = &chart->result->histogram;
     const struct ih_count_spec *spec = &chart->result->spec;
-    struct end low = {false, h->any_low, h->all_low, 0, spec->clip_low, "", 0};
-    struct end high = {true, h->any_high, h->all_high, spec->clip_high, IH_BINS - 1, "", 0};
+    struct end low = {
+        .name = "crushed", .any = h->any_low, .all = h->all_low, .last = spec->clip_low};
+    struct end high = {.is_right = true,
+                       .name = "blown",
+                       .any = h->any_high,
+                       .all = h->all_high,
+                       .first = spec->clip_high,
+                       .last = IH_BINS - 1};
     const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)
         return;
+    find_marks(h, &low);
+    find_marks(h, &high);
     for (enum detail detail = ANY_AND_ALL; detail <= ANY; detail++) {
         describe_end(chart, &low, detail);
         describe_end(chart, &high, detail);
@@ -377,9 +467,12 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_histogram *h = &chart->result->histogram;
-    ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
-    draw_grid(chart);
+    ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
+    draw_zones(chart);
     draw_areas(chart);
+    draw_grid(chart);
+    if (!chart->other)
+        draw_edges(chart);
     if (chart->other)
         draw_other(chart);
     else if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
@@ -389,6 +482,6 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     draw_strip(chart);
     draw_numbers(chart);
     if (h->n_pixels == 0)
-        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
-                       IH_ALIGN_CENTRE, t->muted, "no pixels");
+        ih_draw_text(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
+                     IH_ALIGN_CENTRE, t->muted, "no pixels");
 }

@@ -80,7 +80,8 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
 }
 
-static void add_plane(const struct ih_result *result, unsigned plane, struct ih_chart_entry *entry)
+static void text_add_plane(const struct ih_result *result, unsigned plane,
+                           struct ih_chart_entry *entry)
 {
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats stats;
@@ -97,8 +98,8 @@ static void add_plane(const struct ih_result *result, unsigned plane, struct ih_
         return;
     ih_label_percent(low, stats.clip_low, stats.count);
     ih_label_percent(high, stats.clip_high, stats.count);
-    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  low %.20s high %.20s", low,
-             high);
+    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  crushed %.20s  blown %.20s",
+             low, high);
 }
 
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts)
@@ -112,9 +113,13 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_tones(result, facts);
     if (result->info.format)
         add_format(result, facts);
+    if (h->n_channels != ih_colour_channels(h->n_channels) && h->bins[h->n_channels - 1][0] > 0 &&
+        result->alpha == IH_ALPHA_COUNT)
+        snprintf(next_fact(facts), IH_LABEL_MAX,
+                 "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
         if (ih_chart_draws_plane(h, plane))
-            add_plane(result, plane, &facts->entries[facts->n_entries++]);
+            text_add_plane(result, plane, &facts->entries[facts->n_entries++]);
 }
 
 /* ---- alternative text ---- */
@@ -150,7 +155,7 @@ static char *chart_name(const struct ih_chart *chart)
                                      : ih_label_name(chart->result->path);
 }
 
-static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *end,
+static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *name,
                           uint64_t any, uint64_t all)
 {
     const uint64_t n_pixels = chart->result->histogram.n_pixels;
@@ -159,8 +164,8 @@ static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, co
         return;
     ih_label_percent(any_percent, any, n_pixels);
     ih_label_percent(all_percent, all, n_pixels);
-    ih_bytes_format(out, " Clipped at the %s end: %s of the pixels, %s in all channels.", end,
-                    any_percent, all_percent);
+    ih_bytes_format(out, " %s: %s of the pixels, %s in all channels.", name, any_percent,
+                    all_percent);
 }
 
 void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
@@ -182,9 +187,11 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
                         facts->entries[i].numbers);
     if (h->n_pixels > 0)
         ih_bytes_text(description, ".");
-    describe_clip(chart, description, "dark", h->any_low, h->all_low);
-    describe_clip(chart, description, "bright", h->any_high, h->all_high);
-    ih_bytes_format(description, " Counts are drawn on a %s scale.", chart->axis.scale->title);
+    describe_clip(chart, description, "Crushed", h->any_low, h->all_low);
+    describe_clip(chart, description, "Blown", h->any_high, h->all_high);
+    ih_bytes_format(description, " %s are drawn on a %s scale.",
+                    chart->axis.in_percent ? "Percentages of the pixels" : "Counts",
+                    chart->axis.scale->title);
     ih_bytes_append(description, "", 1);
 }
 
@@ -199,14 +206,14 @@ void ih_chart_draw_header(struct ih_chart *chart)
     const int32_t right = l->right * IH_SUBPIXELS;
     char scale[IH_LABEL_MAX], *name = chart_name(chart);
     snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
-    ih_chart_write(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
+    ih_draw_text(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
     if (!name) {
         chart->canvas->status = IH_MEMORY;
         return;
     }
-    const int32_t end = right - ih_chart_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
+    const int32_t end = right - ih_draw_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
     ih_glyphs_shorten(chart->glyphs, (unsigned)l->title_em, end - l->margin * IH_SUBPIXELS, name);
-    ih_chart_write_title(chart, l->title_y, name);
+    ih_draw_title(chart, l->title_y, name);
     free(name);
 }
 
@@ -224,7 +231,7 @@ static int32_t longest_name(const struct ih_chart *chart)
 {
     int32_t longest = 0;
     for (unsigned i = 0; i < chart->facts.n_entries; i++)
-        longest = ih_larger(longest, ih_chart_width(chart, chart->facts.entries[i].name));
+        longest = ih_larger(longest, ih_draw_width(chart, chart->facts.entries[i].name));
     return longest;
 }
 
@@ -233,7 +240,7 @@ static int32_t numbers_x(const struct ih_chart *chart, const struct ih_chart_ent
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t name =
-        l->legend_rows > 1 ? longest_name(chart) : ih_chart_width(chart, entry->name);
+        l->legend_rows > 1 ? longest_name(chart) : ih_draw_width(chart, entry->name);
     return ih_chart_ems(l, SWATCH + SWATCH_GAP) + name + ih_chart_ems(l, WORD_GAP);
 }
 
@@ -246,16 +253,8 @@ int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart
                              bool with_numbers)
 {
     if (with_numbers && entry->numbers[0])
-        return numbers_x(chart, entry) + ih_chart_width(chart, entry->numbers);
-    return ih_chart_ems(&chart->layout, SWATCH + SWATCH_GAP) + ih_chart_width(chart, entry->name);
-}
-
-struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
-{
-    const struct ih_chart_theme *t = chart->theme;
-    const struct ih_colour channels[] = {t->red, t->green, t->blue};
-    const bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
-    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : channels[plane];
+        return numbers_x(chart, entry) + ih_draw_width(chart, entry->numbers);
+    return ih_chart_ems(&chart->layout, SWATCH + SWATCH_GAP) + ih_draw_width(chart, entry->name);
 }
 
 /* Draws a square; for luma, a line. */
@@ -269,8 +268,7 @@ static void draw_swatch(struct ih_chart *chart, int32_t x, int32_t baseline, uns
         top += (size - thickness) / 2;
         bottom = top + thickness;
     }
-    ih_chart_fill_box(chart, left, top, left + size, bottom, ih_chart_plane_colour(chart, plane),
-                      255);
+    ih_draw_box(chart, left, top, left + size, bottom, ih_chart_plane_colour(chart, plane), 255);
 }
 
 static void draw_entry(struct ih_chart *chart, int32_t x, int32_t baseline,
@@ -278,11 +276,11 @@ static void draw_entry(struct ih_chart *chart, int32_t x, int32_t baseline,
 {
     const struct ih_chart_layout *l = &chart->layout;
     draw_swatch(chart, x, baseline, entry->plane);
-    ih_chart_write(chart, x + ih_chart_ems(l, SWATCH + SWATCH_GAP), baseline, IH_ALIGN_LEFT,
-                   chart->theme->text, entry->name);
+    ih_draw_text(chart, x + ih_chart_ems(l, SWATCH + SWATCH_GAP), baseline, IH_ALIGN_LEFT,
+                 chart->theme->text, entry->name);
     if (l->legend_columns > 0 && entry->numbers[0])
-        ih_chart_write(chart, x + numbers_x(chart, entry), baseline, IH_ALIGN_LEFT,
-                       chart->theme->muted, entry->numbers);
+        ih_draw_text(chart, x + numbers_x(chart, entry), baseline, IH_ALIGN_LEFT,
+                     chart->theme->muted, entry->numbers);
 }
 
 static void draw_legend(struct ih_chart *chart)
@@ -323,7 +321,7 @@ static unsigned join_facts(const struct ih_chart *chart, unsigned first, int32_t
         }
         strcpy(row + size, facts->fact[first + n]);
         size += strlen(facts->fact[first + n]);
-        if (n > 0 && ih_chart_width(chart, row) > width) {
+        if (n > 0 && ih_draw_width(chart, row) > width) {
             row[before] = '\0';
             break;
         }
@@ -348,8 +346,8 @@ static void draw_facts(struct ih_chart *chart)
     for (unsigned i = 0, n_rows = 0; (int32_t)n_rows < l->facts_rows; n_rows++) {
         i += join_facts(chart, i, width, row);
         ih_glyphs_shorten(chart->glyphs, (unsigned)l->em, width, row);
-        ih_chart_write(chart, l->margin * IH_SUBPIXELS, l->facts_y + (int32_t)n_rows * l->row_pitch,
-                       IH_ALIGN_LEFT, chart->theme->muted, row);
+        ih_draw_text(chart, l->margin * IH_SUBPIXELS, l->facts_y + (int32_t)n_rows * l->row_pitch,
+                     IH_ALIGN_LEFT, chart->theme->muted, row);
     }
 }
 

@@ -1,10 +1,13 @@
 /*
  * The themes.
  *
- * On a dark background the channels add up like lights, up to nearly white. On a light background
- * they multiply like inks, because light added to white would be invisible. No colour is pure: pure
- * blue on black and pure green on white are hard to see. All three together give a neutral gray, on
- * which the luma line is visible.
+ * The channels add up like lights, on black in both themes: two are lighter than one, and all three
+ * together are a light neutral gray, on which the luma line is visible. No colour is pure: pure
+ * blue on black and pure green on white are hard to see. Red is darker than green, so that they
+ * differ with red-green blindness too. The edge of each area is dark, and visible on every lighter
+ * area. tests/unit/test_chart_colours.c computes contrasts and simulates colour blindness.
+ *
+ * Rejected: inks that multiply on a light page, as overlaps become slate and brown.
  */
 #include "chart/parts.h"
 
@@ -12,13 +15,14 @@
 
 const struct ih_chart_theme ih_chart_theme_dark = {
     .name = "dark",
-    .mixing = IH_BLEND_SCREEN,
     .page = {24, 26, 31},
     .panel = {15, 16, 20},
-    .red = {194, 42, 46},
-    .green = {34, 168, 56},
-    .blue = {42, 92, 200},
+    .red = {205, 75, 78},
+    .green = {61, 190, 44},
+    .blue = {46, 90, 222},
     .gray = {150, 154, 162},
+    .edges = {{147, 24, 0}, {0, 74, 60}, {18, 10, 170}},
+    .lines = {{255, 100, 92}, {96, 236, 80}, {110, 160, 255}},
     .luma = {255, 255, 255},
     .casing = {10, 11, 14},
     .text = {236, 238, 242},
@@ -28,17 +32,19 @@ const struct ih_chart_theme ih_chart_theme_dark = {
     .grid_opacity = 22,
     .axis_opacity = 110,
     .casing_opacity = 190,
+    .veil_opacity = 150,
 };
 
 static const struct ih_chart_theme light = {
     .name = "light",
-    .mixing = IH_BLEND_MULTIPLY,
     .page = {255, 255, 255},
     .panel = {248, 249, 250},
-    .red = {252, 160, 152},
-    .green = {152, 220, 160},
-    .blue = {152, 176, 252},
+    .red = {194, 75, 81},
+    .green = {81, 160, 40},
+    .blue = {34, 98, 198},
     .gray = {140, 144, 152},
+    .edges = {{126, 20, 0}, {0, 72, 60}, {4, 22, 130}},
+    .lines = {{214, 30, 16}, {8, 98, 64}, {40, 72, 206}},
     .luma = {20, 22, 26},
     .casing = {255, 255, 255},
     .text = {24, 26, 30},
@@ -48,6 +54,7 @@ static const struct ih_chart_theme light = {
     .grid_opacity = 24,
     .axis_opacity = 120,
     .casing_opacity = 200,
+    .veil_opacity = 150,
 };
 
 const struct ih_chart_theme *ih_chart_theme_find(const char *name)
@@ -57,4 +64,12 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name)
         if (strcmp(themes[i]->name, name) == 0)
             return themes[i];
     return NULL;
+}
+
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
+{
+    const struct ih_chart_theme *t = chart->theme;
+    const struct ih_colour channels[] = {t->red, t->green, t->blue};
+    const bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
+    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : channels[plane];
 }

@@ -46,8 +46,7 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         is_other = is_other || ends_in(path, others[i]);
     if (is_other)
-        return ih_error_set(err, IH_USAGE,
-                            "--chart: .%s is not supported; .png .svg .jpg .bmp .tga are",
+        return ih_error_set(err, IH_USAGE, "--chart: .%s is not supported;" IH_CHART_ENDINGS " are",
                             ih_ending(path));
     struct ih_charts *c = calloc(1, sizeof *c);
     if (!c)
@@ -125,7 +124,7 @@ static bool is_same_file(const char *a, const char *b)
 }
 
 /* Moves *path to its next part, past slashes and ".". Returns the part's length; 0 at the end. */
-static size_t next_part(const char **path)
+static size_t charts_next_part(const char **path)
 {
     for (;;) {
         *path += strspn(*path, "/");
@@ -142,8 +141,8 @@ static bool is_same_path(const char *a, const char *b)
     if ((*a == '/') != (*b == '/'))
         return false;
     for (;;) {
-        const size_t n = next_part(&a);
-        if (next_part(&b) != n || memcmp(a, b, n) != 0)
+        const size_t n = charts_next_part(&a);
+        if (charts_next_part(&b) != n || memcmp(a, b, n) != 0)
             return false;
         if (n == 0)
             return true;
@@ -248,7 +247,7 @@ enum ih_status ih_charts_check_file(const char *path, struct ih_error *err)
 /* ---- drawing ---- */
 
 /* Looks for characters that a raster chart cannot show. */
-static void check_name(struct ih_charts *c, const char *path)
+static void charts_check_name(struct ih_charts *c, const char *path)
 {
     char name[IH_CHART_PATH_MAX];
     size_t n = strlen(path);
@@ -303,9 +302,9 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     if (status == IH_OK && !c->is_file)
         status = ih_outfile_commit(&c->file, err);
     c->has_drawn = true;
-    check_name(c, !result->is_total ? result->path : result->folder ? result->folder : "");
+    charts_check_name(c, !result->is_total ? result->path : result->folder ? result->folder : "");
     if (comparison)
-        check_name(c, comparison->sides[1].path);
+        charts_check_name(c, comparison->sides[1].path);
     free(image);
     return status;
 }

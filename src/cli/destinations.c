@@ -92,13 +92,14 @@ static const char *shown_output(const struct ih_data_output *data, char *shown, 
 }
 
 /* Refuses names of pictures and of compressed files, for every format. */
-static enum ih_status check_name(const struct ih_data_output *data, struct ih_error *err)
+static enum ih_status destinations_check_name(const struct ih_data_output *data,
+                                              struct ih_error *err)
 {
     const char *const option = data->has_value_place ? "--html" : "-o";
     if (is_picture(data->path))
         return ih_error_set(err, IH_USAGE,
                             "%s: '%.100s' is the name of a picture; to draw one, use "
-                            "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
+                            "--chart=FILE with one of" IH_CHART_ENDINGS,
                             option, data->path);
     if (ih_ending_is_packed(data->path))
         return ih_error_set(err, IH_USAGE,
@@ -113,7 +114,7 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
     struct ih_data_output *data = &o->outputs[i];
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
     const bool is_other = data->path && ih_ending_is_other_file(data->path);
-    if (data->path && check_name(data, err) != IH_OK)
+    if (data->path && destinations_check_name(data, err) != IH_OK)
         return err->status;
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
         join_next(o, i);
@@ -148,7 +149,7 @@ enum ih_status ih_destinations_settle(struct ih_options *o, struct ih_error *err
     for (size_t i = 0; i < o->n_outputs; i++)
         if (settle_output(o, i, err) != IH_OK)
             return err->status;
-    if (o->n_outputs == 0 && (!o->chart_path || o->action == IH_ACTION_BENCH))
+    if (o->n_outputs == 0 && !o->chart_path)
         o->outputs[o->n_outputs++] = (struct ih_data_output){.output = &ih_output_text};
     return IH_OK;
 }
@@ -278,8 +279,8 @@ static bool leaves_missing_folder(const char *path)
     return is_missing;
 }
 
-enum ih_status ih_destinations_separate(const struct ih_options *o, const char **subject,
-                                        struct ih_error *err)
+static enum ih_status separate(const struct ih_options *o, const char **subject,
+                               struct ih_error *err)
 {
     for (size_t i = 0; i <= o->n_outputs; i++) {
         *subject = i < o->n_outputs ? o->outputs[i].path : o->chart_path;
@@ -363,5 +364,5 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     if (status != IH_OK)
         return status;
     *subject = NULL;
-    return ih_destinations_separate(o, subject, err);
+    return separate(o, subject, err);
 }

@@ -42,9 +42,4 @@ enum ih_status ih_destinations_check(const struct ih_options *options,
                                      struct ih_destinations *destinations, const char **subject,
                                      struct ih_error *err);
 
-/* The last of these checks alone, for --bench. Returns IH_OK, IH_CONFLICT, or IH_USAGE for a path
- * that leaves a folder that is still to be made with "..". */
-enum ih_status ih_destinations_separate(const struct ih_options *options, const char **subject,
-                                        struct ih_error *err);
-
 #endif

@@ -121,7 +121,7 @@ void ih_print_list(FILE *f)
     fputs("outputs:\n", f);
     for (const struct ih_output *const *o = ih_outputs; *o; o++)
         fprintf(f, "  %-11s %s\n", (*o)->name, (*o)->title);
-    fprintf(f, "  %-11s %s\n", "chart", "a drawn histogram: PNG, SVG, JPEG, BMP, TGA");
+    fprintf(f, "  %-11s %s\n", "chart", "a drawn histogram:" IH_CHART_ENDINGS);
     fputs("devices, in the order of --device=auto:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);

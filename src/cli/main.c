@@ -176,22 +176,13 @@ static enum ih_exit run_bench(const struct ih_options *o)
         .n_threads = o->n_threads ? o->n_threads : ih_machine_cores(),
         .device = o->device.backend,
         .gpu_ordinal = o->device.ordinals[0],
-        .format = ih_bench_format_of(data->output->name),
-        .is_verbose = o->is_verbose,
+        .format = data->output->name,
+        .is_quiet = o->is_quiet,
         .output_path = data->path,
-        .chart_path = o->chart_path,
-        .chart = o->chart,
         .print_error = ih_say,
     };
-    struct ih_error err = {0};
-    const char *subject = NULL;
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
-    enum ih_status status = ih_destinations_separate(o, &subject, &err);
-    if (status == IH_OK)
-        status = ih_bench_run(&bench);
-    else
-        ih_say(subject, err.message);
-    return ih_exit_of(status);
+    signal(SIGPIPE, SIG_DFL); /* a reader that closes its pipe, as head does, ends the program */
+    return ih_exit_of(ih_bench_run(&bench));
 }
 
 /* ---- start ---- */

@@ -88,6 +88,12 @@ static enum ih_status set_chart(const struct ih_setting *s)
     return IH_OK;
 }
 
+static enum ih_status set_scale_y(const struct ih_setting *s)
+{
+    s->options->chart.in_percent = strcmp(s->value, "percent") == 0;
+    return IH_OK;
+}
+
 /* Reads "A", separator, "B". False: it is not this, or a number is larger than max. */
 static bool parse_pair(const char *text, char separator, uint64_t max, uint64_t *a, uint64_t *b)
 {
@@ -404,18 +410,19 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},
 
-    {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
-     FILE_NAME("PATH"), .is_optional = true, .set = set_chart,
-     .once = "a run writes its charts to one place"},
-    {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE,
-     TEXT("WxH"), .set = set_chart_size},
+    {ROW(CHART, RUN, "chart", "a" IH_CHART_ENDINGS ", or a directory"), FILE_NAME("PATH"),
+     .is_optional = true, .set = set_chart, .once = "a run writes its charts to one place"},
+    {ROW(CHART, RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE, TEXT("WxH"),
+     .set = set_chart_size},
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
      .set = set_chart_format},
     {ROW(CHART, RUN, "title", "on a chart, instead of the input's name"), RARE, TEXT("TEXT"),
      FIELD(chart.title)},
-    {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
+    {ROW(CHART, RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
     {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
      CHOICE("linear", "log", "sqrt"), .set = set_scale},
+    {ROW(CHART, RUN, "scale-y", "numbers beside the bars (count)"), RARE,
+     CHOICE("count", "percent"), .set = set_scale_y},
 
     {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
      .set = set_luma},
@@ -458,10 +465,10 @@ const struct ih_option ih_option_table[] = {
      FIELD(progress)},
     {ROW(RUN, BENCH | RUN, "quiet", "print only errors on standard error"), .letter = 'q',
      .set = set_verbosity, .number = false},
-    {ROW(RUN, BENCH | RUN, "verbose", "report times, devices and kernels at the end"),
-     .letter = 'v', .set = set_verbosity, .number = true},
+    {ROW(RUN, RUN, "verbose", "report times, devices and kernels at the end"), .letter = 'v',
+     .set = set_verbosity, .number = true},
 
-    {ROW(OTHER, BENCH, "bench", "verify and time every kernel (100M)"), TEXT("SIZE"),
+    {ROW(OTHER, BENCH, "bench", "verify and time what counts here (100M)"), TEXT("SIZE"),
      .is_optional = true, .selects = IH_ACTION_BENCH, .set = set_bench},
     {ROW(OTHER, LIST, "list", "list formats, outputs, devices and kernels"),
      .selects = IH_ACTION_LIST},

@@ -322,14 +322,11 @@ static enum ih_status check_action(const struct ih_options *o, struct ih_error *
     return IH_OK;
 }
 
-/* --bench writes one CSV or JSON layout, and one chart. */
+/* --bench writes one table. */
 static enum ih_status check_bench(const struct ih_options *o, struct ih_error *err)
 {
     if (o->device.n_ordinals > 1)
         return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: use --device=cuda:N");
-    if (o->chart_path && !o->chart.format)
-        return ih_error_set(err, IH_USAGE,
-                            "--bench: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
     if (o->n_outputs > 1)
         return ih_error_set(err, IH_USAGE, "--bench: writes one table, in one format");
     if (strcmp(o->outputs[0].output->name, "ndjson") == 0)
@@ -348,8 +345,7 @@ static enum ih_status check_diff(const struct ih_options *o, struct ih_error *er
                             "--diff: compares two inputs: name two images, folders or result "
                             "files");
     if (o->chart_path && !o->chart.format)
-        return ih_error_set(err, IH_USAGE,
-                            "--diff: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
+        return ih_error_set(err, IH_USAGE, "--diff: --chart needs a" IH_CHART_ENDINGS " file");
     for (size_t i = 0; i < o->n_outputs; i++) {
         if (!o->outputs[i].output->compare)
             return ih_error_set(err, IH_USAGE, "--diff: writes text, CSV or JSON, not --%s",
@@ -486,7 +482,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = parse_conditions(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
-    if (o->chart.width == 0 && o->action == IH_ACTION_RUN) { /* --bench computes its own size */
+    if (o->chart.width == 0) {
         o->chart.width = IH_CHART_WIDTH;
         o->chart.height = IH_CHART_HEIGHT;
     }

@@ -126,12 +126,22 @@ void ih_explain_error(const char *path, struct ih_error *err)
         [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview",
     };
     const char *reason = err->limit != IH_LIMIT_NONE ? options[err->limit] : NULL;
+    char text[128];
+    uint64_t zip_at;
     if (err->status == IH_IO && access(path, F_OK) != 0 && errno == ENOENT)
         reason = reason_of_missing(path);
     else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
         ih_error_append(err, "results are read from NDJSON and JSON, not from CSV");
-    else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path))
+    else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path)) {
         reason = "nor an archive, in spite of its name";
+        if ((zip_at = ih_archive_find_zip(path)) > 0) {
+            snprintf(text, sizeof text,
+                     "other data precedes a zip archive in it: 'tail -c +%" PRIu64
+                     " FILE | imghist -'",
+                     zip_at + 1);
+            reason = text;
+        }
+    }
     if (reason)
         ih_error_append(err, reason);
 }
@@ -248,7 +258,7 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
     for (unsigned bit = 1; o->is_verbose && bit < IH_WARNINGS_END; bit *= 2) {
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
-        if (r->info.warnings & bit & ~(unsigned)IH_WARNING_MORE_IMAGES)
+        if (r->info.warnings & bit & (IH_WARNING_MORE_IMAGES - 1))
             ih_voice_say(v, path, line);
     }
     if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
@@ -259,6 +269,15 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
                           o->takes_frames ? "a further image follows, of another format, and was "
                                             "not counted"
                                           : ih_warning_text(IH_WARNING_MORE_IMAGES));
+    }
+    if (r->info.n_not_counted && is_noted(v, IH_NOTE_EXTRA_SAMPLES)) {
+        static const char *const counted[IH_CHANNELS_MAX] = {"gray was", "gray and alpha were",
+                                                             "red, green and blue were",
+                                                             "red, green, blue and alpha were"};
+        ih_voice_note(v, path, "only %s counted; %u further sample%s of each pixel %s not",
+                      counted[r->info.n_channels - 1], r->info.n_not_counted,
+                      r->info.n_not_counted == 1 ? "" : "s",
+                      r->info.n_not_counted == 1 ? "was" : "were");
     }
     if (bits && is_noted(v, IH_NOTE_FEW_VALUES))
         ih_voice_note(v, path,
@@ -332,6 +351,16 @@ void ih_voice_end_folder(struct ih_voice *v, const char *path)
         is_named = strcmp(o->paths[i], path) == 0;
     if (!is_named && is_noted(v, IH_NOTE_LISTED_FOLDER))
         ih_voice_note(v, path, "is a directory in the list: all its files are counted");
+}
+
+void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point)
+{
+    if (code_point != 0 && v->n_notes[IH_NOTE_GLYPH]++ == 0)
+        ih_voice_note(v, chart,
+                      "its font has no glyph for the character U+%04lX, and shows a box; an SVG "
+                      "chart (%s) shows it",
+                      code_point,
+                      v->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
 }
 
 void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2])
@@ -455,6 +484,8 @@ static void print_closing_line(const struct ih_voice *v)
         print_nothing_found(v);
     }
     print_notes(v->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
+                &has_begun);
+    print_notes(v->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",
                 &has_begun);
     print_notes(v->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(v->n_twice, "the name of an earlier one, and count too", &has_begun);

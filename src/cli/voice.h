@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "device/device.h"
 #include "histogram/total.h"
-#include "jpeg_gpu/offload.h"
+#include "scan/scan.h"
 
 enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE, IH_EXIT_MATCHED };
 
@@ -39,10 +39,12 @@ struct ih_used_kernel {
 /* A note that is printed for the first input it is about, and with -v for all. */
 enum ih_note {
     IH_NOTE_MORE_IMAGES,
+    IH_NOTE_EXTRA_SAMPLES,
     IH_NOTE_FEW_VALUES,
     IH_NOTE_DEPTH,
     IH_NOTE_TWICE,
     IH_NOTE_LISTED_FOLDER,
+    IH_NOTE_GLYPH,
     IH_NOTES
 };
 
@@ -97,6 +99,9 @@ void ih_voice_skip(struct ih_voice *v, const char *path, const char *why);
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */
 void ih_voice_end_folder(struct ih_voice *v, const char *path);
+
+/* A note about a character that the font of the charts lacks; 0: none. */
+void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point);
 
 /* Notes about the two sides that --diff compares. */
 void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2]);

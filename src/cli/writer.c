@@ -269,6 +269,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
         w->voice.n_charts += result->is_total || !w->is_double;
+        ih_voice_chart(&w->voice, target, ih_charts_lacking(w->charts));
     }
 }
 

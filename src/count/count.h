@@ -6,8 +6,9 @@
  * end. begin discards what the counter held. Nothing here allocates or fails.
  *
  *     count_reference.c     the plain method that every other method and kernel is checked against
- *     count_tables.c        the fast method: its tables, and a loop for each number of channels
- *     count_planes.c        the fast method for bands of Y, Cb and Cr
+ *     count_fast.c          the fast method: begin, add, end
+ *     count_tables.c        its tables, and a loop for each number of channels
+ *     count_planes.c        the same for bands of Y, Cb and Cr
  *     count_vec_loops.h     its SIMD loops; count_vectors*.c build them for each instruction set
  *     count_vec.h           the SIMD operations that these loops need, for AVX2, SSE2 and NEON
  */
@@ -144,6 +145,16 @@ static inline unsigned ih_count_subtables_each(unsigned n_channels)
 {
     return n_channels < 3 ? IH_COUNT_SUBTABLES / n_channels : IH_COUNT_SUBTABLES / 4;
 }
+
+void ih_count_clear(struct ih_counter *t); /* the tables */
+void ih_count_fold(struct ih_counter *t);  /* adds the tables to the totals */
+
+/* Weighted values, with 1 << 24 added if the value is low and 4 << 24 if it is high. Three of them
+ * add up to (class << 24) + (luma << 16) + a fraction. */
+void ih_count_make_weights(struct ih_counter *t);
+
+/* Counts n_pixels into the tables, which have room for them. */
+void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
 
 /* Makes room in the tables, folding them if they are full. Returns how many of n_wanted pixels fit,
  * at least 1, and adds that number to n_unfolded. */

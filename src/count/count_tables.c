@@ -47,9 +47,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Clearing and folding the pairs takes 10 us, which they save on 40,000 pixels. */
-enum { PAIRS_FROM_PIXELS = 1 << 16 };
-
 /* ---- the loops ---- */
 
 /* The 8 bytes at p in the CPU's byte order, which byte_of knows. Shifting single bytes together
@@ -231,8 +228,7 @@ static void count_rgba(struct ih_counter *t, const uint8_t *p, size_t n)
     count_rest(t, p, n, 4);
 }
 
-/* Counts n_pixels into the tables, which have room for them. */
-static void count_pixels(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
     switch (t->spec.n_channels) {
     case 1:
@@ -251,9 +247,7 @@ static void count_pixels(struct ih_counter *t, const uint8_t *pixels, size_t n_p
 
 /* ---- the tables ---- */
 
-/* Weighted values, with 1 << 24 added if the value is low and 4 << 24 if it is high. Three of them
- * add up to (class << 24) + (luma << 16) + a fraction. */
-static void make_weights(struct ih_counter *t)
+void ih_count_make_weights(struct ih_counter *t)
 {
     const struct ih_count_spec *spec = &t->spec;
     const uint32_t weights[3] = {spec->luma->red, spec->luma->green, spec->luma->blue};
@@ -266,7 +260,7 @@ static void make_weights(struct ih_counter *t)
     }
 }
 
-static void clear_tables(struct ih_counter *t)
+void ih_count_clear(struct ih_counter *t)
 {
     memset(t->subtables, 0, sizeof t->subtables);
     if (t->spec.n_channels >= 3)
@@ -309,7 +303,7 @@ static void fold_pairs(uint32_t *restrict table, const uint32_t *restrict rows)
         table[(i - IH_COUNT_PAIR_REACH) % IH_BINS] += seconds[i];
 }
 
-static void fold(struct ih_counter *t)
+void ih_count_fold(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
     const unsigned n_channels = t->spec.n_channels, n_each = ih_count_subtables_each(n_channels);
@@ -329,25 +323,12 @@ static void fold(struct ih_counter *t)
     }
 }
 
-static void begin(struct ih_counter *t)
-{
-    t->fold_pixels = IH_COUNT_FOLD_PIXELS;
-    t->pairs_from_pixels = PAIRS_FROM_PIXELS;
-    t->vectors = ih_count_vectors_best();
-    t->n_chunk = 0;
-    clear_tables(t);
-    if (t->spec.n_channels >= 3)
-        make_weights(t);
-}
-
-/* ---- the method ---- */
-
 size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
 {
     assert(t->fold_pixels > 0 && t->fold_pixels <= IH_COUNT_FOLD_PIXELS);
     if (t->n_unfolded == t->fold_pixels) {
-        fold(t);
-        clear_tables(t);
+        ih_count_fold(t);
+        ih_count_clear(t);
     }
     if (t->spec.n_channels == 3 && !t->has_pairs && t->totals.n_pixels >= t->pairs_from_pixels) {
         memset(t->pairs, 0, sizeof t->pairs);
@@ -358,31 +339,3 @@ size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
     t->n_unfolded += n;
     return n;
 }
-
-static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
-{
-    while (n_pixels > 0) {
-        const size_t n = ih_count_make_room(t, n_pixels);
-        count_pixels(t, pixels, n);
-        pixels += n * t->spec.n_channels;
-        n_pixels -= n;
-    }
-}
-
-static void end(struct ih_counter *t)
-{
-    struct ih_histogram *h = &t->totals;
-    ih_count_chunk(t, true);
-    fold(t);
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS; v++)
-            h->sum[p] += v * h->bins[p][v];
-    ih_histogram_derive_gray(h, &t->spec);
-}
-
-const struct ih_count_method ih_count_tables = {
-    .begin = begin,
-    .add = add,
-    .add_planes = ih_count_add_planes,
-    .end = end,
-};

@@ -22,22 +22,26 @@ const struct ih_decoder *const ih_archive_decoders[] = {
 /* ---- recognising archives ---- */
 
 /* Checks the checksum of a tar header: the sum of its bytes, with blanks in place of the checksum.
- * Every variant of tar has it, but not every variant has a signature. */
+ * Every variant of tar has it, but not every variant has a signature. Some old programs added
+ * signed bytes. */
 static bool is_tar(const uint8_t *head)
 {
     enum { AT = 148, DIGITS = 8 };
-    unsigned long sum = 0, stored = 0;
+    long sum = 0, signed_sum = 0, stored = 0;
     size_t i = AT;
     while (i < AT + DIGITS && head[i] == ' ')
         i++;
     const size_t first = i;
     for (; i < AT + DIGITS && head[i] >= '0' && head[i] <= '7'; i++)
-        stored = stored * 8 + (unsigned long)(head[i] - '0');
+        stored = stored * 8 + (head[i] - '0');
     if (i == first || (i < AT + DIGITS && head[i] != '\0' && head[i] != ' '))
         return false;
-    for (i = 0; i < IH_ARCHIVE_PROBE_BYTES; i++)
-        sum += i >= AT && i < AT + DIGITS ? ' ' : head[i];
-    return sum == stored;
+    for (i = 0; i < IH_ARCHIVE_PROBE_BYTES; i++) {
+        const uint8_t byte = i >= AT && i < AT + DIGITS ? ' ' : head[i];
+        sum += byte;
+        signed_sum += (int8_t)byte;
+    }
+    return sum == stored || signed_sum == stored;
 }
 
 /* Whether head begins like a tar header: with a name that is padded with zeros. least: the smallest
@@ -71,13 +75,35 @@ enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size)
                "7zXZ\0",
                6))
         return IH_ARCHIVE_COMPRESSED;
+    size_t n_zeros = 0;
+    while (n_zeros < size && head[n_zeros] == 0)
+        n_zeros++;
+    if (n_zeros == size)
+        return size < IH_ARCHIVE_PROBE_BYTES ? IH_ARCHIVE_UNSURE : IH_ARCHIVE_EMPTY;
     /* An image in a text format must not wait: its sender may wait for the record. */
     const bool is_image = size < IH_ARCHIVE_PROBE_BYTES && ih_decode_has_signature(head, size);
-    if (!begins_with_name(head, size, is_image ? ' ' : 1))
-        return IH_ARCHIVE_NONE;
     if (size < IH_ARCHIVE_PROBE_BYTES)
-        return IH_ARCHIVE_UNSURE;
+        return begins_with_name(head, size, is_image ? ' ' : 1) ? IH_ARCHIVE_UNSURE
+                                                                : IH_ARCHIVE_NONE;
     return is_tar(head) ? IH_ARCHIVE_TAR : IH_ARCHIVE_NONE;
+}
+
+uint64_t ih_archive_find_zip(const char *path)
+{
+    enum { SEARCHED_BYTES = 1 << 20 }; /* programs that extract themselves take less */
+    static const uint8_t header[] = {'P', 'K', 3, 4};
+    struct ih_source src = {.is_open = false};
+    struct ih_error ignored;
+    uint64_t found = 0;
+    size_t n = 0;
+    uint8_t *bytes = malloc(SEARCHED_BYTES);
+    if (bytes && ih_source_open_path(&src, path, &ignored) == IH_OK &&
+        ih_source_read(&src, bytes, SEARCHED_BYTES, &n, &ignored) == IH_OK)
+        for (size_t at = 1; at + sizeof header <= n && found == 0; at++)
+            found = memcmp(bytes + at, header, sizeof header) == 0 ? at : 0;
+    ih_source_reset(&src);
+    free(bytes);
+    return found;
 }
 
 bool ih_archive_is_name(const char *path)
@@ -137,7 +163,7 @@ void ih_member_reset(struct ih_member *m, struct ih_budget *budget)
     *m = (struct ih_member){.bytes = NULL};
 }
 
-static enum ih_status reserve(struct ih_member *m, uint64_t n_bytes, struct ih_error *err)
+static enum ih_status member_reserve(struct ih_member *m, uint64_t n_bytes, struct ih_error *err)
 {
     if (n_bytes <= m->capacity_bytes)
         return IH_OK;
@@ -235,8 +261,8 @@ static enum ih_status read_own(struct ih_archive *a, uint8_t *bytes, size_t size
     return status;
 }
 
-static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_bytes,
-                                 struct ih_error *err)
+static enum ih_status archive_read_bytes(struct ih_archive *a, void *bytes, size_t size_bytes,
+                                         struct ih_error *err)
 {
     for (uint8_t *p = bytes; size_bytes > 0;) {
         size_t n = 0;
@@ -255,7 +281,7 @@ static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_
 /* Reads the header of a packet and checks its numbers. */
 static enum ih_status read_packet(struct ih_archive *a, struct ih_packet *f, struct ih_error *err)
 {
-    const enum ih_status status = read_bytes(a, f, sizeof *f, err);
+    const enum ih_status status = archive_read_bytes(a, f, sizeof *f, err);
     if (status != IH_OK)
         return status;
     const bool is_known = f->status == IH_OK || f->status == IH_UNKNOWN || f->status == IH_IO ||
@@ -271,7 +297,7 @@ static enum ih_status read_error(struct ih_archive *a, const struct ih_packet *f
                                  struct ih_error *carried, struct ih_error *err)
 {
     char message[sizeof carried->message] = "";
-    const enum ih_status status = read_bytes(a, message, f->n_message, err);
+    const enum ih_status status = archive_read_bytes(a, message, f->n_message, err);
     if (status == IH_OK && f->status != IH_OK)
         ih_error_set(carried, (enum ih_status)f->status, "%s", message);
     return status;
@@ -287,7 +313,7 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
     m->name = malloc((size_t)f->n_bytes + 1);
     if (!m->name)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    if (read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
+    if (archive_read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
         return err->status;
     m->name[f->n_bytes] = '\0';
     const bool leads_out = ih_member_name(m->name) != m->name;
@@ -298,7 +324,7 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
 
 /* Takes a member's memory from the budget. If the budget is too small, the member gets an error and
  * its content is skipped. */
-static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
+static void member_take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
 {
     const bool is_known = size_bytes != UINT64_MAX;
     uint64_t n_bytes = is_known ? size_bytes : IH_MEMBER_UNKNOWN_BYTES;
@@ -307,12 +333,16 @@ static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct 
     if (ih_budget_take(a->budget, n_bytes, &m->error) != IH_OK)
         return;
     m->taken_bytes = n_bytes;
-    reserve(m, is_known ? n_bytes : n_bytes < FIRST_BYTES ? n_bytes : FIRST_BYTES, &m->error);
+    member_reserve(m,
+                   is_known                ? n_bytes
+                   : n_bytes < FIRST_BYTES ? n_bytes
+                                           : FIRST_BYTES,
+                   &m->error);
 }
 
 /* Reads n bytes of content. Drops them if the member has an error. */
-static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member *m,
-                                struct ih_error *err)
+static enum ih_status member_read_data(struct ih_archive *a, size_t n, struct ih_member *m,
+                                       struct ih_error *err)
 {
     char limit[IH_BYTES_TEXT_MAX];
     uint8_t dropped[4096];
@@ -322,16 +352,16 @@ static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member
     if (m->error.status == IH_OK && n > m->capacity_bytes - m->size_bytes) {
         const uint64_t doubled = 2 * (uint64_t)m->capacity_bytes, least = m->size_bytes + n;
         const uint64_t wanted = doubled > least ? doubled : least;
-        reserve(m, wanted < m->taken_bytes ? wanted : m->taken_bytes, &m->error);
+        member_reserve(m, wanted < m->taken_bytes ? wanted : m->taken_bytes, &m->error);
     }
     if (m->error.status == IH_OK) {
         uint8_t *to = m->bytes + m->size_bytes;
         m->size_bytes += n;
-        return read_bytes(a, to, n, err);
+        return archive_read_bytes(a, to, n, err);
     }
     while (n > 0) {
         const size_t n_now = n < sizeof dropped ? n : sizeof dropped;
-        if (read_bytes(a, dropped, n_now, err) != IH_OK)
+        if (archive_read_bytes(a, dropped, n_now, err) != IH_OK)
             return err->status;
         n -= n_now;
     }
@@ -343,7 +373,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
                                    struct ih_error *err)
 {
     struct ih_error carried = {0};
-    take_memory(a, size_bytes, m);
+    member_take_memory(a, size_bytes, m);
     for (;;) {
         struct ih_packet f;
         if (read_packet(a, &f, err) != IH_OK)
@@ -355,7 +385,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
         }
         if (f.kind != IH_PACKET_DATA || f.n_bytes == 0 || f.n_message > 0)
             return fail_invalid_packet(err);
-        if (read_data(a, f.n_bytes, m, err) != IH_OK)
+        if (member_read_data(a, f.n_bytes, m, err) != IH_OK)
             return err->status;
     }
     if (m->error.status == IH_OK)

@@ -22,6 +22,7 @@ enum ih_archive_kind {
     IH_ARCHIVE_ZIP,
     IH_ARCHIVE_UNSURE, /* perhaps a tar file: probe again with more bytes. No archive without more
                         */
+    IH_ARCHIVE_EMPTY,  /* zeros: a tar file without members, if it has the name of an archive */
     IH_ARCHIVE_COMPRESSED /* gzip, zstd or xz; only reading shows whether it holds a tar file */
 };
 
@@ -33,6 +34,9 @@ enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size_bytes);
 
 /* Whether a name ends like that of an archive: .tar, .zip, .tgz, .tar.gz and so on. */
 bool ih_archive_is_name(const char *path);
+
+/* Returns where a zip archive begins in a file that begins with other data, or 0. */
+uint64_t ih_archive_find_zip(const char *path);
 
 /* The reader of archives, then NULL; only NULL in a build without libarchive. */
 extern const struct ih_decoder *const ih_archive_decoders[];

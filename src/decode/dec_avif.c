@@ -9,6 +9,7 @@
  */
 #include "base/dynlib.h"
 #include "decode/composed.h"
+#include "decode/heif_boxes.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
 
@@ -27,7 +28,8 @@ enum { CODEC_FRAMES = 10 };
     F(avifResult, avifDecoderNextImage, (avifDecoder *))                            \
     F(void, avifRGBImageSetDefaults, (avifRGBImage *, const avifImage *))           \
     F(avifResult, avifImageYUVToRGB, (const avifImage *, avifRGBImage *))           \
-    F(const char *, avifResultToString, (avifResult))
+    F(const char *, avifResultToString, (avifResult))                               \
+    F(const char *, avifVersion, (void))
 
 IH_DYNLIB_DECODER(AVIF_CALLS, struct avif_calls, IH_SONAME_avif)
 
@@ -41,19 +43,22 @@ struct avif_state {
     struct ih_composed canvas; /* gives rgba */
 };
 
-static enum ih_status failed(const struct avif_state *s, avifResult result, struct ih_error *err)
+static enum ih_status avif_failed(const struct avif_state *s, avifResult result,
+                                  struct ih_error *err)
 {
     const char *text = s->lib.avifResultToString(result);
+    const char *place = s->decoder->diag.error;
     switch (result) {
     case AVIF_RESULT_OUT_OF_MEMORY:
         return ih_error_set(err, IH_MEMORY, "out of memory");
     case AVIF_RESULT_UNSUPPORTED_DEPTH:
     case AVIF_RESULT_NO_CODEC_AVAILABLE:
     case AVIF_RESULT_NOT_IMPLEMENTED:
-        return ih_error_set(err, IH_UNSUPPORTED, "AVIF that this libavif does not decode: %s",
-                            text);
+        return ih_error_set(err, IH_UNSUPPORTED, "AVIF that is not supported by libavif %s: %s",
+                            s->lib.avifVersion(), text);
     default:
-        return ih_error_set(err, IH_CORRUPT, "damaged AVIF: %s", text);
+        return ih_error_set(err, IH_CORRUPT, "damaged AVIF: %s%s%s", text, place[0] ? ": " : "",
+                            place);
     }
 }
 
@@ -66,7 +71,7 @@ static void close_avif(void *state)
     free(s->rgba);
 }
 
-static void read_metadata(const avifImage *image, struct ih_image_info *info)
+static void avif_read_metadata(const avifImage *image, struct ih_image_info *info)
 {
     info->range = image->yuvRange == AVIF_RANGE_FULL ? IH_RANGE_FULL : IH_RANGE_LIMITED;
     info->not_applied =
@@ -74,19 +79,21 @@ static void read_metadata(const avifImage *image, struct ih_image_info *info)
         (image->icc.size > 0 ? IH_NOT_APPLIED_ICC_PROFILE : 0u);
 }
 
-static enum ih_status read_header(struct avif_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+static enum ih_status avif_read_header(struct avif_state *s,
+                                       const struct ih_decode_options *options,
+                                       struct ih_image_info *info, struct ih_error *err)
 {
     s->decoder = s->lib.avifDecoderCreate();
     if (!s->decoder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->decoder->maxThreads = 1;
     s->decoder->strictFlags = AVIF_STRICT_DISABLED; /* some writers leave properties out */
+    ih_heif_boxes_prepare(s->held.file, s->held.file_bytes);
     avifResult result = s->lib.avifDecoderSetIOMemory(s->decoder, s->held.file, s->held.file_bytes);
     if (result == AVIF_RESULT_OK)
         result = s->lib.avifDecoderParse(s->decoder);
     if (result != AVIF_RESULT_OK)
-        return failed(s, result, err);
+        return avif_failed(s, result, err);
     const avifImage *image = s->decoder->image;
     if (image->width == 0 || image->height == 0 || image->depth < 8 || image->depth > 12)
         return ih_error_set(err, IH_CORRUPT, "damaged AVIF: it has no pixels");
@@ -104,7 +111,7 @@ static enum ih_status read_header(struct avif_state *s, const struct ih_decode_o
     info->n_channels = s->canvas.n_channels = (s->is_gray ? 1u : 3u) + s->has_alpha;
     info->source_depth = s->depth;
     info->n_frames = s->decoder->imageCount > 0 ? (unsigned)s->decoder->imageCount : 0;
-    read_metadata(image, info);
+    avif_read_metadata(image, info);
     if (ih_decode_check_pixels(s->width, s->height, options->max_pixels, err) != IH_OK)
         return err->status;
     const uint64_t pixel_bytes = 4 + CODEC_FRAMES * info->n_channels * (s->depth > 8 ? 2 : 1);
@@ -119,19 +126,19 @@ static enum ih_status open_avif(struct ih_source *src, const struct ih_decode_op
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
-        status = read_header(s, options, info, err);
+        status = avif_read_header(s, options, info, err);
     return status;
 }
 
 /* Decodes the next frame, which must be what the header states. */
-static enum ih_status decode_frame(struct avif_state *s, struct ih_error *err)
+static enum ih_status avif_decode_frame(struct avif_state *s, struct ih_error *err)
 {
     avifRGBImage rgb;
     const avifImage *image = s->decoder->image;
     const size_t n_pixels = (size_t)s->width * s->height; /* checked when rgba was allocated */
     avifResult result = s->lib.avifDecoderNextImage(s->decoder);
     if (result != AVIF_RESULT_OK)
-        return failed(s, result, err);
+        return avif_failed(s, result, err);
     if (image->width != s->width || image->height != s->height || image->depth != s->depth ||
         (image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400) != s->is_gray ||
         (image->alphaPlane != NULL) != s->has_alpha)
@@ -145,7 +152,7 @@ static enum ih_status decode_frame(struct avif_state *s, struct ih_error *err)
     rgb.rowBytes = s->width * 4;
     result = s->lib.avifImageYUVToRGB(image, &rgb);
     if (result != AVIF_RESULT_OK)
-        return failed(s, result, err);
+        return avif_failed(s, result, err);
     ih_composed_begin(&s->canvas, s->rgba, n_pixels);
     return IH_OK;
 }
@@ -160,7 +167,7 @@ static enum ih_status read_avif(void *state, uint8_t *pixels, size_t capacity_pi
             s->rgba = calloc(n, 4);
         if (!s->rgba)
             return ih_error_set(err, IH_MEMORY, "out of memory");
-        if (decode_frame(s, err) != IH_OK)
+        if (avif_decode_frame(s, err) != IH_OK)
             return err->status;
     }
     *n_pixels = ih_composed_give(&s->canvas, pixels, capacity_pixels);
@@ -173,7 +180,7 @@ static enum ih_status next_avif(void *state, struct ih_image_info *info, bool *h
     struct avif_state *s = state;
     (void)info; /* the same for all frames */
     *has_next = s->decoder->imageIndex + 1 < s->decoder->imageCount;
-    return *has_next ? decode_frame(s, err) : IH_OK;
+    return *has_next ? avif_decode_frame(s, err) : IH_OK;
 }
 
 const struct ih_decoder ih_decoder_avif = {

@@ -13,6 +13,8 @@
  *   it. An index past the end of the palette is damage.
  * - The header states the palette's length, but the palette also ends where the pixels start: many
  *   palettes are shorter than stated.
+ * - A jump past the last row ends the image.
+ * - The number of planes, which must be 1, is not looked at: some programs write 0.
  * - The fourth byte of a 32-bit pixel is alpha only if the header has a mask for it. Without masks
  *   it is reserved, and most readers ignore it.
  *
@@ -56,7 +58,7 @@ struct bmp_state {
     uint32_t width, height;
     unsigned bits; /* a pixel: 1, 2, 4, 8, 16, 24, 32 */
     unsigned n_channels;
-    bool is_run_length_coded, is_top_down;
+    bool is_icon, is_run_length_coded, is_top_down;
     struct field fields[4];  /* red, green, blue, alpha; for 16 and 32 bits */
     unsigned n_palette;      /* entries; for up to 8 bits */
     uint8_t palette[256][3]; /* red, green, blue */
@@ -78,7 +80,7 @@ struct bmp_state {
 static bool is_header(uint32_t n)
 {
     return n == OS2_1 || n == WITH_MASKS || n == WITH_ALPHA_MASK || n == V4 || n == V5 ||
-           (n >= OS2_2_MIN && n <= OS2_2 && n % 4 == 0);
+           (n >= OS2_2_MIN && n <= OS2_2 && (n % 4 == 0 || n == 42 || n == 46));
 }
 
 static bool is_os2(uint32_t n)
@@ -91,7 +93,7 @@ static bool probe(const uint8_t *head, size_t size)
     return size >= 18 && head[0] == 'B' && head[1] == 'M' && is_header(ih_le32(head + 14));
 }
 
-static enum ih_status damaged(struct ih_error *err, const char *what)
+static enum ih_status bmp_damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged BMP: %s", what);
 }
@@ -108,7 +110,7 @@ static enum ih_status set_field(struct field *field, uint32_t mask, unsigned bit
         field->shift++;
     field->max = mask >> field->shift;
     if ((field->max & (field->max + 1)) != 0 || (bits == 16 && mask > 0xFFFF))
-        return damaged(err, "a mask with gaps, or past the pixel's end");
+        return bmp_damaged(err, "a mask with gaps, or past the pixel's end");
     return IH_OK;
 }
 
@@ -122,6 +124,8 @@ static enum ih_status read_masks(struct bmp_state *s, const uint8_t *h, uint32_t
     uint32_t masks[4];
     uint8_t after[16] = {0};
     memcpy(masks, s->bits == 16 ? default_15_bits : default_24_bits, sizeof masks);
+    if (s->is_icon && s->bits == 32)
+        masks[3] = 0xFF000000;
     if (compression == BITFIELDS || compression == ALPHA_BITFIELDS) {
         size_t n_after = header_bytes > WINDOWS ? 0 : compression == BITFIELDS ? 12 : 16;
         if (ih_read_bytes(s->src, "BMP", after, n_after, err) != IH_OK)
@@ -133,7 +137,7 @@ static enum ih_status read_masks(struct bmp_state *s, const uint8_t *h, uint32_t
             masks[3] = 0;
         if (masks[0] & masks[1] || (masks[0] | masks[1]) & masks[2] ||
             (masks[0] | masks[1] | masks[2]) & masks[3] || !(masks[0] | masks[1] | masks[2]))
-            return damaged(err, "masks that overlap, or none");
+            return bmp_damaged(err, "masks that overlap, or none");
     }
     for (unsigned i = 0; i < 4; i++)
         if (set_field(&s->fields[i], masks[i], s->bits, err) != IH_OK)
@@ -143,8 +147,8 @@ static enum ih_status read_masks(struct bmp_state *s, const uint8_t *h, uint32_t
 }
 
 /* Reads the palette: as many entries as the header states, but at most `room` bytes. */
-static enum ih_status read_palette(struct bmp_state *s, uint32_t n_stated, uint64_t room,
-                                   unsigned entry_bytes, uint64_t *n_read, struct ih_error *err)
+static enum ih_status bmp_read_palette(struct bmp_state *s, uint32_t n_stated, uint64_t room,
+                                       unsigned entry_bytes, uint64_t *n_read, struct ih_error *err)
 {
     uint64_t n = n_stated && n_stated < 1u << s->bits ? n_stated : 1u << s->bits;
     n = n < room / entry_bytes ? n : room / entry_bytes;
@@ -164,7 +168,7 @@ static enum ih_status check_coding(struct bmp_state *s, uint32_t header_bytes, u
                                    struct ih_error *err)
 {
     unsigned bits = s->bits;
-    bool is_known = compression == RGB || (compression == RLE8 && bits == 8) ||
+    bool is_known = (compression == RGB && bits != 64) || (compression == RLE8 && bits == 8) ||
                     (compression == RLE4 && bits == 4) ||
                     (!is_os2(header_bytes) && (bits == 16 || bits == 32) &&
                      (compression == BITFIELDS || compression == ALPHA_BITFIELDS));
@@ -178,43 +182,43 @@ static enum ih_status check_coding(struct bmp_state *s, uint32_t header_bytes, u
     return IH_OK;
 }
 
-static enum ih_status read_header(struct bmp_state *s, struct ih_error *err)
+static enum ih_status bmp_read_header(struct bmp_state *s, struct ih_error *err)
 {
-    uint8_t file[FILE_HEADER_BYTES + 4], h[V5] = {0};
-    if (ih_read_bytes(s->src, "BMP", file, sizeof file, err) != IH_OK)
+    uint8_t file[FILE_HEADER_BYTES] = {0}, h[V5] = {0};
+    const size_t file_header_bytes = s->is_icon ? 0 : sizeof file;
+    if (ih_read_bytes(s->src, "BMP", file, file_header_bytes, err) != IH_OK ||
+        ih_read_bytes(s->src, "BMP", h, 4, err) != IH_OK)
         return err->status;
-    uint32_t offset = ih_le32(file + 10), header_bytes = ih_le32(file + FILE_HEADER_BYTES);
-    if (ih_read_bytes(s->src, "BMP", h + 4, header_bytes - 4, err) != IH_OK) /* probe checked it */
+    const uint32_t header_bytes = ih_le32(h); /* the caller has checked it */
+    const uint64_t offset = s->is_icon ? UINT64_MAX : ih_le32(file + 10);
+    if (ih_read_bytes(s->src, "BMP", h + 4, header_bytes - 4, err) != IH_OK)
         return err->status;
     bool is_short = header_bytes == OS2_1;
     uint32_t height = is_short ? ih_le16(h + 6) : ih_le32(h + 8);
     uint32_t compression = ih_le32(h + 16), n_colours = ih_le32(h + 32);
-    unsigned n_planes = ih_le16(h + (is_short ? 8 : 12));
     s->width = is_short ? ih_le16(h + 4) : ih_le32(h + 4);
     s->is_top_down = height >> 31; /* negative */
-    s->height = s->is_top_down ? 0 - height : height;
+    s->height = (s->is_top_down ? 0 - height : height) / (s->is_icon ? 2 : 1);
     s->bits = ih_le16(h + (is_short ? 10 : 14));
     s->n_channels = 3;
     if (is_short)
         compression = n_colours = 0;
     if (s->width == 0 || s->height == 0)
-        return damaged(err, "it has no pixels");
-    if (n_planes != 1)
-        return damaged(err, "a number of planes other than 1");
+        return bmp_damaged(err, "it has no pixels");
     if (check_coding(s, header_bytes, compression, err) != IH_OK)
         return err->status;
 
-    uint64_t n_read = (uint64_t)FILE_HEADER_BYTES + header_bytes;
+    uint64_t n_read = (uint64_t)file_header_bytes + header_bytes;
     if (offset < n_read)
-        return damaged(err, "its pixels begin within its header");
+        return bmp_damaged(err, "its pixels begin within its header");
     if (s->bits > 8 && read_masks(s, h, header_bytes, compression, &n_read, err) != IH_OK)
         return err->status;
     if (s->bits <= 8 &&
-        read_palette(s, n_colours, offset - n_read, is_short ? 3 : 4, &n_read, err) != IH_OK)
+        bmp_read_palette(s, n_colours, offset - n_read, is_short ? 3 : 4, &n_read, err) != IH_OK)
         return err->status;
     if (offset < n_read)
-        return damaged(err, "its pixels begin within its header");
-    s->skipped_bytes = offset - n_read;
+        return bmp_damaged(err, "its pixels begin within its header");
+    s->skipped_bytes = s->is_icon ? 0 : offset - n_read;
     return IH_OK;
 }
 
@@ -227,7 +231,7 @@ static void close_bmp(void *state)
 }
 
 /* The bits of a sample; with masks, those of the widest colour. */
-static unsigned depth_of(const struct bmp_state *s)
+static unsigned bmp_depth(const struct bmp_state *s)
 {
     if (s->bits != 16 && s->bits != 32)
         return s->bits <= 8 ? s->bits : 8;
@@ -245,7 +249,8 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
 {
     struct bmp_state *s = state;
     s->src = src;
-    enum ih_status status = read_header(s, err);
+    s->is_icon = options->is_icon;
+    enum ih_status status = bmp_read_header(s, err);
     if (status == IH_OK)
         status = ih_decode_check_pixels(s->width, s->height, options->max_pixels, err);
     if (status == IH_OK && (s->width > INT32_MAX || s->height > INT32_MAX))
@@ -257,7 +262,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->n_channels;
-    info->source_depth = depth_of(s);
+    info->source_depth = bmp_depth(s);
     info->order.flags = s->is_top_down ? 0 : IH_PIXEL_ORDER_FROM_BOTTOM;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;
@@ -302,8 +307,8 @@ static enum ih_status convert_row(const struct bmp_state *s, uint8_t *pixels, st
     return IH_OK;
 }
 
-static enum ih_status read_rows(struct bmp_state *s, uint8_t *pixels, size_t capacity, size_t *n,
-                                struct ih_error *err)
+static enum ih_status bmp_read_rows(struct bmp_state *s, uint8_t *pixels, size_t capacity,
+                                    size_t *n, struct ih_error *err)
 {
     if (!s->row)
         s->row = malloc(s->row_bytes);
@@ -340,7 +345,7 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
     if (s->pending != GAP)
         return x + s->n_padding + s->n_pending <= (uint64_t)s->row_bytes * 8 / s->bits
                    ? IH_OK
-                   : ih_error_set(err, IH_CORRUPT, "damaged BMP: a run past the end of its row");
+                   : bmp_damaged(err, "a run past the end of its row");
     s->n_padding = 0;
     if (command[1] == END_OF_IMAGE) {
         s->n_pending = s->n_pixels - s->n_given;
@@ -355,9 +360,10 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
         return err->status;
     s->row_start += delta[1] * width;
     s->n_pending = delta[1] * width + delta[0];
-    return delta[0] <= left && s->row_start < s->n_pixels
-               ? IH_OK
-               : ih_error_set(err, IH_CORRUPT, "damaged BMP: a jump out of the image");
+    if (s->row_start < s->n_pixels)
+        return delta[0] <= left ? IH_OK : bmp_damaged(err, "a jump out of its row");
+    s->n_pending = s->n_pixels - s->n_given; /* past the last row: nothing follows */
+    return IH_OK;
 }
 
 /* Reads the next literal: one byte each with 8 bits, two in a byte with 4. A padding byte follows
@@ -409,7 +415,7 @@ static enum ih_status read_bmp(void *state, uint8_t *pixels, size_t capacity_pix
     struct bmp_state *s = state;
     *n_pixels = 0;
     return s->is_run_length_coded ? read_runs(s, pixels, capacity_pixels, n_pixels, err)
-                                  : read_rows(s, pixels, capacity_pixels, n_pixels, err);
+                                  : bmp_read_rows(s, pixels, capacity_pixels, n_pixels, err);
 }
 
 const struct ih_decoder ih_decoder_bmp = {

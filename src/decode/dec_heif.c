@@ -12,6 +12,9 @@
  * that all three are equal. libheif expands limited range (16 to 235 with 8 bits) only in colour
  * pictures; here it is expanded in monochrome ones too.
  *
+ * Versions of libheif ignore properties that they do not know, although the file marks them as
+ * essential, and leave alpha in limited range. heif_boxes.c reads both from the boxes.
+ *
  * libheif conceals damage where it can and reports it as a warning. Here a warning is an error,
  * unless it is only about the description of the colours.
  *
@@ -52,6 +55,7 @@ enum {
     F(void, heif_context_set_maximum_image_size_limit, (struct heif_context *, int))
 #endif
 #define HEIF_CALLS(F)                                                                              \
+    F(const char *, heif_get_version, (void))                                                      \
     F(struct heif_error, heif_init, (struct heif_init_params *))                                   \
     F(struct heif_context *, heif_context_alloc, (void))                                           \
     F(void, heif_context_free, (struct heif_context *))                                            \
@@ -122,35 +126,50 @@ struct heif_state {
     uint64_t max_pixels, file_taken_bytes;
     heif_item_id *images; /* owned: the top-level images, the primary one first */
     unsigned n_images, n_begun;
-    bool is_sequence;     /* has a track of images */
-    bool is_gray;         /* returns one channel of the colours */
-    bool is_hevc;         /* the codec of the picture or of a part of it */
-    bool is_deep;         /* more than 8 bits a sample */
-    bool is_limited;      /* a gray image of limited range, which is expanded here */
-    const uint8_t *plane; /* interleaved samples of image */
+    bool is_sequence;                  /* has a track of images */
+    struct ih_heif_boxes told;         /* is_gray: one channel of the colours is returned */
+    bool is_hevc;                      /* the codec of the picture or of a part of it */
+    int bits;                          /* a sample */
+    bool is_deep;                      /* more than 8 of them */
+    bool is_limited, alpha_is_limited; /* gray or alpha of limited range, expanded here */
+    const uint8_t *plane;              /* interleaved samples of image */
     size_t stride;
     uint32_t max; /* largest sample of a deep image */
 };
 
-static enum ih_status failed(struct heif_error e, struct ih_error *err)
+static enum ih_status heif_failed(const struct heif_state *s, struct heif_error e,
+                                  struct ih_error *err)
 {
-    enum ih_status status = IH_CORRUPT;
-    char text[IH_MESSAGE_MAX];
+    char text[IH_MESSAGE_MAX], type[5];
     snprintf(text, sizeof text, "%s", e.message ? e.message : "no reason given");
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
-    if (e.code == heif_error_Memory_allocation_error)
-        status = e.subcode == heif_suberror_Security_limit_exceeded ? IH_LIMIT : IH_MEMORY;
-    else if (e.code == heif_error_Unsupported_filetype ||
-             e.code == heif_error_Unsupported_feature ||
-             e.code == heif_error_Plugin_loading_error) /* also: no decoder is installed */
-        status = IH_UNSUPPORTED;
-    return ih_error_set(err, status, "%s: %s",
-                        status == IH_CORRUPT       ? "damaged HEIF"
-                        : status == IH_UNSUPPORTED ? "HEIF that this libheif does not decode"
-                                                   : "HEIF",
-                        text);
+    switch (e.code) {
+    case heif_error_Memory_allocation_error:
+        return ih_error_set(
+            err, e.subcode == heif_suberror_Security_limit_exceeded ? IH_LIMIT : IH_MEMORY,
+            "HEIF: %s", text);
+    case heif_error_Invalid_input:
+        /* libheif blames the item if it does not know its type, or that the type needs no bytes.
+         * The format's rules are broken if there is no such item. */
+        if ((e.subcode != heif_suberror_Nonexisting_item_referenced &&
+             e.subcode != heif_suberror_No_item_data) ||
+            !ih_heif_boxes_primary(s->held.file, s->held.file_bytes, type))
+            break;
+        if (strcmp(type, "hvc1") != 0 && strcmp(type, "av01") != 0)
+            snprintf(text, sizeof text, "an image of the type '%s'", type);
+        /* fallthrough */
+    case heif_error_Usage_error:
+    case heif_error_Unsupported_filetype:
+    case heif_error_Unsupported_feature:
+    case heif_error_Plugin_loading_error: /* also: no decoder is installed */
+        return ih_error_set(err, IH_UNSUPPORTED, "HEIF that is not supported by libheif %s: %s",
+                            s->lib.heif_get_version(), text);
+    default:
+        break;
+    }
+    return ih_error_set(err, IH_CORRUPT, "damaged HEIF: %s", text);
 }
 
 static void close_heif(void *state)
@@ -169,7 +188,7 @@ static void close_heif(void *state)
 
 /* Whether the file contains the configuration of an HEVC decoder. Searches the bytes, because
  * libheif may find a box that a strict parser does not. */
-static bool has_hevc(const uint8_t *file, size_t size_bytes)
+static bool heif_has_hevc(const uint8_t *file, size_t size_bytes)
 {
     for (const uint8_t *p = file, *end = file + size_bytes; end - p >= 4; p++) {
         p = memchr(p, 'h', (size_t)(end - p) - 3);
@@ -185,14 +204,14 @@ static bool has_hevc(const uint8_t *file, size_t size_bytes)
  * are raised to max_pixels, and before it decodes, to what an image of this size needs. They are
  * not turned off, because a hostile file may contain larger images than it states. */
 #if LIBHEIF_HAVE_VERSION(1, 19, 0)
-static void set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
+static void heif_set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
 {
     struct heif_security_limits *limits = s->lib.heif_context_get_security_limits(s->context);
     if (limits->max_image_size_pixels < max_pixels)
         limits->max_image_size_pixels = max_pixels;
 }
 
-static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
+static void heif_set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
 {
     struct heif_security_limits *limits = s->lib.heif_context_get_security_limits(s->context);
     const uint64_t n_bytes = width * height * HELD_SAMPLES * 2; /* both are int: no overflow */
@@ -204,13 +223,13 @@ static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t h
 #endif
 }
 #else
-static void set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
+static void heif_set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
 {
     (void)max_pixels;
     s->lib.heif_context_set_maximum_image_size_limit(s->context, INT_MAX);
 }
 
-static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
+static void heif_set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
 {
     enum { SIDE_MAX = 32768 }; /* the default; sides must be less */
     const uint64_t side = width > height ? width : height;
@@ -221,7 +240,7 @@ static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t h
 #endif
 
 /* The box nclx has code points and range; a file without it may state them elsewhere. */
-static void read_metadata(const struct heif_state *s, struct ih_image_info *info)
+static void heif_read_metadata(const struct heif_state *s, struct ih_image_info *info)
 {
     struct heif_color_profile_nclx *nclx = NULL;
     const enum heif_color_profile_type type =
@@ -239,20 +258,22 @@ static void read_metadata(const struct heif_state *s, struct ih_image_info *info
 
 /* Lists the images of the file. The frames of a sequence are in a track instead. libheif reads
  * tracks from version 1.20 on, through calls that are not used here. */
-static enum ih_status list_images(struct heif_state *s, struct ih_image_info *info,
-                                  bool takes_frames, struct ih_error *err)
+static enum ih_status heif_list_images(struct heif_state *s, struct ih_image_info *info,
+                                       bool takes_frames, struct ih_error *err)
 {
-    const int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
+    int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
     heif_item_id primary;
     const struct heif_error e = s->lib.heif_context_get_primary_image_ID(s->context, &primary);
     if (e.code != heif_error_Ok)
-        return failed(e, err);
+        return heif_failed(s, e, err);
     s->n_images = n > 0 ? (unsigned)n : 1;
     s->images = calloc(s->n_images, sizeof *s->images);
     if (!s->images)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     if (n > 0)
         s->lib.heif_context_get_list_of_top_level_image_IDs(s->context, s->images, n);
+    n = (int)ih_heif_boxes_own_images(s->held.file, s->held.file_bytes, s->images, s->n_images);
+    s->n_images = n > 0 ? (unsigned)n : 1;
     for (unsigned i = s->n_images - 1; i > 0; i--) /* the others keep their order */
         if (s->images[i] == primary) {
             s->images[i] = s->images[i - 1];
@@ -265,67 +286,76 @@ static enum ih_status list_images(struct heif_state *s, struct ih_image_info *in
     return IH_OK;
 }
 
+static enum ih_status heif_decode(struct heif_state *s, struct ih_error *err);
+
 /* Opens the next image of the list. */
-static enum ih_status open_image(struct heif_state *s, struct ih_image_info *info,
-                                 struct ih_error *err)
+static enum ih_status heif_open_image(struct heif_state *s, struct ih_image_info *info,
+                                      struct ih_error *err)
 {
     const heif_item_id item = s->images[s->n_begun++];
     const struct heif_error e = s->lib.heif_context_get_image_handle(s->context, item, &s->handle);
     if (e.code != heif_error_Ok)
-        return failed(e, err);
+        return heif_failed(s, e, err);
     int width = s->lib.heif_image_handle_get_width(s->handle);
     int height = s->lib.heif_image_handle_get_height(s->handle);
     int bits = s->lib.heif_image_handle_get_luma_bits_per_pixel(s->handle);
+    if (ih_heif_boxes_read(s->held.file, s->held.file_bytes, item, &s->told, err) != IH_OK)
+        return err->status;
     if (width <= 0 || height <= 0)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: it has no pixels");
     if (bits < 1)
         return ih_error_set(err, IH_UNSUPPORTED,
-                            "HEIF that this libheif does not decode: an unknown codec");
+                            "HEIF that is not supported by libheif %s: an unknown codec",
+                            s->lib.heif_get_version());
     if (bits > 16)
         return ih_error_set(err, IH_UNSUPPORTED, "HEIF with %d bits a sample is not supported",
                             bits);
     if (ih_decode_check_pixels((uint64_t)width, (uint64_t)height, s->max_pixels, err) != IH_OK)
         return err->status;
-    set_limits_of_image(s, (uint64_t)width, (uint64_t)height);
+    heif_set_limits_of_image(s, (uint64_t)width, (uint64_t)height);
     s->width = (size_t)width;
     s->height = (size_t)height;
+    s->bits = bits;
     s->is_deep = bits > 8;
     s->n_channels = s->lib.heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
-    const struct ih_heif_boxes told = ih_heif_boxes_read(s->held.file, s->held.file_bytes, item);
-    s->is_gray = told.is_gray;
     /* libheif leaves alpha out if it differs in size from the colours, and transforms it by its own
      * properties. Some writers give them to the colours alone. */
-    if (told.has_alpha && (s->n_channels != 4 || told.alpha_differs))
+    if (s->told.has_alpha && (s->n_channels != 4 || s->told.alpha_differs))
         return ih_error_set(err, IH_UNSUPPORTED,
                             "HEIF with alpha of another size, crop, rotation or mirroring than its "
                             "colours is not supported");
-    info->width = (uint64_t)width;
-    info->height = (uint64_t)height;
-    info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);
+    info->n_channels = s->n_channels - (s->told.is_gray ? 2 : 0);
     info->source_depth = (unsigned)bits;
-    read_metadata(s, info);
+    heif_read_metadata(s, info);
     const uint64_t n_samples = (uint64_t)width * (uint64_t)height *
                                (unsigned)(s->is_hevc ? HELD_SAMPLES_HEVC : HELD_SAMPLES);
-    return ih_held_more(&s->held, n_samples * (s->is_deep ? 2 : 1), err);
+    enum ih_status status = ih_held_more(&s->held, n_samples * (s->is_deep ? 2 : 1), err);
+    if (status == IH_OK && s->told.is_turned_first) /* libheif knows the size after decoding */
+        status = heif_decode(s, err);
+    info->width = s->width;
+    info->height = s->height;
+    return status;
 }
 
-static enum ih_status read_header(struct heif_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+static enum ih_status heif_read_header(struct heif_state *s,
+                                       const struct ih_decode_options *options,
+                                       struct ih_image_info *info, struct ih_error *err)
 {
     s->file_taken_bytes = s->held.taken_bytes;
     s->max_pixels = options->max_pixels;
-    s->is_hevc = has_hevc(s->held.file, s->held.file_bytes);
+    s->is_hevc = heif_has_hevc(s->held.file, s->held.file_bytes);
     s->context = s->lib.heif_context_alloc();
     if (!s->context)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->lib.heif_context_set_max_decoding_threads(s->context, 0);
-    set_limits_of_boxes(s, options->max_pixels);
+    heif_set_limits_of_boxes(s, options->max_pixels);
+    ih_heif_boxes_prepare(s->held.file, s->held.file_bytes);
     const struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
         s->context, s->held.file, s->held.file_bytes, NULL);
     if (e.code != heif_error_Ok)
-        return failed(e, err);
-    enum ih_status status = list_images(s, info, options->takes_frames, err);
-    return status == IH_OK ? open_image(s, info, err) : status;
+        return heif_failed(s, e, err);
+    enum ih_status status = heif_list_images(s, info, options->takes_frames, err);
+    return status == IH_OK ? heif_open_image(s, info, err) : status;
 }
 
 static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_options *options,
@@ -336,7 +366,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
-        status = read_header(s, options, info, err);
+        status = heif_read_header(s, options, info, err);
     return status;
 }
 
@@ -344,7 +374,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
 
 /* Whether a warning is only about colours: libheif does not know the number of a colour space or
  * conversion, or the file and the codec state different ones. */
-static bool is_harmless(const struct heif_error *warning)
+static bool heif_is_harmless(const struct heif_error *warning)
 {
     switch (warning->subcode) {
     case heif_suberror_Unknown_NCLX_color_primaries:
@@ -361,7 +391,7 @@ static bool is_harmless(const struct heif_error *warning)
 
 /* Asks for the number of warnings first, because some versions of libheif ignore the capacity of
  * the array. */
-static enum ih_status check_warnings(const struct heif_state *s, struct ih_error *err)
+static enum ih_status heif_check_warnings(const struct heif_state *s, struct ih_error *err)
 {
     struct heif_error none;
     const int n = s->lib.heif_image_get_decoding_warnings(s->image, 0, &none, 0);
@@ -373,23 +403,24 @@ static enum ih_status check_warnings(const struct heif_state *s, struct ih_error
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->lib.heif_image_get_decoding_warnings(s->image, 0, warnings, n);
     for (int i = 0; i < n && status == IH_OK; i++)
-        if (!is_harmless(&warnings[i]))
+        if (!heif_is_harmless(&warnings[i]))
             status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: %s",
                                   warnings[i].message ? warnings[i].message : "a warning");
     free(warnings);
     return status;
 }
 
-/* Returns true if a gray image has limited range. If no box states the range, the image is decoded
- * again as the codec stores it, because its bits may state the range. Transformations would lose
- * that. Old versions of libheif do not report the range of a grid; without a box, a grid counts as
- * full range. */
-static bool has_limited_range(const struct heif_state *s, struct heif_decoding_options *options)
+/* Returns true if a gray image has limited range. If neither a box nor AV1 states it, the image is
+ * decoded again as the codec stores it, because the bits of HEVC may. Transformations would lose
+ * that. Old versions of libheif do not report the range of a grid of HEVC, which counts as full. */
+static bool heif_gray_is_limited(const struct heif_state *s, struct heif_decoding_options *options)
 {
     struct heif_color_profile_nclx *nclx = NULL;
     struct heif_image *image = NULL;
     options->ignore_transformations = 1;
     s->lib.heif_image_handle_get_nclx_color_profile(s->handle, &nclx);
+    if (!nclx && s->told.range != IH_RANGE_UNKNOWN)
+        return s->told.range == IH_RANGE_LIMITED;
     if (!nclx && s->lib.heif_decode_image(s->handle, &image, heif_colorspace_undefined,
                                           heif_chroma_undefined, options)
                          .code == heif_error_Ok) {
@@ -403,16 +434,20 @@ static bool has_limited_range(const struct heif_state *s, struct heif_decoding_o
 }
 
 /* Checks that the image matches the header, and that libheif invented no part of it. */
-static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
+static enum ih_status heif_check_image(struct heif_state *s, struct ih_error *err)
 {
     int stride = 0,
         bits = s->lib.heif_image_get_bits_per_pixel_range(s->image, heif_channel_interleaved);
-    if (check_warnings(s, err) != IH_OK)
+    if (heif_check_warnings(s, err) != IH_OK)
         return err->status;
     s->plane = s->lib.heif_image_get_plane_readonly(s->image, heif_channel_interleaved, &stride);
-    if (!s->plane ||
-        s->lib.heif_image_get_width(s->image, heif_channel_interleaved) != (int)s->width ||
-        s->lib.heif_image_get_height(s->image, heif_channel_interleaved) != (int)s->height)
+    const int width = s->lib.heif_image_get_width(s->image, heif_channel_interleaved);
+    const int height = s->lib.heif_image_get_height(s->image, heif_channel_interleaved);
+    if (s->told.is_turned_first && width > 0 && height > 0) {
+        s->width = (size_t)width;
+        s->height = (size_t)height;
+    }
+    if (!s->plane || width != (int)s->width || height != (int)s->height)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two sizes");
     if (bits < 1 || bits > 16 || (bits > 8) != s->is_deep ||
         (size_t)stride < s->width * s->n_channels * (s->is_deep ? 2 : 1))
@@ -420,15 +455,28 @@ static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
     s->stride = (size_t)stride;
     s->max = (1u << bits) - 1;
     s->is_limited = s->is_limited && bits >= 8;
+    s->alpha_is_limited = s->told.alpha_range == IH_RANGE_LIMITED && bits >= 8;
     return IH_OK;
 }
 
-static enum ih_status decode_once(struct heif_state *s, struct ih_error *err)
+/* Whether there is memory for decoding. libheif calls its lack a codec's error, or a conversion of
+ * colours that it does not support. */
+static bool heif_has_memory(const struct heif_state *s)
+{
+    size_t n;
+    void *memory = ih_size_multiply(s->width * s->height, HELD_SAMPLES * (s->is_deep ? 2 : 1), &n)
+                       ? malloc(n)
+                       : NULL;
+    free(memory);
+    return memory != NULL;
+}
+
+static enum ih_status heif_decode_once(struct heif_state *s, struct ih_error *err)
 {
     struct heif_decoding_options *options = s->lib.heif_decoding_options_alloc();
     if (!options)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    options->strict_decoding = 0; /* reports warnings, which check_warnings judges */
+    options->strict_decoding = 0; /* reports warnings, which heif_check_warnings judges */
     enum heif_chroma chroma =
         s->n_channels == 4 ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB;
     if (s->is_deep)
@@ -436,26 +484,34 @@ static enum ih_status decode_once(struct heif_state *s, struct ih_error *err)
                                     : heif_chroma_interleaved_RRGGBB_LE;
     struct heif_error e =
         s->lib.heif_decode_image(s->handle, &s->image, heif_colorspace_RGB, chroma, options);
-    s->is_limited = s->is_gray && e.code == heif_error_Ok && has_limited_range(s, options);
+    s->is_limited = s->told.is_gray && e.code == heif_error_Ok && heif_gray_is_limited(s, options);
     s->lib.heif_decoding_options_free(options);
-    return e.code == heif_error_Ok ? check_image(s, err) : failed(e, err);
+    if (e.code != heif_error_Ok)
+        return heif_has_memory(s) ? heif_failed(s, e, err)
+                                  : ih_error_set(err, IH_MEMORY, "out of memory");
+    return heif_check_image(s, err);
 }
 
-static enum ih_status decode_twice(struct heif_state *s, struct ih_error *err)
+/* New memory holds a third of the largest sample, then two thirds: values that no step clamps
+ * alike. malloc() inverts the value that it is given. */
+static enum ih_status heif_decode_twice(struct heif_state *s, struct ih_error *err)
 {
-    const size_t row_bytes = s->width * s->n_channels * (s->is_deep ? 2 : 1);
+    const int n_values = s->bits > 8 ? 1 << (s->bits - 8) : 256; /* of a sample's highest byte */
     ih_new_memory_take(); /* other threads only see other values in new memory */
-    ih_new_memory_fill(0x55);
-    enum ih_status status = decode_once(s, err);
+    ih_new_memory_fill(255 - n_values / 3);
+    enum ih_status status = heif_decode_once(s, err);
     struct heif_image *first = s->image;
     const uint8_t *first_plane = s->plane;
-    const size_t first_stride = s->stride;
+    const size_t first_stride = s->stride, first_width = s->width, first_height = s->height;
     s->image = NULL;
-    ih_new_memory_fill(0xAA);
+    ih_new_memory_fill(255 - 2 * n_values / 3);
     if (status == IH_OK)
-        status = decode_once(s, err);
+        status = heif_decode_once(s, err);
     ih_new_memory_fill(0);
     ih_new_memory_give();
+    const size_t row_bytes = s->width * s->n_channels * (s->is_deep ? 2 : 1);
+    if (status == IH_OK && (s->width != first_width || s->height != first_height))
+        status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: two sizes");
     for (size_t y = 0; y < s->height && status == IH_OK; y++)
         if (memcmp(first_plane + y * first_stride, s->plane + y * s->stride, row_bytes) != 0)
             status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: blocks are missing");
@@ -463,13 +519,13 @@ static enum ih_status decode_twice(struct heif_state *s, struct ih_error *err)
     return status;
 }
 
-static enum ih_status decode(struct heif_state *s, struct ih_error *err)
+static enum ih_status heif_decode(struct heif_state *s, struct ih_error *err)
 {
-    return s->is_hevc ? decode_twice(s, err) : decode_once(s, err);
+    return s->is_hevc ? heif_decode_twice(s, err) : heif_decode_once(s, err);
 }
 
 /* Sample i of a row, scaled to 8 bits. */
-static uint8_t sample(const struct heif_state *s, const uint8_t *row, size_t i)
+static uint8_t heif_sample(const struct heif_state *s, const uint8_t *row, size_t i)
 {
     if (!s->is_deep)
         return row[i];
@@ -479,16 +535,27 @@ static uint8_t sample(const struct heif_state *s, const uint8_t *row, size_t i)
 
 /* Sample i of a row of limited range, expanded to 0 to 255: black and white are 16 and 235 with 8
  * bits (ITU-T H.273, 8.3). */
-static uint8_t expanded_sample(const struct heif_state *s, const uint8_t *row, size_t i)
+static uint8_t heif_expanded_sample(const struct heif_state *s, const uint8_t *row, size_t i)
 {
     const uint32_t unit = (s->max + 1) / 256, black = 16 * unit, white = 235 * unit;
     const uint32_t v = s->is_deep ? ih_le16(row + 2 * i) : row[i];
     return v <= black ? 0 : v >= white ? 255 : ih_sample_scale(v - black, white - black);
 }
 
+/* A sample of alpha. Limited range is expanded at its own depth first, as in libavif. */
+static uint8_t heif_alpha(const struct heif_state *s, const uint8_t *row, size_t i)
+{
+    if (!s->alpha_is_limited)
+        return heif_sample(s, row, i);
+    const uint32_t unit = (s->max + 1) / 256, black = 16 * unit, white = 235 * unit;
+    const uint32_t v = s->is_deep ? ih_le16(row + 2 * i) : row[i], n = white - black;
+    const uint32_t full = v <= black ? 0 : v >= white ? s->max : ((v - black) * s->max + n / 2) / n;
+    return ih_sample_scale(full, s->max);
+}
+
 /* Writes one of three equal colours, and alpha. */
-static enum ih_status convert_gray_row(const struct heif_state *s, uint8_t *pixels,
-                                       struct ih_error *err)
+static enum ih_status heif_convert_gray_row(const struct heif_state *s, uint8_t *pixels,
+                                            struct ih_error *err)
 {
     const uint8_t *row = s->plane + s->row * s->stride;
     const size_t sample_bytes = s->is_deep ? 2 : 1;
@@ -496,21 +563,23 @@ static enum ih_status convert_gray_row(const struct heif_state *s, uint8_t *pixe
         const uint8_t *red = row + i * sample_bytes;
         if (memcmp(red, red + sample_bytes, 2 * sample_bytes) != 0)
             return ih_error_set(err, IH_CORRUPT, "damaged HEIF: colours in a gray image");
-        *pixels++ = s->is_limited ? expanded_sample(s, row, i) : sample(s, row, i);
+        *pixels++ = s->is_limited ? heif_expanded_sample(s, row, i) : heif_sample(s, row, i);
         if (s->n_channels == 4)
-            *pixels++ = sample(s, row, i + 3);
+            *pixels++ = heif_alpha(s, row, i + 3);
     }
     return IH_OK;
 }
 
-static void convert_row(const struct heif_state *s, uint8_t *pixels)
+static void heif_convert_row(const struct heif_state *s, uint8_t *pixels)
 {
     const uint8_t *row = s->plane + s->row * s->stride;
     const size_t n = s->width * s->n_channels;
     if (!s->is_deep)
         memcpy(pixels, row, n);
     for (size_t i = 0; i < n && s->is_deep; i++)
-        pixels[i] = sample(s, row, i);
+        pixels[i] = heif_sample(s, row, i);
+    for (size_t i = 3; i < n && s->alpha_is_limited; i += 4)
+        pixels[i] = heif_alpha(s, row, i);
 }
 
 static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pixels,
@@ -518,12 +587,12 @@ static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pi
 {
     struct heif_state *s = state;
     size_t n = 0;
-    if (!s->image && decode(s, err) != IH_OK)
+    if (!s->image && heif_decode(s, err) != IH_OK)
         return err->status;
     for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
-        if (!s->is_gray)
-            convert_row(s, pixels + n * s->n_channels);
-        else if (convert_gray_row(s, pixels + n * (s->n_channels - 2), err) != IH_OK)
+        if (!s->told.is_gray)
+            heif_convert_row(s, pixels + n * s->n_channels);
+        else if (heif_convert_gray_row(s, pixels + n * (s->n_channels - 2), err) != IH_OK)
             return err->status;
     }
     *n_pixels = n;
@@ -551,7 +620,7 @@ static enum ih_status next_heif(void *state, struct ih_image_info *info, bool *h
     info->not_applied = 0;
     info->range = IH_RANGE_UNKNOWN;
     *has_next = true;
-    return open_image(s, info, err);
+    return heif_open_image(s, info, err);
 }
 
 const struct ih_decoder ih_decoder_heif = {

@@ -3,7 +3,7 @@
  * same size, the one with the most bits per pixel counts, then the first.
  *
  * An image is a complete PNG, or a BMP without its file header and followed by a mask. The PNG and
- * BMP decoders read them: a BMP gets a new file header. The file is held in memory.
+ * BMP decoders read them. The file is held in memory.
  *
  * A bit of the mask is 1 where a pixel is transparent. It becomes alpha, 0 or 255. An image of 32
  * bits has alpha of its own, and its mask is ignored. Colours under the mask are counted as stored.
@@ -21,12 +21,10 @@
 enum {
     DIRECTORY_BYTES = 6,
     ENTRY_BYTES = 16,
-    FILE_HEADER_BYTES = 14, /* of a BMP */
     DIB_BYTES = 40,
-    DIB_ALPHA_BYTES = 56, /* the header that has a mask for alpha */
+    DIB_V5_BYTES = 124,
     PNG_HEAD_BYTES = 26,
-    UNCOMPRESSED = 0,
-    WITH_MASKS = 3
+    UNCOMPRESSED = 0
 };
 
 /* An image in the file. */
@@ -45,7 +43,6 @@ struct ico_state {
     const struct ih_decoder *decoder;
     struct ih_source src; /* the image, for decoder */
     void *image;          /* decoder's state */
-    uint8_t *bmp;         /* owned; a file for the BMP decoder */
     const uint8_t *mask;  /* the next row, in the file; NULL: no mask */
     size_t mask_row_bytes;
     uint8_t *row; /* owned; a row of colours; NULL: no mask */
@@ -59,7 +56,7 @@ static bool probe(const uint8_t *head, size_t size)
            ih_le32(head + 18) >= DIRECTORY_BYTES + ENTRY_BYTES * ih_le16(head + 4);
 }
 
-static enum ih_status damaged(struct ih_error *err, const char *what)
+static enum ih_status ico_damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged ICO: %s", what);
 }
@@ -70,7 +67,6 @@ static void close_ico(void *state)
     ih_decoder_close(s->decoder, s->image);
     ih_source_reset(&s->src);
     free(s->row);
-    free(s->bmp);
     ih_held_close(&s->held);
 }
 
@@ -80,8 +76,8 @@ static void close_ico(void *state)
  * begin with the fields of the first. */
 static bool is_dib_header(uint32_t n_bytes)
 {
-    return n_bytes == DIB_BYTES || n_bytes == 52 || n_bytes == DIB_ALPHA_BYTES || n_bytes == 108 ||
-           n_bytes == 124;
+    return n_bytes == DIB_BYTES || n_bytes == 52 || n_bytes == 56 || n_bytes == 108 ||
+           n_bytes == DIB_V5_BYTES;
 }
 
 /* Reads size and depth from the image itself. */
@@ -97,7 +93,7 @@ static enum ih_status describe(struct entry *e, struct ih_error *err)
     }
     e->header_bytes = ih_le32(e->bytes);
     if (!is_dib_header(e->header_bytes) || e->size_bytes < e->header_bytes)
-        return damaged(err, "an image that is neither PNG nor BMP");
+        return ico_damaged(err, "an image that is neither PNG nor BMP");
     e->width = ih_le32(e->bytes + 4);
     e->height = ih_le32(e->bytes + 8) / 2; /* with the rows of the mask */
     e->bits = ih_le16(e->bytes + 14);
@@ -116,12 +112,12 @@ static enum ih_status choose(struct ico_state *s, struct ih_error *err)
     const uint8_t *file = s->held.file;
     const size_t n_bytes = s->held.file_bytes, n = n_bytes < 6 ? 0 : ih_le16(file + 4);
     if (n == 0 || DIRECTORY_BYTES + n * ENTRY_BYTES > n_bytes)
-        return damaged(err, "the file ends before the image does");
+        return ico_damaged(err, "the file ends before the image does");
     for (size_t i = 0; i < n; i++) {
         const uint8_t *place = file + DIRECTORY_BYTES + i * ENTRY_BYTES + 8;
         const uint32_t size = ih_le32(place), at = ih_le32(place + 4);
         if (at > n_bytes || size > n_bytes - at || size < PNG_HEAD_BYTES)
-            return damaged(err, "the file ends before the image does");
+            return ico_damaged(err, "the file ends before the image does");
         struct entry e = {.bytes = file + at, .size_bytes = size};
         if (describe(&e, err) != IH_OK)
             return err->status;
@@ -133,43 +129,15 @@ static enum ih_status choose(struct ico_state *s, struct ih_error *err)
 
 /* ---- BMP ---- */
 
-static void put_le32(uint8_t *p, uint64_t v)
-{
-    for (unsigned i = 0; i < 4; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
-}
-
-/* Writes the headers of a BMP file, up to its palette. Those of 32 bits get masks, so that the
- * fourth byte is alpha. Returns their number of bytes. */
-static size_t put_headers(uint8_t *bmp, const struct entry *e, size_t palette_bytes)
-{
-    const size_t header_bytes = e->bits == 32 ? DIB_ALPHA_BYTES : DIB_BYTES;
-    memset(bmp, 0, FILE_HEADER_BYTES + header_bytes);
-    memcpy(bmp, "BM", 2);
-    put_le32(bmp + 10, FILE_HEADER_BYTES + header_bytes + palette_bytes);
-    uint8_t *dib = bmp + FILE_HEADER_BYTES;
-    memcpy(dib, e->bytes, DIB_BYTES);
-    put_le32(dib, header_bytes);
-    put_le32(dib + 8, e->height);
-    if (e->bits == 32) {
-        put_le32(dib + 16, WITH_MASKS);
-        put_le32(dib + 40, 0xFF0000);
-        put_le32(dib + 44, 0xFF00);
-        put_le32(dib + 48, 0xFF);
-        put_le32(dib + 52, 0xFF000000);
-    }
-    return FILE_HEADER_BYTES + header_bytes;
-}
-
-/* Makes a BMP file of the image, and finds the mask after its pixels. */
-static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_error *err)
+/* Finds the mask after the palette and the pixels of a BMP. */
+static enum ih_status find_mask(struct ico_state *s, struct ih_error *err)
 {
     const struct entry *e = &s->entry;
-    const uint32_t stored_height = ih_le32(e->bytes + 8), n_colours = ih_le32(e->bytes + 32);
+    const uint32_t n_colours = ih_le32(e->bytes + 32);
     if (ih_le32(e->bytes + 16) != UNCOMPRESSED)
         return ih_error_set(err, IH_UNSUPPORTED, "ICO with a compressed BMP is not supported");
-    if (stored_height % 2 != 0 || e->height > INT32_MAX / 2 || e->width > INT32_MAX)
-        return damaged(err, "an impossible size");
+    if (ih_le32(e->bytes + 8) % 2 != 0)
+        return ico_damaged(err, "an impossible size");
     const uint64_t n_palette = e->bits > 8                              ? 0
                                : n_colours && n_colours < 1u << e->bits ? n_colours
                                                                         : 1u << e->bits;
@@ -180,18 +148,14 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
     if (palette_bytes > left ||
         e->height >
             (left - palette_bytes) / (row_bytes + (has_mask ? mask_row_bytes : 0) + !row_bytes))
-        return damaged(err, "the file ends before the image does");
-    const size_t body_bytes = (size_t)(palette_bytes + row_bytes * e->height);
-    s->mask = has_mask ? e->bytes + e->header_bytes + body_bytes : NULL;
+        return ico_damaged(err, "the file ends before the image does");
+    const uint64_t mask_at = e->header_bytes + palette_bytes + row_bytes * e->height;
+    const uint32_t profile_at = e->header_bytes == DIB_V5_BYTES ? ih_le32(e->bytes + 112) : 0;
+    if (has_mask && profile_at && profile_at < mask_at + mask_row_bytes * e->height)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "ICO with a colour profile in place of the mask is not supported");
+    s->mask = has_mask ? e->bytes + mask_at : NULL;
     s->mask_row_bytes = (size_t)mask_row_bytes;
-    if (ih_held_more(&s->held, body_bytes, err) != IH_OK)
-        return err->status;
-    s->bmp = malloc(FILE_HEADER_BYTES + DIB_ALPHA_BYTES + body_bytes);
-    if (!s->bmp)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    *n_bytes = put_headers(s->bmp, e, (size_t)palette_bytes);
-    memcpy(s->bmp + *n_bytes, e->bytes + e->header_bytes, body_bytes);
-    *n_bytes += body_bytes;
     return IH_OK;
 }
 
@@ -203,22 +167,20 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
     /* The PNG decoder reads rows: an image that holds memory must not wait for more. */
     const struct ih_decode_options own = {.max_pixels = options->max_pixels,
                                           .held_bytes_max = 1,
+                                          .is_icon = true,
                                           .is_lenient = options->is_lenient,
                                           .sample_range = options->sample_range};
     const struct entry *e = &s->entry;
-    const uint8_t *bytes = e->bytes;
-    size_t n_bytes = e->size_bytes;
     if (e->width == 0 || e->height == 0)
-        return damaged(err, "it has no pixels");
+        return ico_damaged(err, "it has no pixels");
+    if (!e->is_png && (e->height > INT32_MAX / 2 || e->width > INT32_MAX))
+        return ih_error_set(err, IH_UNSUPPORTED, "ICO of negative size is not supported");
     if (ih_decode_check_pixels(e->width, e->height, options->max_pixels, err) != IH_OK)
         return err->status;
     s->decoder = e->is_png ? &ih_decoder_png : &ih_decoder_bmp;
-    if (!e->is_png) {
-        if (make_bmp(s, &n_bytes, err) != IH_OK)
-            return err->status;
-        bytes = s->bmp;
-    }
-    ih_source_open_memory(&s->src, bytes, n_bytes);
+    if (!e->is_png && find_mask(s, err) != IH_OK)
+        return err->status;
+    ih_source_open_memory(&s->src, e->bytes, e->size_bytes);
     if (ih_decoder_open(s->decoder, &s->src, &own, info, &s->image, err) != IH_OK)
         return err->status;
     assert(!s->mask || info->n_channels == 3); /* without compression there is no alpha */

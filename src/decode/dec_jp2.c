@@ -5,16 +5,16 @@
  * - Samples of 1 to 16 bits are scaled to 8; signed ones are shifted first.
  * - The first colour box states the colour space. An ICC profile only tells gray from RGB; it is
  *   not applied.
- * - Without a colour box, 1 or 2 components are gray, and 3 or 4 are RGB. But 3 components are
- *   YCbCr if the last two are subsampled.
+ * - Without a colour box, 1 or 2 components are gray, and 3 or 4 are RGB. Nothing but a colour box
+ *   makes them YCbCr: readers that guess it from subsampled components disagree.
  * - The second or fourth component is alpha.
  * - YCbCr becomes RGB by the formula of opj_decompress, which repeats a chroma value for all pixels
  *   of its cell. Pillow's formula differs.
  *
  * OpenJPEG conceals damage: it fills missing tiles with black and does not report a missing end. So
  * this file counts the tile-parts before decoding, turns on OpenJPEG's strict mode, and treats a
- * warning during decoding as an error. The format has no checksums, so other damage may go
- * unnoticed.
+ * warning during decoding as an error, unless no sample depends on it. The format has no checksums,
+ * so other damage may go unnoticed.
  *
  * Source: ITU-T T.800 (JPEG 2000), annexes A (codestream) and I (boxes).
  */
@@ -55,7 +55,8 @@ enum {
     F(OPJ_BOOL, opj_read_header, (opj_stream_t *, opj_codec_t *, opj_image_t **))             \
     F(OPJ_BOOL, opj_decode, (opj_codec_t *, opj_stream_t *, opj_image_t *))                   \
     F(OPJ_BOOL, opj_end_decompress, (opj_codec_t *, opj_stream_t *))                          \
-    F(void, opj_image_destroy, (opj_image_t *))
+    F(void, opj_image_destroy, (opj_image_t *))                                               \
+    F(const char *, opj_version, (void))
 
 IH_DYNLIB_DECODER(OPJ_CALLS, struct opj_calls, IH_SONAME_jp2)
 
@@ -84,19 +85,43 @@ struct jp2_state {
     uint8_t *scaled[CHANNELS_MAX]; /* owned; the 8-bit value of each sample value */
 };
 
-static enum ih_status damaged(struct ih_error *err, const char *what)
+static enum ih_status jp2_damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged JPEG 2000: %s", what);
 }
 
-static enum ih_status unsupported(struct ih_error *err, const char *what)
+static enum ih_status jp2_unsupported(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_UNSUPPORTED, "JPEG 2000 with %s is not supported", what);
 }
 
-static enum ih_status failed(const struct jp2_state *s, struct ih_error *err)
+/* OpenJPEG reports in words only. */
+static bool jp2_reason_has(const struct jp2_state *s, const char *const *words)
 {
-    return damaged(err, s->reason[0] ? s->reason : "a bad codestream");
+    while (*words && !strstr(s->reason, *words))
+        words++;
+    return *words != NULL;
+}
+
+static enum ih_status jp2_failed(const struct jp2_state *s, struct ih_error *err)
+{
+    static const char *const of_memory[] = {"ot enough memory", "annot allocate", "memory error",
+                                            "ut of memory",     "system limits",  NULL};
+    static const char *const of_limits[] = {"support",
+                                            "take in charge",
+                                            "mplementation limit",
+                                            "larger than 30",
+                                            "Cannot handle box of undefined",
+                                            "Cannot handle box sizes",
+                                            "Unknown marker",
+                                            NULL};
+    if (jp2_reason_has(s, of_memory))
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    if (jp2_reason_has(s, of_limits))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "JPEG 2000 that is not supported by OpenJPEG %s: %s",
+                            s->lib.opj_version(), s->reason);
+    return jp2_damaged(err, s->reason[0] ? s->reason : "a bad codestream");
 }
 
 static void close_jp2(void *state)
@@ -116,8 +141,8 @@ static void close_jp2(void *state)
 /* ---- boxes ---- */
 
 /* A colour box: method, precedence, approximation; then a number, or an ICC profile. */
-static enum ih_status read_colours(struct jp2_state *s, const struct ih_span *box,
-                                   struct ih_error *err)
+static enum ih_status jp2_read_colours(struct jp2_state *s, const struct ih_span *box,
+                                       struct ih_error *err)
 {
     enum { ENUMERATED = 1, RESTRICTED_PROFILE = 2 };
     const unsigned method = box->n >= 7 ? box->p[0] : 0;
@@ -130,8 +155,9 @@ static enum ih_status read_colours(struct jp2_state *s, const struct ih_span *bo
                      : ih_box_is(space, "GRAY") ? GRAY
                      : ih_box_is(space, "RGB ") ? RGB
                                                 : YCC;
-        return s->colours == YCC ? unsupported(err, "a profile for other colours than gray or RGB")
-                                 : IH_OK;
+        return s->colours == YCC
+                   ? jp2_unsupported(err, "a profile for other colours than gray or RGB")
+                   : IH_OK;
     }
     switch (ih_be32(box->p + 3)) {
     case 16:
@@ -149,13 +175,13 @@ static enum ih_status read_colours(struct jp2_state *s, const struct ih_span *bo
     }
 }
 
-static enum ih_status read_header_boxes(struct jp2_state *s, struct ih_span boxes,
-                                        struct ih_error *err)
+static enum ih_status jp2_read_header_boxes(struct jp2_state *s, struct ih_span boxes,
+                                            struct ih_error *err)
 {
     struct ih_span box;
     char type[4];
     while (ih_box_next(&boxes, type, &box)) {
-        if (ih_box_is(type, "colr") && read_colours(s, &box, err) != IH_OK)
+        if (ih_box_is(type, "colr") && jp2_read_colours(s, &box, err) != IH_OK)
             return err->status;
         if (ih_box_is(type, "cmap"))
             s->n_palette_channels =
@@ -165,25 +191,32 @@ static enum ih_status read_header_boxes(struct jp2_state *s, struct ih_span boxe
 }
 
 /* Finds the codestream in the boxes of a JP2 file. */
-static enum ih_status read_boxes(struct jp2_state *s, struct ih_span *codestream,
-                                 struct ih_error *err)
+static enum ih_status jp2_read_boxes(struct jp2_state *s, struct ih_span *codestream,
+                                     struct ih_error *err)
 {
     struct ih_span file = {s->held.file, s->held.file_bytes}, box;
     char type[4];
     while (ih_box_next(&file, type, &box)) {
-        if (ih_box_is(type, "jp2h") && read_header_boxes(s, box, err) != IH_OK)
+        if (ih_box_is(type, "jp2h") && jp2_read_header_boxes(s, box, err) != IH_OK)
             return err->status;
         if (ih_box_is(type, "jp2c")) {
             *codestream = box;
             return IH_OK;
         }
     }
-    return damaged(err, "the file ends before the image does");
+    return jp2_damaged(err, "the file ends before the image does");
 }
 
 /* ---- the codestream: is every tile-part present? ---- */
 
-enum { SIZ = 0xFF51, SOT = 0xFF90, EOC = 0xFFD9, SIZ_BYTES = 36, SOT_BYTES = 12 };
+enum {
+    BARE = 0xFF30,
+    /* and 15 more: reserved markers without a segment */ SIZ = 0xFF51,
+    SOT = 0xFF90,
+    EOC = 0xFFD9,
+    SIZ_BYTES = 36,
+    SOT_BYTES = 12
+};
 
 /* The tile-parts of a tile. */
 struct tile {
@@ -192,18 +225,18 @@ struct tile {
 };
 
 /* Counts the tile-parts of each tile. They follow each other up to the end marker. */
-static enum ih_status count_tile_parts(struct ih_span c, struct tile *tiles, size_t n_tiles,
-                                       struct ih_error *err)
+static enum ih_status jp2_count_tile_parts(struct ih_span c, struct tile *tiles, size_t n_tiles,
+                                           struct ih_error *err)
 {
     while (c.n >= 2 && ih_be16(c.p) == SOT) {
         if (c.n < SOT_BYTES || ih_be16(c.p + 4) >= n_tiles)
-            return damaged(err, "a bad tile-part");
+            return jp2_damaged(err, "a bad tile-part");
         struct tile *tile = &tiles[ih_be16(c.p + 4)];
         uint64_t n_bytes = ih_be32(c.p + 6);
         if (n_bytes == 0 && c.n >= SOT_BYTES + 2) /* up to the end marker */
             n_bytes = c.n - 2;
         if (n_bytes < SOT_BYTES || n_bytes > c.n)
-            return damaged(err, "the file ends before the image does");
+            return jp2_damaged(err, "the file ends before the image does");
         tile->n_found++;
         if (c.p[11])
             tile->n_stated = c.p[11];
@@ -211,48 +244,50 @@ static enum ih_status count_tile_parts(struct ih_span c, struct tile *tiles, siz
         c.n -= (size_t)n_bytes;
     }
     if (c.n < 2 || ih_be16(c.p) != EOC)
-        return damaged(err, "the file ends before the image does");
+        return jp2_damaged(err, "the file ends before the image does");
     for (size_t i = 0; i < n_tiles; i++)
         if (tiles[i].n_found == 0 || tiles[i].n_found < tiles[i].n_stated)
-            return damaged(err, "a tile is missing");
+            return jp2_damaged(err, "a tile is missing");
     return IH_OK;
 }
 
 /* The number of tiles in one direction. */
-static uint64_t tiles_across(uint32_t end, uint32_t tile_size, uint32_t tile_start)
+static uint64_t jp2_tiles_across(uint32_t end, uint32_t tile_size, uint32_t tile_start)
 {
     return tile_size && end > tile_start ? ((uint64_t)end - tile_start + tile_size - 1) / tile_size
                                          : 0;
 }
 
-static enum ih_status check_codestream(struct ih_span c, uint64_t *all_tiles, struct ih_error *err)
+static enum ih_status jp2_check_codestream(struct ih_span c, uint64_t *all_tiles,
+                                           struct ih_error *err)
 {
     uint64_t n_tiles = 0;
     unsigned n_components = 0;
     if (c.n < 4 || memcmp(c.p, "\xFF\x4F\xFF\x51", 4) != 0)
-        return damaged(err, "it has no codestream");
+        return jp2_damaged(err, "it has no codestream");
     c.p += 2;
     c.n -= 2;
     while (c.n >= 4 && ih_be16(c.p) != SOT) {
-        const size_t n_bytes = 2 + (size_t)ih_be16(c.p + 2);
-        if (c.p[0] != 0xFF || n_bytes < 4 || n_bytes > c.n)
-            return damaged(err, "the file ends before the image does");
+        const bool is_bare = ih_be16(c.p) >= BARE && ih_be16(c.p) < BARE + 16;
+        const size_t n_bytes = is_bare ? 2 : 2 + (size_t)ih_be16(c.p + 2);
+        if (c.p[0] != 0xFF || n_bytes < (is_bare ? 2 : 4) || n_bytes > c.n)
+            return jp2_damaged(err, "the file ends before the image does");
         if (ih_be16(c.p) == SIZ && n_bytes >= 2 + SIZ_BYTES + 2) {
             n_components = ih_be16(c.p + 38);
-            n_tiles = tiles_across(ih_be32(c.p + 6), ih_be32(c.p + 22), ih_be32(c.p + 30)) *
-                      tiles_across(ih_be32(c.p + 10), ih_be32(c.p + 26), ih_be32(c.p + 34));
+            n_tiles = jp2_tiles_across(ih_be32(c.p + 6), ih_be32(c.p + 22), ih_be32(c.p + 30)) *
+                      jp2_tiles_across(ih_be32(c.p + 10), ih_be32(c.p + 26), ih_be32(c.p + 34));
         }
         c.p += n_bytes;
         c.n -= n_bytes;
     }
     if (n_tiles == 0 || n_tiles > 65535)
-        return damaged(err, "an impossible number of tiles");
+        return jp2_damaged(err, "an impossible number of tiles");
     if (n_components > CHANNELS_MAX)
-        return unsupported(err, "more than 4 components");
+        return jp2_unsupported(err, "more than 4 components");
     struct tile *tiles = calloc((size_t)n_tiles, sizeof *tiles);
     if (!tiles)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = count_tile_parts(c, tiles, (size_t)n_tiles, err);
+    enum ih_status status = jp2_count_tile_parts(c, tiles, (size_t)n_tiles, err);
     free(tiles);
     *all_tiles = n_tiles;
     return status;
@@ -260,7 +295,7 @@ static enum ih_status check_codestream(struct ih_span c, uint64_t *all_tiles, st
 
 /* ---- reading from memory, and messages ---- */
 
-static OPJ_SIZE_T read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
+static OPJ_SIZE_T jp2_read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
 {
     struct jp2_state *s = user;
     const size_t left = s->held.file_bytes - s->at, n = n_bytes < left ? n_bytes : left;
@@ -271,7 +306,7 @@ static OPJ_SIZE_T read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
     return n;
 }
 
-static OPJ_OFF_T skip_stream(OPJ_OFF_T n_bytes, void *user)
+static OPJ_OFF_T jp2_skip_stream(OPJ_OFF_T n_bytes, void *user)
 {
     struct jp2_state *s = user;
     if (n_bytes < 0 || (uint64_t)n_bytes > s->held.file_bytes - s->at)
@@ -280,7 +315,7 @@ static OPJ_OFF_T skip_stream(OPJ_OFF_T n_bytes, void *user)
     return n_bytes;
 }
 
-static OPJ_BOOL seek_stream(OPJ_OFF_T to, void *user)
+static OPJ_BOOL jp2_seek_stream(OPJ_OFF_T to, void *user)
 {
     struct jp2_state *s = user;
     if (to < 0 || (uint64_t)to > s->held.file_bytes)
@@ -289,19 +324,25 @@ static OPJ_BOOL seek_stream(OPJ_OFF_T to, void *user)
     return OPJ_TRUE;
 }
 
-/* Keeps the first message, without its final newline. */
-static void keep_message(const char *text, void *user)
+/* Keeps the first message, without its final newline. No sample depends on SOP markers, which may
+ * be left out, or on the way in which an encoder ended a code block (PTERM). */
+static void jp2_keep_message(const char *text, void *user)
 {
+    static const char *const harmless[] = {
+        "Expected SOP marker", "Not enough space for expected SOP marker", "PTERM check failure"};
     struct jp2_state *s = user;
     if (s->reason[0] || !text)
         return;
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (strncmp(text, harmless[i], strlen(harmless[i])) == 0)
+            return;
     snprintf(s->reason, sizeof s->reason, "%s", text);
     for (char *c = s->reason; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = c[1] ? ' ' : '\0';
 }
 
-static void ignore_message(const char *text, void *user)
+static void jp2_ignore_message(const char *text, void *user)
 {
     (void)text;
     (void)user;
@@ -309,51 +350,48 @@ static void ignore_message(const char *text, void *user)
 
 /* ---- opening ---- */
 
-static enum ih_status open_codec(struct jp2_state *s, bool is_bare, struct ih_error *err)
+static enum ih_status jp2_open_codec(struct jp2_state *s, bool is_bare, struct ih_error *err)
 {
     opj_dparameters_t parameters;
     s->codec = s->lib.opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
     s->stream = s->lib.opj_stream_create(STREAM_BYTES, OPJ_STREAM_READ);
     if (!s->codec || !s->stream)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->lib.opj_stream_set_read_function(s->stream, read_stream);
-    s->lib.opj_stream_set_skip_function(s->stream, skip_stream);
-    s->lib.opj_stream_set_seek_function(s->stream, seek_stream);
+    s->lib.opj_stream_set_read_function(s->stream, jp2_read_stream);
+    s->lib.opj_stream_set_skip_function(s->stream, jp2_skip_stream);
+    s->lib.opj_stream_set_seek_function(s->stream, jp2_seek_stream);
     s->lib.opj_stream_set_user_data(s->stream, s, NULL);
     s->lib.opj_stream_set_user_data_length(s->stream, s->held.file_bytes);
-    s->lib.opj_set_error_handler(s->codec, keep_message, s);
-    s->lib.opj_set_warning_handler(s->codec, ignore_message, NULL); /* about the boxes */
+    s->lib.opj_set_error_handler(s->codec, jp2_keep_message, s);
+    s->lib.opj_set_warning_handler(s->codec, jp2_ignore_message, NULL); /* about the boxes */
     s->lib.opj_set_default_decoder_parameters(&parameters);
     if (!s->lib.opj_setup_decoder(s->codec, &parameters) ||
         !s->lib.opj_decoder_set_strict_mode(s->codec, OPJ_TRUE) ||
         !s->lib.opj_read_header(s->stream, s->codec, &s->image))
-        return failed(s, err);
+        return jp2_failed(s, err);
     return IH_OK;
 }
 
 /* Derives the channels from the number of components and the colour space. */
-static enum ih_status choose_channels(struct jp2_state *s, struct ih_error *err)
+static enum ih_status jp2_choose_channels(struct jp2_state *s, struct ih_error *err)
 {
     const opj_image_t *image = s->image;
     const unsigned n = s->n_palette_channels ? s->n_palette_channels : image->numcomps;
     if (n < 1 || n > CHANNELS_MAX)
-        return unsupported(err, "more than 4 components");
-    if (s->colours == UNSPECIFIED) {
-        const bool is_halved = !s->n_palette_channels && n == 3 &&
-                               image->comps[0].dx == image->comps[0].dy && image->comps[1].dx != 1;
-        s->colours = n < 3 ? GRAY : is_halved ? YCC : RGB;
-    }
+        return jp2_unsupported(err, "more than 4 components");
+    if (s->colours == UNSPECIFIED)
+        s->colours = n < 3 ? GRAY : RGB;
     if ((s->colours == GRAY) != (n < 3) || (s->colours == YCC && n != 3))
-        return unsupported(err, "a number of components that does not fit its colour space");
+        return jp2_unsupported(err, "a number of components that does not fit its colour space");
     s->n_channels = n;
     return IH_OK;
 }
 
-static enum ih_status read_header(struct jp2_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+static enum ih_status jp2_read_header(struct jp2_state *s, const struct ih_decode_options *options,
+                                      struct ih_image_info *info, struct ih_error *err)
 {
     const opj_image_t *image = s->image;
-    if (choose_channels(s, err) != IH_OK)
+    if (jp2_choose_channels(s, err) != IH_OK)
         return err->status;
     uint64_t n_samples = 0;
     for (unsigned i = 0; i < image->numcomps; i++) {
@@ -361,9 +399,9 @@ static enum ih_status read_header(struct jp2_state *s, const struct ih_decode_op
         if (ih_decode_check_pixels(c->w, c->h, options->max_pixels, err) != IH_OK)
             return err->status;
         if (c->w == 0 || c->h == 0)
-            return damaged(err, "it has no pixels");
+            return jp2_damaged(err, "it has no pixels");
         if (c->prec < 1 || c->prec > 16)
-            return unsupported(err, "more than 16 bits a sample");
+            return jp2_unsupported(err, "more than 16 bits a sample");
         n_samples += (uint64_t)c->w * c->h;
     }
     if (s->n_palette_channels)
@@ -393,36 +431,38 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
     const bool is_bare = s->held.file_bytes > 0 && s->held.file[0] == 0xFF;
     codestream = (struct ih_span){s->held.file, s->held.file_bytes};
     if (status == IH_OK && !is_bare)
-        status = read_boxes(s, &codestream, err);
+        status = jp2_read_boxes(s, &codestream, err);
     if (status == IH_OK)
-        status = check_codestream(codestream, &n_tiles, err);
+        status = jp2_check_codestream(codestream, &n_tiles, err);
     if (status == IH_OK)
         status = ih_held_more(&s->held, n_tiles * TILE_BYTES, err);
     if (status == IH_OK)
-        status = open_codec(s, is_bare, err);
+        status = jp2_open_codec(s, is_bare, err);
     if (status == IH_OK)
-        status = read_header(s, options, info, err);
+        status = jp2_read_header(s, options, info, err);
     return status;
 }
 
 /* ---- decoding ---- */
 
 /* Checks a decoded component and fills its table of 8-bit values. */
-static enum ih_status take_channel(struct jp2_state *s, unsigned channel, const opj_image_comp_t *c,
-                                   struct ih_error *err)
+static enum ih_status jp2_take_channel(struct jp2_state *s, unsigned channel,
+                                       const opj_image_comp_t *c, struct ih_error *err)
 {
     const bool is_chroma = s->colours == YCC && channel > 0;
     const uint32_t dx = is_chroma ? c->dx / s->image->comps[0].dx : 1;
     const uint32_t dy = is_chroma ? c->dy / s->image->comps[0].dy : 1;
     if (!c->data || c->prec < 1 || c->prec > 16)
-        return damaged(err, "a component is missing");
+        return jp2_damaged(err, "a component is missing");
     if (dx < 1 || dx > 2 || dy < 1 || dy > 2 || (is_chroma && c->dx % s->image->comps[0].dx != 0) ||
         c->w != (s->width + dx - 1) / dx || c->h != (s->height + dy - 1) / dy)
-        return unsupported(err, "components of different sizes");
+        return jp2_unsupported(err, s->colours == YCC
+                                        ? "components of different sizes"
+                                        : "components of different sizes that no box calls YCbCr");
     if (s->colours == YCC && (c->sgnd || c->prec != s->image->comps[0].prec ||
                               s->image->x0 % (2 * s->image->comps[0].dx) != 0 ||
                               s->image->y0 % (2 * s->image->comps[0].dy) != 0))
-        return unsupported(err, "this kind of YCbCr");
+        return jp2_unsupported(err, "this kind of YCbCr");
     const uint32_t max = (1u << c->prec) - 1;
     s->scaled[channel] = malloc((size_t)max + 1);
     if (!s->scaled[channel])
@@ -439,30 +479,30 @@ static enum ih_status take_channel(struct jp2_state *s, unsigned channel, const 
 
 /* Assigns the components to channels: the colours in their order, then alpha, which may be any
  * component. */
-static enum ih_status take_channels(struct jp2_state *s, struct ih_error *err)
+static enum ih_status jp2_take_channels(struct jp2_state *s, struct ih_error *err)
 {
     const opj_image_t *image = s->image;
     const unsigned n_colours = s->n_channels < 3 ? 1 : 3;
     unsigned n = 0, alpha = s->n_channels - 1; /* the last one, if no box names it */
     if (image->numcomps != s->n_channels || image->comps[0].w != s->width ||
         image->comps[0].h != s->height)
-        return damaged(err, "two numbers of components");
+        return jp2_damaged(err, "two numbers of components");
     for (unsigned i = 0; i < s->n_channels; i++)
         if (image->comps[i].alpha)
             alpha = i;
     for (unsigned i = 0; i < s->n_channels; i++) {
         const bool is_alpha = n_colours < s->n_channels && i == alpha;
         if (image->comps[i].alpha && !is_alpha)
-            return unsupported(err, "channels of this kind");
+            return jp2_unsupported(err, "channels of this kind");
         const unsigned channel = is_alpha ? n_colours : n++;
-        if (take_channel(s, channel, &image->comps[i], err) != IH_OK)
+        if (jp2_take_channel(s, channel, &image->comps[i], err) != IH_OK)
             return err->status;
     }
     return IH_OK;
 }
 
 /* A sample, from 0 to the largest of its depth. */
-static uint32_t sample(const opj_image_comp_t *c, size_t i)
+static uint32_t jp2_sample(const opj_image_comp_t *c, size_t i)
 {
     const int64_t max = ((int64_t)1 << c->prec) - 1;
     const int64_t v = c->data[i] + (c->sgnd ? (int64_t)1 << (c->prec - 1) : 0);
@@ -471,7 +511,7 @@ static uint32_t sample(const opj_image_comp_t *c, size_t i)
 
 /* Records the smallest and largest sample of gray and RGB images whose colours have the same depth.
  * Entries of a palette are no samples. */
-static void note_extremes(struct jp2_state *s)
+static void jp2_note_extremes(struct jp2_state *s)
 {
     const unsigned n_colours = ih_colour_channels(s->n_channels);
     const uint32_t depth = s->channels[0]->prec;
@@ -481,54 +521,55 @@ static void note_extremes(struct jp2_state *s)
             return;
     for (unsigned i = 0; i < n_colours; i++)
         for (size_t k = 0; k < (size_t)s->width * s->height; k++)
-            ih_extremes_add(&s->info->extremes, sample(s->channels[i], k));
+            ih_extremes_add(&s->info->extremes, jp2_sample(s->channels[i], k));
 }
 
-static enum ih_status decode(struct jp2_state *s, struct ih_error *err)
+static enum ih_status jp2_decode(struct jp2_state *s, struct ih_error *err)
 {
-    s->lib.opj_set_warning_handler(s->codec, keep_message, s);
+    s->lib.opj_set_warning_handler(s->codec, jp2_keep_message, s);
     if (!s->lib.opj_decode(s->codec, s->stream, s->image) ||
         !s->lib.opj_end_decompress(s->codec, s->stream) || s->reason[0])
-        return failed(s, err);
+        return jp2_failed(s, err);
     ih_held_drop_file(&s->held);
     s->is_decoded = true;
-    if (take_channels(s, err) != IH_OK)
+    if (jp2_take_channels(s, err) != IH_OK)
         return err->status;
-    note_extremes(s);
+    jp2_note_extremes(s);
     return IH_OK;
 }
 
-static uint8_t clamped(int32_t v, int32_t max, const uint8_t *scaled)
+static uint8_t jp2_clamped(int32_t v, int32_t max, const uint8_t *scaled)
 {
     return scaled[v < 0 ? 0 : v > max ? max : v];
 }
 
 /* YCbCr to RGB like sycc_to_rgb of opj_decompress. */
-static void convert_ycc_row(const struct jp2_state *s, uint8_t *pixels)
+static void jp2_convert_ycc_row(const struct jp2_state *s, uint8_t *pixels)
 {
     const opj_image_comp_t *const *c = s->channels;
     const int32_t max = (int32_t)((1u << c[0]->prec) - 1), middle = max / 2 + 1;
     const uint32_t dx = c[1]->w == s->width ? 1 : 2, dy = c[1]->h == s->height ? 1 : 2;
     const uint32_t red_dx = c[2]->w == s->width ? 1 : 2, red_dy = c[2]->h == s->height ? 1 : 2;
     for (uint32_t x = 0; x < s->width; x++, pixels += 3) {
-        const int32_t y = (int32_t)sample(c[0], (size_t)s->row * s->width + x);
-        const int32_t b = (int32_t)sample(c[1], (size_t)(s->row / dy) * c[1]->w + x / dx) - middle;
+        const int32_t y = (int32_t)jp2_sample(c[0], (size_t)s->row * s->width + x);
+        const int32_t b =
+            (int32_t)jp2_sample(c[1], (size_t)(s->row / dy) * c[1]->w + x / dx) - middle;
         const int32_t r =
-            (int32_t)sample(c[2], (size_t)(s->row / red_dy) * c[2]->w + x / red_dx) - middle;
-        pixels[0] = clamped(y + (int32_t)(1.402 * r), max, s->scaled[0]);
-        pixels[1] = clamped(y - (int32_t)(0.344 * b + 0.714 * r), max, s->scaled[0]);
-        pixels[2] = clamped(y + (int32_t)(1.772 * b), max, s->scaled[0]);
+            (int32_t)jp2_sample(c[2], (size_t)(s->row / red_dy) * c[2]->w + x / red_dx) - middle;
+        pixels[0] = jp2_clamped(y + (int32_t)(1.402 * r), max, s->scaled[0]);
+        pixels[1] = jp2_clamped(y - (int32_t)(0.344 * b + 0.714 * r), max, s->scaled[0]);
+        pixels[2] = jp2_clamped(y + (int32_t)(1.772 * b), max, s->scaled[0]);
     }
 }
 
-static void convert_row(const struct jp2_state *s, uint8_t *pixels)
+static void jp2_convert_row(const struct jp2_state *s, uint8_t *pixels)
 {
     for (unsigned channel = 0; channel < s->n_channels; channel++) {
         const opj_image_comp_t *c = s->channels[channel];
         const uint8_t *scaled = s->scaled[channel];
         for (uint32_t x = 0; x < s->width; x++)
             pixels[(size_t)x * s->n_channels + channel] =
-                scaled[sample(c, (size_t)s->row * s->width + x)];
+                scaled[jp2_sample(c, (size_t)s->row * s->width + x)];
     }
 }
 
@@ -537,13 +578,13 @@ static enum ih_status read_jp2(void *state, uint8_t *pixels, size_t capacity_pix
 {
     struct jp2_state *s = state;
     size_t n = 0;
-    if (!s->is_decoded && decode(s, err) != IH_OK)
+    if (!s->is_decoded && jp2_decode(s, err) != IH_OK)
         return err->status;
     for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
         if (s->colours == YCC)
-            convert_ycc_row(s, pixels + n * s->n_channels);
+            jp2_convert_ycc_row(s, pixels + n * s->n_channels);
         else
-            convert_row(s, pixels + n * s->n_channels);
+            jp2_convert_row(s, pixels + n * s->n_channels);
     }
     *n_pixels = n;
     return IH_OK;

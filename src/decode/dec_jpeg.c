@@ -17,6 +17,7 @@
  *   the library's: 0.97 to 1.05 of the time for photos of 500 x 375.
  */
 #include "decode/decoder.h"
+#include "decode/jpeg/markers.h"
 #include "decode/jpeg/parts.h"
 #include "decode/progressive/progressive.h"
 #include "decode/samples.h"
@@ -47,7 +48,7 @@ static bool probe(const uint8_t *head, size_t size)
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-static struct ih_jpeg_reader *reader_of(struct jpeg_state *s)
+static struct ih_jpeg_reader *rows_reader(struct jpeg_state *s)
 {
     return s->all_scans ? ih_progressive_output(s->all_scans) : &s->reader;
 }
@@ -71,7 +72,7 @@ static void close_jpeg(void *state)
 }
 
 /* Reads up to the first scan. May longjmp. */
-static void read_header(struct jpeg_state *s, struct ih_image_info *info)
+static void read_file_header(struct jpeg_state *s, struct ih_image_info *info)
 {
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
     s->reader.is_lenient = s->is_lenient;
@@ -99,8 +100,8 @@ static void read_header(struct jpeg_state *s, struct ih_image_info *info)
     info->height = c->image_height;
     info->source_depth = 8;
     info->range = IH_RANGE_FULL;
-    info->not_applied = s->reader.not_applied;
-    info->orientation = s->reader.orientation;
+    info->not_applied = s->reader.notes.not_applied;
+    info->orientation = s->reader.notes.orientation;
 }
 
 static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_options *options,
@@ -118,18 +119,17 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
         *err = s->reader.error;
         return err->status;
     }
-    read_header(s, info);
+    read_file_header(s, info);
     return IH_OK;
 }
 
-/* Converts a row of CMYK pixels to RGB. With Adobe's marker, samples are 255 minus the ink. */
+/* Converts a row of CMYK pixels to RGB. Samples are 255 minus the ink: Adobe's programs write them
+ * so, and all readers take files without Adobe's marker the same way. */
 static void convert_cmyk(const struct jpeg_decompress_struct *c, const uint8_t *cmyk, uint8_t *rgb)
 {
-    unsigned flip = c->saw_Adobe_marker ? 255 : 0;
-    for (size_t x = 0; x < c->output_width; x++, cmyk += 4, rgb += 3) {
+    for (size_t x = 0; x < c->output_width; x++, cmyk += 4, rgb += 3)
         for (int i = 0; i < 3; i++)
-            rgb[i] = ih_ink(cmyk[i] ^ flip, cmyk[3] ^ flip);
-    }
+            rgb[i] = ih_ink(255 - cmyk[i], 255 - cmyk[3]);
 }
 
 /* Reads the header again, from the start of the file, and takes the ordinary way. */
@@ -149,7 +149,7 @@ static enum ih_status begin_again(struct jpeg_state *s, struct ih_error *err)
         *err = s->reader.error;
         return err->status;
     }
-    read_header(s, &info);
+    read_file_header(s, &info);
     const struct ih_jpeg_shape shape = ih_jpeg_shape_of(&s->reader.cinfo);
     if (!ih_jpeg_shapes_equal(&shape, &old_shape))
         ih_jpeg_reader_fail(&s->reader, IH_IO, "the file was changed while it was read");
@@ -167,7 +167,7 @@ static bool hold_file(struct jpeg_state *s, size_t size_bytes)
 }
 
 /* A wait for the budget takes no time of the limit. */
-static enum ih_status take_memory(struct jpeg_state *s, uint64_t n_bytes, struct ih_error *err)
+static enum ih_status take_share(struct jpeg_state *s, uint64_t n_bytes, struct ih_error *err)
 {
     struct ih_time_limit *time = &s->reader.src->time;
     ih_time_limit_pause(time);
@@ -189,34 +189,23 @@ static enum ih_status try_all_scans(struct jpeg_state *s, bool gives_raw, struct
     if (ring_bytes == 0 || (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
         !ih_source_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
         file_bytes + ring_bytes > ih_jpeg_coefficients_bytes(c) ||
-        take_memory(s, file_bytes + ring_bytes, &ignored) != IH_OK)
+        take_share(s, file_bytes + ring_bytes, &ignored) != IH_OK)
         return IH_OK;
     if (hold_file(s, (size_t)file_bytes))
         s->all_scans =
             ih_progressive_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
     if (!s->all_scans)
         return begin_again(s, err);
-    reader_of(s)->time = &s->reader.src->time;
+    rows_reader(s)->time = &s->reader.src->time;
     return IH_OK;
 }
 
-/* Before the first rows. Takes the ordinary way if the file is not suitable for all scans at once,
- * and if it costs too much, refuses it before that begins. The cost of a pipe shows on the way. */
+/* Before the first rows. */
 static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
 {
-    struct jpeg_decompress_struct *c = &s->reader.cinfo;
-    uint64_t file_bytes;
-    if (s->is_way_chosen)
-        return IH_OK;
+    const bool is_first = !s->is_way_chosen;
     s->is_way_chosen = true;
-    enum ih_status status = try_all_scans(s, gives_raw, err);
-    if (status != IH_OK || s->all_scans || !jpeg_has_multiple_scans(c) ||
-        !ih_jpeg_cost_is_doubtful(c) || !ih_source_size(s->reader.src, &file_bytes))
-        return status;
-    status = ih_source_rewind(s->reader.src, err);
-    if (status == IH_OK)
-        status = ih_jpeg_cost_of_file(s->reader.src, c, err);
-    return status == IH_OK ? begin_again(s, err) : status;
+    return is_first ? try_all_scans(s, gives_raw, err) : IH_OK;
 }
 
 /* After an error. True: all scans were decoded at once, and the ordinary way can be tried now. */
@@ -237,13 +226,13 @@ static bool is_every_bit_set(const struct jpeg_decompress_struct *c)
 }
 
 /* Starts the ordinary way. May longjmp. */
-static void start(struct jpeg_state *s, bool gives_raw)
+static void start_ordinary_way(struct jpeg_state *s, bool gives_raw)
 {
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
     s->reader.is_started = true;
     c->raw_data_out = gives_raw;
     if (jpeg_has_multiple_scans(c) &&
-        take_memory(s, ih_jpeg_coefficients_bytes(c), &s->reader.error) != IH_OK)
+        take_share(s, ih_jpeg_coefficients_bytes(c), &s->reader.error) != IH_OK)
         longjmp(s->reader.on_error, 1);
     jpeg_start_decompress(c);
     if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
@@ -259,9 +248,9 @@ static void start(struct jpeg_state *s, bool gives_raw)
 }
 
 /* Reads up to the end of the file's data, EOI. May longjmp. */
-static void finish(struct jpeg_state *s)
+static void finish_image(struct jpeg_state *s)
 {
-    struct jpeg_decompress_struct *c = &reader_of(s)->cinfo;
+    struct jpeg_decompress_struct *c = &rows_reader(s)->cinfo;
     if (s->is_complete)
         return;
     if (c->buffered_image)
@@ -274,9 +263,9 @@ static void finish(struct jpeg_state *s)
 }
 
 /* Reads rows into dst until it is full or the image is complete. May longjmp. */
-static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
+static size_t read_pixel_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
 {
-    struct ih_jpeg_reader *r = reader_of(s);
+    struct ih_jpeg_reader *r = rows_reader(s);
     struct jpeg_decompress_struct *c = &r->cinfo;
     enum { ROWS_MAX = 16 }; /* the most that the library makes at once */
     size_t n = 0;
@@ -303,7 +292,7 @@ static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
         n += (size_t)jpeg_read_scanlines(c, rows, n_rows) * c->output_width;
     }
     if (n == 0)
-        finish(s);
+        finish_image(s);
     return n;
 }
 
@@ -311,16 +300,16 @@ static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
 static enum ih_status try_rows(struct jpeg_state *s, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
-    struct ih_jpeg_reader *r = reader_of(s);
+    struct ih_jpeg_reader *r = rows_reader(s);
     if (setjmp(r->on_error)) {
         *err = r->error;
         return err->status;
     }
     if (!r->is_started)
-        start(s, false);
+        start_ordinary_way(s, false);
     while (r->cinfo.output_scanline < s->n_delivered)
-        read_rows(s, pixels, r->cinfo.output_width);
-    *n_pixels = read_rows(s, pixels, capacity_pixels);
+        read_pixel_rows(s, pixels, r->cinfo.output_width);
+    *n_pixels = read_pixel_rows(s, pixels, capacity_pixels);
     s->n_delivered = r->cinfo.output_scanline;
     return IH_OK;
 }
@@ -347,21 +336,21 @@ static size_t planes_bytes(void *state)
 static enum ih_status try_planes(struct jpeg_state *s, uint8_t *buffer, size_t size_bytes,
                                  struct ih_planes *planes, struct ih_error *err)
 {
-    struct ih_jpeg_reader *r = reader_of(s);
+    struct ih_jpeg_reader *r = rows_reader(s);
     struct jpeg_decompress_struct *c = &r->cinfo;
     if (setjmp(r->on_error)) {
         *err = r->error;
         return err->status;
     }
     if (!r->is_started)
-        start(s, true);
+        start_ordinary_way(s, true);
     while (c->output_scanline < s->n_delivered)
         ih_jpeg_raw_read(&s->raw, c, buffer, ih_jpeg_raw_bytes(c), planes);
     planes->n_rows = 0;
     if (c->output_scanline < c->output_height)
         ih_jpeg_raw_read(&s->raw, c, buffer, size_bytes, planes);
     else
-        finish(s);
+        finish_image(s);
     s->n_delivered = c->output_scanline;
     return IH_OK;
 }
@@ -378,6 +367,16 @@ static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_byte
     return IH_OK;
 }
 
+/* Another image of the file, such as the second of a stereo pair, follows like another file. */
+static enum ih_status next_jpeg(void *state, struct ih_image_info *info, bool *has_next,
+                                struct ih_error *err)
+{
+    const struct jpeg_state *s = state;
+    (void)info;
+    *has_next = false;
+    return ih_jpeg_skip_parts(s->reader.src, s->reader.notes.thumbnails, err);
+}
+
 const struct ih_decoder ih_decoder_jpeg = {
     .name = "jpeg",
     .title = "JPEG, baseline and progressive, gray, colour and CMYK",
@@ -388,5 +387,7 @@ const struct ih_decoder ih_decoder_jpeg = {
     .read = read_jpeg,
     .planes_bytes = planes_bytes,
     .read_planes = read_planes,
+    .is_sequential = true,
+    .next = next_jpeg,
     .close = close_jpeg,
 };

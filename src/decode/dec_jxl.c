@@ -67,7 +67,7 @@ struct jxl_state {
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
 
-static enum ih_status failed(JxlDecoderStatus code, struct ih_error *err)
+static enum ih_status jxl_failed(JxlDecoderStatus code, struct ih_error *err)
 {
     if (code == JXL_DEC_NEED_MORE_INPUT)
         return ih_error_set(err, IH_CORRUPT,
@@ -83,7 +83,7 @@ static void close_jxl(void *state)
     ih_held_close(&s->held);
 }
 
-static enum ih_status check_kind(struct jxl_state *s, struct ih_error *err)
+static enum ih_status jxl_check_kind(struct jxl_state *s, struct ih_error *err)
 {
     if (s->info.exponent_bits_per_sample != 0 || s->info.bits_per_sample > 16)
         return ih_error_set(err, IH_UNSUPPORTED, "JPEG XL with %u bits a sample%s is not supported",
@@ -92,15 +92,15 @@ static enum ih_status check_kind(struct jxl_state *s, struct ih_error *err)
     for (uint32_t i = 0; i < s->info.num_extra_channels; i++) {
         JxlExtraChannelInfo extra;
         if (s->lib.JxlDecoderGetExtraChannelInfo(s->decoder, i, &extra) != JXL_DEC_SUCCESS)
-            return failed(JXL_DEC_ERROR, err);
+            return jxl_failed(JXL_DEC_ERROR, err);
         if (extra.type == JXL_CHANNEL_BLACK)
             return ih_error_set(err, IH_UNSUPPORTED, "JPEG XL with CMYK is not supported");
     }
     return IH_OK;
 }
 
-static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decode_options *options,
+                                      struct ih_image_info *info, struct ih_error *err)
 {
     s->decoder = s->lib.JxlDecoderCreate(NULL);
     if (!s->decoder)
@@ -113,14 +113,14 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     s->lib.JxlDecoderCloseInput(s->decoder);
     JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
     if (code != JXL_DEC_BASIC_INFO)
-        return failed(code, err);
+        return jxl_failed(code, err);
     if (s->lib.JxlDecoderGetBasicInfo(s->decoder, &s->info) != JXL_DEC_SUCCESS ||
         s->info.xsize == 0 || s->info.ysize == 0)
-        return failed(JXL_DEC_ERROR, err);
+        return jxl_failed(JXL_DEC_ERROR, err);
     enum ih_status status =
         ih_decode_check_pixels(s->info.xsize, s->info.ysize, options->max_pixels, err);
     if (status == IH_OK)
-        status = check_kind(s, err);
+        status = jxl_check_kind(s, err);
     if (status != IH_OK)
         return status;
     unsigned bits = s->info.bits_per_sample;
@@ -155,7 +155,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     s->sample_range = options->sample_range;
     s->takes_frames = options->takes_frames;
     if (status == IH_OK)
-        status = read_header(s, options, info, err);
+        status = jxl_read_header(s, options, info, err);
     return status;
 }
 
@@ -167,7 +167,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
  * v * 255 / max is never half-way between two integers, and neither is a 16-bit value divided by
  * 257. A lossy image keeps values between those of its depth.
  */
-static void fill_table(struct jxl_state *s)
+static void jxl_fill_table(struct jxl_state *s)
 {
     const unsigned bits = s->info.bits_per_sample;
     const uint64_t max = ((uint64_t)1 << bits) - 1;
@@ -182,7 +182,7 @@ static void fill_table(struct jxl_state *s)
 
 /* A lossy image whose colour space is an ICC profile would be returned as linear light by default.
  */
-static void choose_colours(struct jxl_state *s)
+static void jxl_choose_colours(struct jxl_state *s)
 {
     JxlColorEncoding own;
     const JxlColorEncoding srgb = {
@@ -210,7 +210,7 @@ static void choose_colours(struct jxl_state *s)
         s->told->not_applied |= IH_NOT_APPLIED_COLOUR_SPACE;
 }
 
-static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
+static enum ih_status jxl_set_buffer(struct jxl_state *s, struct ih_error *err)
 {
     const JxlPixelFormat format = {s->n_channels, s->is_deep ? JXL_TYPE_UINT16 : JXL_TYPE_UINT8,
                                    JXL_NATIVE_ENDIAN, 0};
@@ -225,24 +225,24 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
             JXL_DEC_SUCCESS)
         return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: two sizes");
     if (s->is_deep)
-        fill_table(s);
+        jxl_fill_table(s);
     return IH_OK;
 }
 
 /* Decodes the next frame, which libjxl composes. There is none if has_image stays false. */
-static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
+static enum ih_status jxl_decode(struct jxl_state *s, struct ih_error *err)
 {
     bool has_buffer = false;
     for (;;) {
         JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
         switch (code) {
         case JXL_DEC_COLOR_ENCODING:
-            choose_colours(s);
+            jxl_choose_colours(s);
             break;
         case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
             if (has_buffer)
-                return failed(JXL_DEC_ERROR, err);
-            if (set_buffer(s, err) != IH_OK)
+                return jxl_failed(JXL_DEC_ERROR, err);
+            if (jxl_set_buffer(s, err) != IH_OK)
                 return err->status;
             has_buffer = true;
             break;
@@ -251,17 +251,17 @@ static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
                 ih_held_drop_file(&s->held);
             s->has_image = true;
             s->held.n_given = 0;
-            return has_buffer ? IH_OK : failed(JXL_DEC_ERROR, err);
+            return has_buffer ? IH_OK : jxl_failed(JXL_DEC_ERROR, err);
         case JXL_DEC_SUCCESS:
-            return s->held.pixels ? IH_OK : failed(code, err);
+            return s->held.pixels ? IH_OK : jxl_failed(code, err);
         default:
-            return failed(code, err);
+            return jxl_failed(code, err);
         }
     }
 }
 
 /* Same as ih_held_give, for samples of 16 bits. */
-static size_t give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pixels)
+static size_t jxl_give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pixels)
 {
     struct ih_held *h = &s->held;
     const size_t n_left = h->n_pixels - h->n_given;
@@ -282,9 +282,9 @@ static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct jxl_state *s = state;
-    if (!s->has_image && decode(s, err) != IH_OK)
+    if (!s->has_image && jxl_decode(s, err) != IH_OK)
         return err->status;
-    *n_pixels = s->is_deep ? give_deep(s, pixels, capacity_pixels)
+    *n_pixels = s->is_deep ? jxl_give_deep(s, pixels, capacity_pixels)
                            : ih_held_give(&s->held, pixels, capacity_pixels);
     return IH_OK;
 }
@@ -295,7 +295,7 @@ static enum ih_status next_jxl(void *state, struct ih_image_info *info, bool *ha
     struct jxl_state *s = state;
     (void)info;
     s->has_image = false;
-    const enum ih_status status = s->info.have_animation ? decode(s, err) : IH_OK;
+    const enum ih_status status = s->info.have_animation ? jxl_decode(s, err) : IH_OK;
     *has_next = s->has_image;
     return status;
 }

@@ -66,12 +66,11 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
     s->file.src = src;
     s->file.budget = options->budget;
     s->file.sample_range = options->sample_range;
-    const bool is_animated = options->takes_frames && ih_png_is_animated(src);
-    if (!options->takes_frames && options->sample_range.high == 0)
+    if (options->takes_frames)
+        status = ih_png_frames_open(&s->file, options, info, &s->frames, err);
+    else if (options->sample_range.high == 0)
         s->fast = ih_png_fast_open(&s->file, options, info);
-    if (is_animated)
-        status = ih_png_frames_open(src, options, info, &s->frames, err);
-    else if (!s->fast)
+    if (status == IH_OK && !s->frames && !s->fast)
         status = ih_png_stream_open(&s->file, info, &s->stream, err);
     s->info = *info;
     s->told = info;
@@ -113,14 +112,7 @@ static enum ih_status next_png(void *state, struct ih_image_info *info, bool *ha
 {
     struct png_state *s = state;
     *has_next = false;
-    if (s->frames)
-        return ih_png_frames_next(s->frames, info, has_next, err);
-    if (info->n_frames != 1) /* acTL was not in the source's buffer */
-        return ih_error_set(err, IH_UNSUPPORTED,
-                            "PNG: its frames are not supported: more than %d KiB of other data is "
-                            "before the chunk acTL",
-                            IH_SOURCE_BUFFER_BYTES / 1024);
-    return IH_OK;
+    return s->frames ? ih_png_frames_next(s->frames, info, has_next, err) : IH_OK;
 }
 
 #if IH_DEFLATE_OPENS_FILE

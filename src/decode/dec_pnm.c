@@ -27,7 +27,7 @@
 
 enum {
     HEADER_BYTES_MAX = 64 * 1024, /* with comments; real headers take a few hundred */
-    PAM_LINE_MAX = 128,           /* with the NUL */
+    PAM_LINE_MAX = 256,           /* with the NUL, as in netpbm */
     MAXVAL_MAX = 65535
 };
 
@@ -58,7 +58,7 @@ struct pnm_state {
 
 static bool is_space(int c)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static bool is_digit(int c)
@@ -212,13 +212,15 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
     uint64_t depth = 0, *const numbers[4] = {&s->width, height, &depth, maxval};
     unsigned n_types = 0, n_expected = 0;
     char line[PAM_LINE_MAX], name[10], value[24], rest[2];
+    if (get_line(s, line, err) != IH_OK) /* the rest of the first: probe has seen it */
+        return err->status;
     for (;;) {
         if (get_line(s, line, err) != IH_OK)
             return err->status;
         int n_words = sscanf(line, "%9s %23s %1s", name, value, rest);
         if (n_words <= 0)
             continue;
-        if (n_words == 1 && strcmp(name, "ENDHDR") == 0)
+        if (strcmp(name, "ENDHDR") == 0)
             break;
         if (strcmp(name, "TUPLTYPE") ==
             0) { /* several lines form one type, always an unknown one */
@@ -232,23 +234,38 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
             i++;
         if (i == 4 || n_words != 2 || *numbers[i] != 0)
             return ih_error_set(err, IH_CORRUPT, "damaged PAM: unknown or repeated header line");
-        for (const char *p = value; *p; p++)
+        for (const char *p = value + (*value == '+'); *p; p++)
             if (append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
                 return err->status;
     }
-    if (depth > IH_CHANNELS_MAX || (n_expected && depth != n_expected))
+    if (depth > IH_CHANNELS_MAX || (depth && n_expected && depth != n_expected))
         return ih_error_set(err, IH_UNSUPPORTED, "PAM with %llu samples a pixel is not supported%s",
                             (unsigned long long)depth, n_expected ? " for its tuple type" : "");
     s->n_channels = (unsigned)depth;
     return IH_OK;
 }
 
+/* Whether a line of a PAM header may begin at `at`. */
+static bool is_pam_line(const uint8_t *head, size_t size, size_t at)
+{
+    return at == size || is_space(head[at]) || memchr("#WHDMTE", head[at], 7);
+}
+
 static bool probe(const uint8_t *head, size_t size)
 {
-    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7' || !is_space(head[2]))
+    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7')
         return false;
-    if (head[1] == '7')
-        return head[2] == '\n' && (size == 3 || is_space(head[3]) || memchr("#WHDMTE", head[3], 7));
+    if (head[2] == '#')
+        return true;
+    if (head[1] == '7') {
+        size_t at = 2;
+        while (at < size && head[at] != '\n' && is_space(head[at]))
+            at++;
+        return at < size &&
+               (head[at] == '#' || (head[at] == '\n' && is_pam_line(head, size, at + 1)));
+    }
+    if (!is_space(head[2]))
+        return false;
     unsigned n_numbers = 0; /* prose that starts with "P1 " has no two numbers */
     for (size_t i = 3; i < size && n_numbers < 2; i++) {
         if (head[i] == '#')
@@ -262,7 +279,7 @@ static bool probe(const uint8_t *head, size_t size)
 }
 
 /* The bits that hold every sample: 10 for a maxval of 1023, 7 for 100. */
-static unsigned depth_of(uint64_t maxval)
+static unsigned pnm_depth(uint64_t maxval)
 {
     unsigned n = 0;
     for (; maxval; maxval >>= 1)
@@ -272,7 +289,7 @@ static unsigned depth_of(uint64_t maxval)
 
 static void fill_table(struct pnm_state *s, struct ih_sample_range range)
 {
-    s->has_range = range.high > 0 && depth_of(s->maxval) == 16;
+    s->has_range = range.high > 0 && pnm_depth(s->maxval) == 16;
     for (uint32_t v = 0; v <= s->maxval; v++)
         s->scaled[v] =
             s->has_range ? ih_sample_scale_range(v, range) : ih_sample_scale(v, s->maxval);
@@ -294,9 +311,8 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     struct pnm_state *s = state;
     uint64_t height = 0, maxval = 0;
     s->text = (struct text){.src = src, .n_allowed = HEADER_BYTES_MAX};
-    if (get_byte(&s->text, err) == -1 || (s->kind = get_byte(&s->text, err)) == -1 ||
-        get_byte(&s->text, err) == -1)
-        return err->status; /* probe has seen these three bytes */
+    if (get_byte(&s->text, err) == -1 || (s->kind = get_byte(&s->text, err)) == -1)
+        return err->status; /* probe has seen these two bytes */
     enum ih_status status = s->kind == '7' ? read_pam_header(s, &height, &maxval, err)
                                            : read_pnm_header(s, &height, &maxval, err);
     if (status != IH_OK)
@@ -318,7 +334,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     info->width = s->width;
     info->height = height;
     info->n_channels = s->n_channels;
-    info->source_depth = depth_of(maxval);
+    info->source_depth = pnm_depth(maxval);
     info->range = IH_RANGE_FULL;
     return IH_OK;
 }
@@ -332,8 +348,8 @@ static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, stru
 }
 
 /* P1, whose digits need no white space between them, P2 and P3. */
-static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bool is_end,
-                                 struct ih_error *err)
+static enum ih_status pnm_read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bool is_end,
+                                     struct ih_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t v = 0;
@@ -429,7 +445,7 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
     size_t n = n_rows * (size_t)s->width, n_samples = n * s->n_channels;
     enum ih_status status;
     if (s->kind <= '3')
-        status = read_plain(s, pixels, n_samples, n_rows == s->n_rows_left, err);
+        status = pnm_read_plain(s, pixels, n_samples, n_rows == s->n_rows_left, err);
     else if (s->kind == '4')
         status = read_packed(s, pixels, n_rows, err);
     else

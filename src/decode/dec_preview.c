@@ -47,13 +47,13 @@ static void close_preview(void *state)
         s->lib.libraw_dcraw_clear_mem(s->preview);
 }
 
-static enum ih_status failed(const struct preview_state *s, int code, struct ih_error *err)
+static enum ih_status preview_failed(const struct preview_state *s, int code, struct ih_error *err)
 {
     if (code == LIBRAW_UNSUFFICIENT_MEMORY)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     if (code == LIBRAW_NO_THUMBNAIL || code == LIBRAW_UNSUPPORTED_THUMBNAIL)
         return ih_error_set(err, IH_UNSUPPORTED, "camera raw without a JPEG preview");
-    if (code == LIBRAW_FILE_UNSUPPORTED)
+    if (code == LIBRAW_FILE_UNSUPPORTED || code == LIBRAW_NOT_IMPLEMENTED)
         return ih_error_set(err, IH_UNSUPPORTED, "camera raw that this LibRaw does not know");
     if (code == LIBRAW_IO_ERROR)
         return ih_error_set(err, IH_CORRUPT, "damaged camera raw: the file ends too early");
@@ -62,7 +62,7 @@ static enum ih_status failed(const struct preview_state *s, int code, struct ih_
 
 /* True if LibRaw has read the whole preview. The rest of one that reaches past the end of the file
  * would be undefined memory. LibRaw writes the first two bytes itself. */
-static bool is_complete(const libraw_thumbnail_t *found, const struct ih_held *file)
+static bool preview_is_complete(const libraw_thumbnail_t *found, const struct ih_held *file)
 {
     enum { N_WRITTEN = 2 };
     return found->tlength > N_WRITTEN &&
@@ -82,14 +82,14 @@ static enum ih_status find_preview(struct preview_state *s, struct ih_held *file
         code = s->lib.libraw_unpack_thumb(raw);
     if (code == LIBRAW_SUCCESS && raw->thumbnail.tformat != LIBRAW_THUMBNAIL_JPEG)
         code = LIBRAW_UNSUPPORTED_THUMBNAIL;
-    if (code == LIBRAW_SUCCESS && !is_complete(&raw->thumbnail, file))
+    if (code == LIBRAW_SUCCESS && !preview_is_complete(&raw->thumbnail, file))
         code = LIBRAW_IO_ERROR;
     if (code == LIBRAW_SUCCESS)
         s->preview = s->lib.libraw_dcraw_make_mem_thumb(raw, &code);
     s->lib.libraw_close(raw);
     if (code == LIBRAW_SUCCESS && !s->preview)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    return code == LIBRAW_SUCCESS ? IH_OK : failed(s, code, err);
+    return code == LIBRAW_SUCCESS ? IH_OK : preview_failed(s, code, err);
 }
 
 static enum ih_status open_preview(struct ih_source *src, const struct ih_decode_options *options,

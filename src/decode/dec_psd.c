@@ -197,6 +197,8 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
     info->n_frames = 1;
+    info->n_not_counted = s->n_channels - s->samples.n_planes;
+    info->warnings |= info->n_not_counted ? IH_WARNING_EXTRA_SAMPLES : 0;
     info->range = IH_RANGE_FULL;
     if (!s->is_ink_inverted) /* those samples are changed before they are converted */
         s->samples.extremes = &info->extremes;
@@ -206,15 +208,13 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
 static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct psd_state *s = state;
-    enum ih_status status = open_file(s, src, options, info, err);
-    return status;
+    return open_file(state, src, options, info, err);
 }
 
 /* PackBits: a count n below 128 precedes n + 1 literal bytes; a count above 128 precedes a byte
  * that is repeated 257 - n times; 128 is ignored. Returns false unless exactly n bytes fill the
  * row. */
-static bool unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t n_dst)
+static bool psd_unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t n_dst)
 {
     size_t at = 0, done = 0;
     while (at < n) {
@@ -240,7 +240,7 @@ static enum ih_status load_row(struct psd_state *s, unsigned p, struct ih_error 
     uint8_t *row = s->rows + p * s->row_bytes;
     if (s->is_packed) {
         size_t n = packed_bytes(s, s->counts[p]);
-        if (!unpack(s->planes[p], n, row, s->row_bytes))
+        if (!psd_unpack(s->planes[p], n, row, s->row_bytes))
             return ih_error_set(err, IH_CORRUPT, "damaged PSD: a row of the wrong length");
         s->planes[p] += n;
         s->counts[p] += s->is_large ? 4 : 2;
@@ -282,7 +282,7 @@ static enum ih_status read_psd(void *state, uint8_t *pixels, size_t capacity_pix
     return IH_OK;
 }
 
-static bool probe(const uint8_t *head, size_t size)
+static bool psd_probe(const uint8_t *head, size_t size)
 {
     return size >= 4 && memcmp(head, "8BPS", 4) == 0;
 }
@@ -292,7 +292,7 @@ const struct ih_decoder ih_decoder_psd = {
     .is_isolated = true, /* so that every build has an isolated format, for tests */
     .title = "PSD and PSB, flattened: bitmap, gray, palette, RGB, CMYK, alpha; 1, 8 and 16 bits",
     .version = IH_DECODER_OWN_VERSION,
-    .probe = probe,
+    .probe = psd_probe,
     .state_bytes = sizeof(struct psd_state),
     .open = open_psd,
     .read = read_psd,

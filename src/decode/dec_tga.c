@@ -88,7 +88,8 @@ static void convert(const uint8_t *unit, unsigned unit_bytes, size_t n, unsigned
     }
 }
 
-static enum ih_status read_palette(struct tga_state *s, unsigned entry_bytes, struct ih_error *err)
+static enum ih_status tga_read_palette(struct tga_state *s, unsigned entry_bytes,
+                                       struct ih_error *err)
 {
     s->palette = malloc((size_t)s->n_entries * s->n_channels);
     if (!s->palette)
@@ -102,8 +103,8 @@ static enum ih_status read_palette(struct tga_state *s, unsigned entry_bytes, st
     return IH_OK;
 }
 
-static enum ih_status read_header(struct tga_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+static enum ih_status tga_read_header(struct tga_state *s, const struct ih_decode_options *options,
+                                      struct ih_image_info *info, struct ih_error *err)
 {
     uint8_t h[HEADER_BYTES];
     if (ih_read_bytes(s->src, "TGA", h, sizeof h, err) != IH_OK)
@@ -133,7 +134,7 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
         ih_skip_bytes(s->src, "TGA", h[0], err) != IH_OK) /* the image ID, usually a name */
         return err->status;
     const unsigned entry_bytes = (entry_bits + 7) / 8;
-    return s->has_palette ? read_palette(s, entry_bytes, err)
+    return s->has_palette ? tga_read_palette(s, entry_bytes, err)
                           : ih_skip_bytes(s->src, "TGA", (uint64_t)s->n_entries * entry_bytes, err);
 }
 
@@ -142,7 +143,7 @@ static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_opt
 {
     struct tga_state *s = state;
     s->src = src;
-    enum ih_status status = read_header(s, options, info, err);
+    enum ih_status status = tga_read_header(s, options, info, err);
     return status;
 }
 
@@ -168,8 +169,8 @@ static enum ih_status put_units(const struct tga_state *s, const uint8_t *unit, 
 }
 
 /* Reads n pixels that are not run-length coded. */
-static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
-                                 struct ih_error *err)
+static enum ih_status tga_read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
+                                     struct ih_error *err)
 {
     uint8_t units[4096];
     size_t n_max = sizeof units / s->unit_bytes;
@@ -225,7 +226,7 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
         uint64_t n_most = s->has_runs ? s->n_packet : s->n_left;
         size_t n_here = n_most < capacity_pixels - n ? (size_t)n_most : capacity_pixels - n;
         uint8_t *dst = pixels + n * s->n_channels;
-        if (!s->is_run && read_plain(s, dst, n_here, err) != IH_OK)
+        if (!s->is_run && tga_read_plain(s, dst, n_here, err) != IH_OK)
             return err->status;
         for (size_t i = 0; s->is_run && i < n_here; i++)
             if (put_units(s, s->unit, 1, dst + i * s->n_channels, err) != IH_OK)

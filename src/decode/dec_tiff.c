@@ -92,6 +92,17 @@ static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
     }
 }
 
+/* libtiff fills places that the file does not give with 0, which is the file's header. */
+static bool has_places(const struct ih_tiff *s, TIFF *t)
+{
+    uint32_t i = 0;
+    const uint32_t n =
+        s->lib.TIFFIsTiled(t) ? s->lib.TIFFNumberOfTiles(t) : s->lib.TIFFNumberOfStrips(t);
+    while (i < n && s->lib.TIFFGetStrileOffset(t, i) > 0)
+        i++;
+    return i == n;
+}
+
 /* Computes the size of a block and takes its memory from the budget, but allocates nothing. */
 static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
@@ -107,6 +118,8 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
                                          : row_bytes;
     if (s->error.status != IH_OK || n_bytes == 0 || row_bytes == 0)
         return ih_tiff_failed(s, err);
+    if (!has_places(s, t))
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: a strip or tile is not in the file");
     if (n_bytes > (uint64_t)PTRDIFF_MAX / IH_SAMPLES_PLANES_MAX)
         return ih_error_set(err, IH_LIMIT, "TIFF with a tile, strip or row of %llu bytes",
                             (unsigned long long)n_bytes);
@@ -117,37 +130,46 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
     return ih_tiff_inflate_open(s, t, err);
 }
 
-static void read_metadata(const struct ih_tiff *s, TIFF *t, struct ih_image_info *info)
+static void tiff_read_metadata(const struct ih_tiff *s, struct ih_image_info *info)
 {
     enum { UPRIGHT = 1, LAST = 8 };
-    uint32_t n_bytes = 0;
-    void *profile = NULL;
-    uint16_t orientation = UPRIGHT;
-    if (s->lib.TIFFGetField(t, TIFFTAG_ICCPROFILE, &n_bytes, &profile))
+    uint64_t profile, orientation;
+    if (ih_tiff_tag(s, TIFFTAG_ICCPROFILE, &profile))
         info->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
-    s->lib.TIFFGetField(t, TIFFTAG_ORIENTATION, &orientation);
+    if (!ih_tiff_tag(s, TIFFTAG_ORIENTATION, &orientation))
+        orientation = UPRIGHT;
     if (orientation > UPRIGHT && orientation <= LAST)
         info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
-    info->orientation = orientation <= LAST ? orientation : 0;
+    info->orientation = orientation <= LAST ? (unsigned)orientation : 0;
+    info->n_not_counted = s->n_not_counted;
+    if (s->n_not_counted > 0)
+        info->warnings |= IH_WARNING_EXTRA_SAMPLES;
     if (!s->page_at)
         info->n_frames = ih_tiff_n_pages(s);
     info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */
 }
 
-static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *info,
-                                     struct ih_error *err)
+/* Whether a page is marked as a smaller copy of another. */
+static bool is_thumbnail(const struct ih_tiff *s)
+{
+    uint64_t type;
+    if (ih_tiff_tag(s, TIFFTAG_SUBFILETYPE, &type))
+        return type != UINT64_MAX && (type & FILETYPE_REDUCEDIMAGE);
+    return ih_tiff_tag(s, TIFFTAG_OSUBFILETYPE, &type) && type == OFILETYPE_REDUCEDIMAGE;
+}
+
+static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_info *info,
+                                          struct ih_error *err)
 {
     if (ih_tiff_open_handle(s, 0, err) != IH_OK)
         return err->status;
     TIFF *t = s->handles[0].tiff;
-    uint32_t subfile_type = 0;
     s->lib.TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &s->width);
     s->lib.TIFFGetField(t, TIFFTAG_IMAGELENGTH, &s->height);
-    s->lib.TIFFGetField(t, TIFFTAG_SUBFILETYPE, &subfile_type);
     if (s->width == 0 || s->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no pixels");
     enum ih_status status = ih_decode_check_pixels(s->width, s->height, s->max_pixels, err);
-    if (status == IH_OK && !s->page_at && (subfile_type & FILETYPE_REDUCEDIMAGE))
+    if (status == IH_OK && !s->page_at && is_thumbnail(s))
         status = ih_error_set(err, IH_UNSUPPORTED,
                               "TIFF whose first page is a thumbnail (a camera's raw file?) is not "
                               "supported");
@@ -165,7 +187,7 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
         info->order = (struct ih_pixel_order){
             .kind = IH_PIXEL_ORDER_TILES, .width = s->full_width, .height = s->full_height};
     if (status == IH_OK)
-        read_metadata(s, t, info);
+        tiff_read_metadata(s, info);
     return status;
 }
 
@@ -180,13 +202,13 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     s->max_pixels = options->max_pixels;
     s->sample_range = options->sample_range;
     if (status == IH_OK)
-        status = read_directory(s, info, err);
+        status = tiff_read_directory(s, info, err);
     return status;
 }
 
 /* ---- samples ---- */
 
-static enum ih_status start(struct ih_tiff *s, struct ih_error *err)
+static enum ih_status tiff_start(struct ih_tiff *s, struct ih_error *err)
 {
     bool has_handles = s->is_planar && s->kind == IH_TIFF_SCANLINE;
     for (unsigned p = 1; has_handles && p < s->samples.n_planes; p++)
@@ -260,7 +282,7 @@ static enum ih_status load_block(struct ih_tiff *s, struct ih_error *err)
     return IH_OK;
 }
 
-static void convert_row(struct ih_tiff *s, uint8_t *pixels)
+static void tiff_convert_row(struct ih_tiff *s, uint8_t *pixels)
 {
     struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
     if (s->is_ycbcr) {
@@ -286,14 +308,14 @@ static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pi
 {
     struct ih_tiff *s = state;
     size_t n = 0;
-    if (!s->is_decoding && start(s, err) != IH_OK)
+    if (!s->is_decoding && tiff_start(s, err) != IH_OK)
         return err->status;
     while (s->row < s->block_height || s->y < s->height) {
         if (s->row == s->block_height && load_block(s, err) != IH_OK)
             return err->status;
         if (capacity_pixels - n < s->block_width)
             break;
-        convert_row(s, pixels + n * s->samples.n_channels);
+        tiff_convert_row(s, pixels + n * s->samples.n_channels);
         s->row++;
         n += s->block_width;
     }
@@ -317,11 +339,11 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     s->held.taken_bytes = s->file_taken_bytes;
     s->page_at = at;
     s->width = s->height = 0;
-    info->not_applied = 0;
+    info->not_applied = info->warnings = 0;
     info->extremes = (struct ih_extremes){0};
     info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
     *has_next = true;
-    return read_directory(s, info, err);
+    return tiff_read_directory(s, info, err);
 }
 
 const struct ih_decoder ih_decoder_tiff = {

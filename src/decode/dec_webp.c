@@ -28,7 +28,7 @@ struct webp_state {
     struct ih_composed canvas; /* of frames */
 };
 
-static enum ih_status failed(VP8StatusCode code, struct ih_error *err)
+static enum ih_status webp_failed(VP8StatusCode code, struct ih_error *err)
 {
     switch (code) {
     case VP8_STATUS_OUT_OF_MEMORY:
@@ -52,8 +52,8 @@ static void close_webp(void *state)
 
 /* Finds the first frame and its position on the canvas. The caller releases the iterator and the
  * demuxer, also after an error. */
-static enum ih_status first_frame(const struct webp_state *s, WebPDemuxer **demuxer,
-                                  WebPIterator *frame, struct ih_error *err)
+static enum ih_status webp_first_frame(const struct webp_state *s, WebPDemuxer **demuxer,
+                                       WebPIterator *frame, struct ih_error *err)
 {
     const WebPData data = {s->held.file, s->held.file_bytes};
     *demuxer = WebPDemux(&data);
@@ -64,7 +64,8 @@ static enum ih_status first_frame(const struct webp_state *s, WebPDemuxer **demu
 
 /* A file that the demuxer does not take has no known metadata. A lossy image is YCbCr of limited
  * range. */
-static void read_metadata(const struct webp_state *s, bool is_lossy, struct ih_image_info *info)
+static void webp_read_metadata(const struct webp_state *s, bool is_lossy,
+                               struct ih_image_info *info)
 {
     const WebPData data = {s->held.file, s->held.file_bytes};
     WebPChunkIterator exif;
@@ -85,14 +86,14 @@ static void read_metadata(const struct webp_state *s, bool is_lossy, struct ih_i
 }
 
 /* Reads the features of the image from the complete file. */
-static enum ih_status inspect(struct webp_state *s, struct ih_image_info *info,
-                              struct ih_error *err)
+static enum ih_status webp_inspect(struct webp_state *s, struct ih_image_info *info,
+                                   struct ih_error *err)
 {
     enum { LOSSY = 1 };
     WebPBitstreamFeatures features;
     VP8StatusCode code = WebPGetFeatures(s->held.file, s->held.file_bytes, &features);
     if (code != VP8_STATUS_OK)
-        return failed(code, err);
+        return webp_failed(code, err);
     if ((uint64_t)features.width != s->width || (uint64_t)features.height != s->height)
         return ih_error_set(err, IH_CORRUPT, "damaged WebP: two sizes");
     s->is_animated = features.has_animation;
@@ -100,7 +101,7 @@ static enum ih_status inspect(struct webp_state *s, struct ih_image_info *info,
     if (s->is_animated) {
         WebPDemuxer *demuxer;
         WebPIterator frame = {0};
-        enum ih_status status = first_frame(s, &demuxer, &frame, err);
+        enum ih_status status = webp_first_frame(s, &demuxer, &frame, err);
         has_alpha = has_alpha || frame.has_alpha || frame.width != features.width ||
                     frame.height != features.height;
         WebPDemuxReleaseIterator(&frame);
@@ -109,12 +110,12 @@ static enum ih_status inspect(struct webp_state *s, struct ih_image_info *info,
             return status;
     }
     s->n_channels = has_alpha ? 4 : 3;
-    read_metadata(s, features.format == LOSSY, info);
+    webp_read_metadata(s, features.format == LOSSY, info);
     return IH_OK;
 }
 
 /* Starts the animation decoder, which has two canvases, and decodes the first frame later. */
-static enum ih_status open_frames(struct webp_state *s, struct ih_error *err)
+static enum ih_status webp_open_frames(struct webp_state *s, struct ih_error *err)
 {
     const WebPData data = {s->held.file, s->held.file_bytes};
     WebPAnimDecoderOptions how;
@@ -131,7 +132,7 @@ static enum ih_status open_frames(struct webp_state *s, struct ih_error *err)
 }
 
 /* Composes the next frame. */
-static enum ih_status decode_next(struct webp_state *s, struct ih_error *err)
+static enum ih_status webp_decode_next(struct webp_state *s, struct ih_error *err)
 {
     uint8_t *rgba;
     int ignored_ms;
@@ -148,7 +149,7 @@ static enum ih_status next_webp(void *state, struct ih_image_info *info, bool *h
     *has_next = s->frames && WebPAnimDecoderHasMoreFrames(s->frames);
     if (!*has_next)
         return IH_OK;
-    enum ih_status status = decode_next(s, err);
+    enum ih_status status = webp_decode_next(s, err);
     info->n_channels = s->canvas.n_channels;
     return status;
 }
@@ -165,7 +166,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
         n = IH_PROBE_BYTES;
     VP8StatusCode code = WebPGetFeatures(head, n, &features);
     if (code != VP8_STATUS_OK)
-        return failed(code, err);
+        return webp_failed(code, err);
     if (ih_decode_check_pixels((uint64_t)features.width, (uint64_t)features.height,
                                options->max_pixels, err) != IH_OK)
         return err->status;
@@ -175,7 +176,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     /* The image, and as much again for libwebp's buffers of a lossless image or of alpha. */
     enum ih_status status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
-        status = inspect(s, info, err);
+        status = webp_inspect(s, info, err);
     s->takes_frames = options->takes_frames && s->is_animated;
     info->width = s->width;
     info->height = s->height;
@@ -185,8 +186,8 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
 }
 
 /* Decodes the bytes of one frame into the image, from pixel `at` on. */
-static enum ih_status decode_frame(struct webp_state *s, const uint8_t *bytes, size_t size,
-                                   size_t at, struct ih_error *err)
+static enum ih_status webp_decode_frame(struct webp_state *s, const uint8_t *bytes, size_t size,
+                                        size_t at, struct ih_error *err)
 {
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config))
@@ -198,10 +199,10 @@ static enum ih_status decode_frame(struct webp_state *s, const uint8_t *bytes, s
     config.output.u.RGBA.stride = (int)(s->width * s->n_channels);
     config.output.u.RGBA.size = (s->held.n_pixels - at) * s->n_channels;
     VP8StatusCode code = WebPDecode(bytes, size, &config);
-    return code == VP8_STATUS_OK ? IH_OK : failed(code, err);
+    return code == VP8_STATUS_OK ? IH_OK : webp_failed(code, err);
 }
 
-static enum ih_status decode(struct webp_state *s, struct ih_error *err)
+static enum ih_status webp_decode(struct webp_state *s, struct ih_error *err)
 {
     enum ih_status status = ih_held_image(&s->held, s->width, s->height, s->n_channels, err);
     if (status != IH_OK)
@@ -209,15 +210,15 @@ static enum ih_status decode(struct webp_state *s, struct ih_error *err)
     if (s->is_animated) {
         WebPDemuxer *demuxer;
         WebPIterator frame = {0};
-        status = first_frame(s, &demuxer, &frame, err);
+        status = webp_first_frame(s, &demuxer, &frame, err);
         if (status == IH_OK) /* the demuxer has checked that the frame lies within the canvas */
-            status = decode_frame(
+            status = webp_decode_frame(
                 s, frame.fragment.bytes, frame.fragment.size,
                 (size_t)frame.y_offset * (size_t)s->width + (size_t)frame.x_offset, err);
         WebPDemuxReleaseIterator(&frame);
         WebPDemuxDelete(demuxer);
     } else {
-        status = decode_frame(s, s->held.file, s->held.file_bytes, 0, err);
+        status = webp_decode_frame(s, s->held.file, s->held.file_bytes, 0, err);
     }
     ih_held_drop_file(&s->held);
     return status;
@@ -230,14 +231,14 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
     if (s->takes_frames) {
         if (!s->frames) {
             s->canvas.n_channels = 4; /* not to be looked for */
-            if (open_frames(s, err) != IH_OK || decode_next(s, err) != IH_OK)
+            if (webp_open_frames(s, err) != IH_OK || webp_decode_next(s, err) != IH_OK)
                 return err->status;
             s->canvas.n_channels = s->n_channels;
         }
         *n_pixels = ih_composed_give(&s->canvas, pixels, capacity_pixels);
         return IH_OK;
     }
-    if (!s->held.pixels && decode(s, err) != IH_OK)
+    if (!s->held.pixels && webp_decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
     return IH_OK;

@@ -373,7 +373,8 @@ bool ih_decode_has_next(struct ih_decode *d)
         return false;
     if (d->decoder == &ih_decoder_raw)
         return ih_source_peek(d->src, 1, &ignored_bytes, &n, &ignored) == IH_OK && n > 0;
-    return ih_decode_following(d->src, d->decoder, false, &next, &ignored) == IH_OK && next;
+    return ih_decoder_may_be_followed(d->decoder) &&
+           ih_decode_following(d->src, d->decoder, false, &next, &ignored) == IH_OK && next;
 }
 
 enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_options *options,

@@ -47,6 +47,7 @@ struct ih_decode_options {
 
     uint64_t raw_width, raw_height; /* of an image of raw samples; 0: all samples are one row */
     bool takes_frames;              /* ih_decode_next will be called */
+    bool is_icon; /* of BMP: no file header, twice the height, and alpha in pixels of 32 bits */
 
     struct ih_sample_range sample_range; /* of images whose source_depth is 16 */
 

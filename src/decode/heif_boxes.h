@@ -1,25 +1,47 @@
 /*
- * What the boxes of a HEIF file tell of an image and libheif does not: whether it is monochrome,
- * and whether its alpha has the crop, rotation and mirroring of its colours.
+ * What the boxes of a HEIF file tell of an image and libheif does not: properties that a reader
+ * must apply, whether the image is monochrome, its range, and how its alpha fits its colours.
  *
- * The box meta contains iprp and iref. iprp contains ipco, a list of properties, and ipma, which
- * lists the properties of each item by number. iref links an item that holds alpha to its image.
- * Sources: ISO/IEC 23008-12 (items), 14496-15 (hvcC), and AV1-ISOBMFF (av1C).
+ * The box meta contains iinf, iloc, iprp and iref. iinf lists the items, and iloc their bytes. iprp
+ * contains ipco, a list of properties, and ipma, which lists the properties of each item by number.
+ * iref links an item to those that it is made of (dimg) or belongs to (auxl, thmb). Sources:
+ * ISO/IEC 23008-12 (items), 14496-12 (iloc), 14496-15 (hvcC), AV1-ISOBMFF (av1C) and AV1.
  */
 #ifndef IH_DECODE_HEIF_BOXES_H
 #define IH_DECODE_HEIF_BOXES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "histogram/result.h"
 
 struct ih_heif_boxes {
     bool is_gray;
     bool has_alpha;
-    bool alpha_differs; /* from the colours, in crop, rotation or mirroring */
+    bool alpha_differs;               /* from the colours, in crop, rotation or mirroring */
+    bool is_turned_first;             /* a crop or rotation stands before the size */
+    enum ih_range range, alpha_range; /* in the bits of AV1; unknown of other codecs */
 };
 
-/* Reads the boxes of an item. All false if they make no sense. */
-struct ih_heif_boxes ih_heif_boxes_read(const uint8_t *file, size_t size_bytes, uint64_t item);
+/*
+ * Reads the boxes of an item. Nothing is told if they make no sense.
+ *
+ * Returns IH_OK; or IH_UNSUPPORTED if neither libheif nor the program applies what the item, a part
+ * of it or its alpha requires.
+ */
+enum ih_status ih_heif_boxes_read(const uint8_t *file, size_t size_bytes, uint32_t item,
+                                  struct ih_heif_boxes *told, struct ih_error *err);
+
+/* Reads the type of the primary item, four printable letters and a NUL. Returns false if there is
+ * no such item. */
+bool ih_heif_boxes_primary(const uint8_t *file, size_t size_bytes, char type[5]);
+
+/* Takes items out of a list that belong to another image: thumbnails, alpha, depth and gain maps.
+ * Returns the number of those that stay, in their order. */
+size_t ih_heif_boxes_own_images(const uint8_t *file, size_t size_bytes, uint32_t *items, size_t n);
+
+/*
+ * Changes what libraries read only in newer versions: writes the size of the last box if it is 0,
+ * which means "up to the end of the file" (libheif before 1.19), and hides tracks of sound and of
+ * auxiliary pictures other than alpha (libavif).
+ */
+void ih_heif_boxes_prepare(uint8_t *file, size_t size_bytes);
 
 #endif

@@ -14,61 +14,73 @@ unsigned ih_exif_not_applied(const uint8_t *bytes, size_t n)
     return ih_exif_orientation(bytes, n) > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
 }
 
-unsigned ih_exif_orientation(const uint8_t *bytes, size_t n)
+const uint8_t *ih_tiff_entry(const uint8_t *bytes, size_t n, unsigned tag)
 {
-    enum { ORIENTATION = 0x0112, SHORT = 3, LAST = 8, ENTRY_BYTES = 12 };
-    if (n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0) {
-        bytes += 6;
-        n -= 6;
-    }
+    enum { ENTRY_BYTES = 12 };
     if (n < 8 || (memcmp(bytes, "II*\0", 4) != 0 && memcmp(bytes, "MM\0*", 4) != 0))
-        return 0;
+        return NULL;
     const bool is_big = bytes[0] == 'M';
     size_t at = is_big ? ih_be32(bytes + 4) : ih_le32(bytes + 4);
     if (at > n || n - at < 2)
-        return 0;
+        return NULL;
     unsigned n_entries = is_big ? ih_be16(bytes + at) : ih_le16(bytes + at);
-    for (at += 2; n_entries > 0 && n - at >= ENTRY_BYTES; n_entries--, at += ENTRY_BYTES) {
-        const uint8_t *p = bytes + at;
-        const unsigned tag = is_big ? ih_be16(p) : ih_le16(p);
-        const unsigned type = is_big ? ih_be16(p + 2) : ih_le16(p + 2);
-        const unsigned value = is_big ? ih_be16(p + 8) : ih_le16(p + 8);
-        if (tag == ORIENTATION)
-            return type == SHORT && value <= LAST ? value : 0;
-    }
-    return 0;
+    for (at += 2; n_entries > 0 && n - at >= ENTRY_BYTES; n_entries--, at += ENTRY_BYTES)
+        if ((is_big ? ih_be16(bytes + at) : ih_le16(bytes + at)) == tag)
+            return bytes + at;
+    return NULL;
+}
+
+unsigned ih_exif_orientation(const uint8_t *bytes, size_t n)
+{
+    enum { ORIENTATION = 0x0112, SHORT = 3, LAST = 8 };
+    const size_t n_before = n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0 ? 6 : 0;
+    const uint8_t *p = ih_tiff_entry(bytes + n_before, n - n_before, ORIENTATION);
+    if (!p)
+        return 0;
+    const bool is_big = bytes[n_before] == 'M';
+    const unsigned type = is_big ? ih_be16(p + 2) : ih_le16(p + 2);
+    const unsigned value = is_big ? ih_be16(p + 8) : ih_le16(p + 8);
+    return type == SHORT && value <= LAST ? value : 0;
 }
 
 /* ---- JPEG ---- */
 
-unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t n)
+/* The pictures that an index (MPF) calls large thumbnails. */
+static uint64_t thumbnails_of(const uint8_t *data, size_t n)
 {
-    static const char profile[] = "ICC_PROFILE"; /* with its NUL */
-    if (marker == IH_JPEG_APP0 + 2 && n >= sizeof profile &&
-        memcmp(bytes, profile, sizeof profile) == 0)
-        return IH_NOT_APPLIED_ICC_PROFILE;
-    return ih_jpeg_segment_orientation(marker, bytes, n) > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
-}
-
-unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t n)
-{
-    if (marker != IH_JPEG_APP0 + 1 || n < 6 || memcmp(bytes, "Exif\0\0", 6) != 0)
+    enum { MP_ENTRIES = 0xB002, PICTURE_BYTES = 16, CLASS_THUMBNAIL = 1, PICTURES_MAX = 64 };
+    uint64_t thumbnails = 0;
+    const uint8_t *entry = ih_tiff_entry(data, n, MP_ENTRIES);
+    if (!entry)
         return 0;
-    return ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
+    const bool is_big = data[0] == 'M';
+    const size_t size = is_big ? ih_be32(entry + 4) : ih_le32(entry + 4);
+    const size_t at = is_big ? ih_be32(entry + 8) : ih_le32(entry + 8);
+    for (size_t i = 0; i < PICTURES_MAX && (i + 1) * PICTURE_BYTES <= size; i++) {
+        if (at > n || n - at < (i + 1) * PICTURE_BYTES)
+            break;
+        const uint8_t *p = data + at + i * PICTURE_BYTES; /* the attribute: 4 bytes */
+        if (p[is_big ? 1 : 2] == CLASS_THUMBNAIL)
+            thumbnails |= (uint64_t)1 << i;
+    }
+    return thumbnails;
 }
 
-unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t n)
+void ih_jpeg_note(struct ih_jpeg_notes *notes, unsigned marker, const uint8_t *bytes, size_t n)
 {
-    unsigned not_applied = 0;
-    for (size_t at = 2; at <= n && n - at >= 4 && file[at] == 0xFF;) {
-        const unsigned marker = file[at + 1];
-        const size_t length = ih_be16(file + at + 2);
-        if (marker == IH_JPEG_SOS || length < 2 || length > n - at - 2)
-            break;
-        not_applied |= ih_jpeg_segment_not_applied(marker, file + at + 4, length - 2);
-        at += 2 + length;
+    static const char exif[6] = "Exif\0", profile[12] = "ICC_PROFILE", index[4] = "MPF";
+    n = n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES;
+    if (marker == IH_JPEG_APP0 + 1 && n >= sizeof exif && memcmp(bytes, exif, sizeof exif) == 0) {
+        const unsigned orientation = ih_exif_orientation(bytes, n);
+        notes->orientation = notes->orientation ? notes->orientation : orientation;
+        notes->not_applied |= orientation > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
     }
-    return not_applied;
+    if (marker != IH_JPEG_APP0 + 2)
+        return;
+    if (n >= sizeof profile && memcmp(bytes, profile, sizeof profile) == 0)
+        notes->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
+    if (n >= sizeof index && memcmp(bytes, index, sizeof index) == 0)
+        notes->thumbnails |= thumbnails_of(bytes + sizeof index, n - sizeof index);
 }
 
 /* ---- code points ---- */
@@ -94,7 +106,7 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
         notes->has_profile = true;
     else if (memcmp(name, "cICP", 4) == 0 && n == 4)
         notes->has_code_points = ih_code_points_not_applied(bytes[0], bytes[1]) != 0;
-    else if (memcmp(name, "acTL", 4) == 0 && n == 8)
+    else if (memcmp(name, "acTL", 4) == 0 && n == 8 && !notes->has_data)
         notes->n_frames = ih_be32(bytes); /* may be a number for "not known yet" */
     else if (memcmp(name, "fcTL", 4) == 0)
         notes->has_frame_first |= !notes->has_data;
@@ -118,44 +130,4 @@ void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *i
                         (notes->has_profile ? IH_NOT_APPLIED_ICC_PROFILE : 0u) |
                         (notes->has_gamma && !notes->has_srgb ? IH_NOT_APPLIED_GAMMA : 0u) |
                         (notes->has_code_points ? IH_NOT_APPLIED_COLOUR_SPACE : 0u);
-}
-
-/* Begins a chunk, whose header is complete. */
-static void begin_chunk(struct ih_png_scan *s)
-{
-    s->n_head = 0;
-    if (!s->is_after_signature) {
-        s->is_after_signature = true;
-        return;
-    }
-    s->data_bytes = ih_be32(s->head);
-    s->n_left = (uint64_t)s->data_bytes + 4;
-    s->n_data = 0;
-}
-
-void ih_png_scan(struct ih_png_scan *s, const uint8_t *bytes, size_t n)
-{
-    while (n > 0) {
-        if (s->n_left == 0) {
-            const size_t room = sizeof s->head - s->n_head, k = n < room ? n : room;
-            memcpy(s->head + s->n_head, bytes, k);
-            s->n_head += k;
-            bytes += k;
-            n -= k;
-            if (s->n_head == sizeof s->head)
-                begin_chunk(s);
-            continue;
-        }
-        const size_t k = n < s->n_left ? n : (size_t)s->n_left;
-        const size_t room = sizeof s->data - s->n_data, kept = k < room ? k : room;
-        memcpy(s->data + s->n_data, bytes, kept);
-        s->n_data += kept;
-        bytes += k;
-        n -= k;
-        s->n_left -= k;
-        if (s->n_left == 0) {
-            const size_t n_data = s->n_data < s->data_bytes ? s->n_data : s->data_bytes;
-            ih_png_note(&s->notes, (const char *)s->head + 4, s->data, n_data);
-        }
-    }
 }

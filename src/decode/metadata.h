@@ -20,12 +20,20 @@ unsigned ih_exif_not_applied(const uint8_t *bytes, size_t size_bytes);
 /* The orientation in Exif data, 1 to 8; 0: none. */
 unsigned ih_exif_orientation(const uint8_t *bytes, size_t size_bytes);
 
-/* Of the segment of a JPEG file with this marker, without its length. */
-unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t size_bytes);
-unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t size_bytes);
+/* The entry with this tag in the first directory of a TIFF file, 12 bytes in the file's byte order;
+ * NULL: it has none. */
+const uint8_t *ih_tiff_entry(const uint8_t *bytes, size_t size_bytes, unsigned tag);
 
-/* Of a whole JPEG file in memory, up to its first scan. */
-unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t file_bytes);
+/* The segments of a JPEG file before its first scan. All zero: none so far. */
+struct ih_jpeg_notes {
+    unsigned not_applied; /* set of enum ih_not_applied */
+    unsigned orientation; /* 1 to 8; 0: not known */
+    uint64_t thumbnails;  /* of the pictures that follow: bit i for picture i of the file, from 0 */
+};
+
+/* Notes one segment, without its length; bytes may end after IH_METADATA_BYTES. */
+void ih_jpeg_note(struct ih_jpeg_notes *notes, unsigned marker, const uint8_t *bytes,
+                  size_t size_bytes);
 
 /* Of code points for primaries and transfer: 0 or IH_NOT_APPLIED_COLOUR_SPACE. Unspecified means
  * sRGB. */
@@ -35,7 +43,7 @@ unsigned ih_code_points_not_applied(unsigned primaries, unsigned transfer);
 struct ih_png_notes {
     bool has_srgb, has_gamma, has_profile, has_code_points;
     unsigned orientation; /* 1 to 8; 0: not known */
-    unsigned n_frames;    /* of APNG; 0: no acTL */
+    unsigned n_frames;    /* of APNG; 0: no acTL before the image */
     bool has_data;        /* IDAT */
     bool has_frame_first; /* the first image is a frame of the APNG: fcTL before IDAT */
 };
@@ -46,19 +54,5 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
 
 /* Sets not_applied, orientation and n_frames. */
 void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info);
-
-/* The same for a file that arrives in pieces of any size, from its first byte on. */
-struct ih_png_scan {
-    struct ih_png_notes notes;
-    size_t n_head;       /* bytes in head, of a chunk's header */
-    uint64_t n_left;     /* bytes of the chunk, with its CRC */
-    size_t n_data;       /* bytes in data */
-    uint32_t data_bytes; /* of the chunk */
-    bool is_after_signature;
-    uint8_t head[8];
-    uint8_t data[IH_METADATA_BYTES];
-};
-
-void ih_png_scan(struct ih_png_scan *scan, const uint8_t *bytes, size_t size_bytes);
 
 #endif

@@ -27,14 +27,14 @@ static void begin_child(void)
     ih_new_memory_fill(0);
 }
 
-static void prepare(void)
+static void new_memory_prepare(void)
 {
     pthread_atfork(NULL, NULL, begin_child);
 }
 
 void ih_new_memory_take(void)
 {
-    pthread_once(&is_prepared, prepare);
+    pthread_once(&is_prepared, new_memory_prepare);
     pthread_mutex_lock(&owner);
 }
 

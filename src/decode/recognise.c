@@ -102,6 +102,7 @@ static const struct signature signatures[] = {
     {"WMF", METAFILE, ONE(0, "\xD7\xCD\xC6\x9A")},
     {"WMF", METAFILE, ONE(0, "\1\0\x09\0\0\3")},
     {"EMF", METAFILE, AT(0, "\1\0\0\0"), AT(40, " EMF")},
+    {"HEIF in its compact form (mif3)", CONVERT, ONE(4, "ftypmif3")},
     {"an image sequence (HEIF)", VIDEO, ONE(4, "ftypmsf1")},
     {"an image sequence (HEIF)", VIDEO, ONE(4, "ftyphevc")},
     {"an image sequence (AVIF)", VIDEO, ONE(4, "ftypavis")},

@@ -176,7 +176,7 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
         l->device, &l->spec, l->slots[l->current].d_pixels, n_pixels, l->d_totals, l->stream);
     cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
     if (e == cudaSuccess)
-        e = ih_cuda_launch(l->device, &args);
+        e = ih_histogram_replicated(&args);
     return finish_launch(l, e, n_pixels, err);
 }
 
@@ -207,8 +207,8 @@ static enum ih_status count_planes(void *lane, const struct ih_planes *planes, s
     return finish_launch(l, e, (uint64_t)planes->width * planes->n_rows, err);
 }
 
-static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
-                          struct ih_error *err)
+static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char **kernel,
+                               struct ih_error *err)
 {
     struct cuda_lane *l = lane;
     cudaError_t e = use_device(l);
@@ -220,7 +220,7 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     if (e != cudaSuccess)
         return ih_cuda_status(err, e, "GPU");
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
-    *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[l->device->kernel].name;
+    *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[0].name;
     return IH_OK;
 }
 
@@ -241,7 +241,7 @@ static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
         memset(pixels, 255, 3);
         status = count(lane, 1, err);
         if (status == IH_OK)
-            status = end(lane, &h, &kernel, err);
+            status = cuda_end(lane, &h, &kernel, err);
         if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
             status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
     }
@@ -258,8 +258,8 @@ static enum ih_status n_units(int *n, struct ih_error *err)
     return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s", ih_cuda_why_no_gpu(e));
 }
 
-static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
-                            struct ih_error *err)
+static enum ih_status cuda_start(const struct ih_backend_options *options, int ordinal,
+                                 void **state, struct ih_error *err)
 {
     struct ih_cuda_unit *d = calloc(1, sizeof *d);
     if (!d)
@@ -291,7 +291,7 @@ const struct ih_backend ih_backend_cuda = {
     .name = "cuda",
     .kernels = ih_cuda_kernels,
     .n_units = n_units,
-    .start = start,
+    .start = cuda_start,
     .stop = free, /* the CUDA context stays: a user of the library may use it too */
     .describe = describe,
     .lane_open = lane_open,
@@ -301,5 +301,5 @@ const struct ih_backend ih_backend_cuda = {
     .count = count,
     .takes_planes = takes_planes,
     .count_planes = count_planes,
-    .end = end,
+    .end = cuda_end,
 };

@@ -92,13 +92,8 @@ static void image_make(const struct ih_batch_image *from, struct ih_gpu_image *t
     };
 }
 
-static cudaError_t launch(const struct ih_gpu_batch_args *args)
-{
-    return ih_histogram_batch_fits(args) ? ih_histogram_batch(args) : ih_histogram_labels(args);
-}
-
 /* Enqueues the images in as many launches as they need. */
-static cudaError_t enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_args *args)
+static cudaError_t batch_enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_args *args)
 {
     const struct ih_batch *b = &job->batch;
     const size_t n_most = b->list ? IH_GPU_BATCH_IMAGES : IH_GPU_BATCH_MOST;
@@ -111,7 +106,7 @@ static cudaError_t enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_a
             const struct ih_batch_image image = ih_batch_image_at(job, first + i);
             image_make(&image, &args->images[i]);
         }
-        e = launch(args);
+        e = ih_histogram_batch(args);
         args->d_bins += args->n_images * n_records * n_planes * IH_BINS;
         if (args->d_sums)
             args->d_sums += args->n_images * n_records * (n_planes + IH_BATCH_CLIPS);
@@ -149,7 +144,7 @@ enum ih_status ih_batch_enqueue_cuda(const struct ih_batch_job *job, uint32_t *d
     ih_gpu_make_current(gpu);
     cudaError_t e = gpu_properties(gpu, &properties);
     if (e == cudaSuccess)
-        e = enqueue(job, &args);
+        e = batch_enqueue(job, &args);
     ih_gpu_make_current(before);
     return ih_cuda_status(err, e, "batch: cannot enqueue the count");
 }

@@ -1,18 +1,10 @@
 #include "device/cuda_unit.h"
 
 #include <stdio.h>
-#include <string.h>
-
-typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
-
-static launcher *const launchers[] = {
-#define KERNEL(name, why) ih_histogram_##name,
-#include "kernels/kernels.def"
-};
 
 const struct ih_kernel_entry ih_cuda_kernels[] = {
-#define KERNEL(name, why) {#name, why},
-#include "kernels/kernels.def"
+    {"replicated", "copies of each bin in shared memory, one for each thread of a warp: no bank "
+                   "conflicts"},
     {NULL, NULL},
 };
 
@@ -20,9 +12,6 @@ cudaError_t ih_cuda_unit_init(struct ih_cuda_unit *unit, int ordinal, const char
 {
     struct cudaDeviceProp prop;
     *unit = (struct ih_cuda_unit){.ordinal = ordinal, .takes_planes = !kernel};
-    for (size_t i = 0; kernel && ih_cuda_kernels[i].name; i++)
-        if (strcmp(ih_cuda_kernels[i].name, kernel) == 0)
-            unit->kernel = i;
     const cudaError_t e = cudaGetDeviceProperties(&prop, ordinal);
     if (e == cudaSuccess) {
         unit->gpu.n_multiprocessors = prop.multiProcessorCount;
@@ -30,12 +19,6 @@ cudaError_t ih_cuda_unit_init(struct ih_cuda_unit *unit, int ordinal, const char
         snprintf(unit->description, sizeof unit->description, "cuda:%d %s", ordinal, prop.name);
     }
     return e;
-}
-
-cudaError_t ih_cuda_launch(const struct ih_cuda_unit *unit,
-                           const struct ih_gpu_histogram_args *args)
-{
-    return launchers[unit->kernel](args);
 }
 
 enum ih_status ih_cuda_status(struct ih_error *err, cudaError_t error, const char *what)

@@ -13,15 +13,14 @@
 
 struct ih_cuda_unit {
     int ordinal;
-    size_t kernel;     /* index into ih_cuda_kernels */
     bool takes_planes; /* false if the user named a kernel: those count pixels */
     struct ih_gpu_properties gpu;
     char description[300]; /* "cuda:0 NVIDIA H100" */
 };
 
-extern const struct ih_kernel_entry ih_cuda_kernels[]; /* the best first; name NULL at the end */
+extern const struct ih_kernel_entry ih_cuda_kernels[]; /* one, and name NULL at the end */
 
-/* Reads the properties of a GPU. kernel: NULL or an unknown name: the best one. */
+/* Reads the properties of a GPU. kernel: that of --kernel, or NULL. */
 cudaError_t ih_cuda_unit_init(struct ih_cuda_unit *unit, int ordinal, const char *kernel);
 
 /* IH_OK for cudaSuccess; else IH_MEMORY or IH_DEVICE with CUDA's reason, and the thread's CUDA
@@ -40,10 +39,6 @@ struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
                                           const struct ih_count_spec *spec, const uint8_t *d_pixels,
                                           uint64_t n_pixels, struct ih_gpu_totals *d_totals,
                                           cudaStream_t stream);
-
-/* Launches the unit's kernel. */
-cudaError_t ih_cuda_launch(const struct ih_cuda_unit *unit,
-                           const struct ih_gpu_histogram_args *args);
 
 /* Converts a kernel's counters, copied back from the GPU, to a histogram of n_pixels pixels. out is
  * overwritten. */

@@ -44,7 +44,7 @@ static bool begin_start(struct ih_device *d)
     return d->has_begun;
 }
 
-static void *start(void *argument)
+static void *device_start(void *argument)
 {
     struct ih_device *d = argument;
     if (!begin_start(d))
@@ -104,11 +104,11 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
     /* The CPU starts at once. Without a thread, any backend starts here. */
     if (*first != &ih_backend_cpu) {
         start_stand_in(d);
-        d->has_starter = pthread_create(&d->starter, NULL, start, d) == 0;
+        d->has_starter = pthread_create(&d->starter, NULL, device_start, d) == 0;
     }
     if (!d->has_starter) {
         d->is_needed = true;
-        start(d);
+        device_start(d);
     }
     *device = d;
     return IH_OK;

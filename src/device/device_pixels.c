@@ -19,17 +19,30 @@
 enum {
     WARM_UP_BYTES = 64,
     /* Per launch: below 2^32, and a multiple of 16, so that the next launch is aligned too. */
-    LAUNCH_PIXELS_MAX = 1 << 30
+    LAUNCH_PIXELS_MAX = 1 << 30,
+    /* Rows with gaps are counted as a batch of parts, each of less than 2^31 pixels. */
+    PART_PIXELS_MAX = INT32_MAX,
+    PARTS_MAX = IH_GPU_BATCH_IMAGES,
+    PART_SUMS = IH_PLANES + IH_GPU_BATCH_CLIPS
+};
+
+/* The counts of the parts, as the kernel for batches packs them: uint64 [n_parts][n_planes +
+ * clips], then uint32 [n_parts][n_planes][256]. */
+struct part_counts {
+    unsigned long long sums[PARTS_MAX * PART_SUMS];
+    uint32_t bins[PARTS_MAX * IH_PLANES * IH_BINS];
 };
 
 struct ih_device_pixels {
     struct ih_cuda_unit unit;
-    struct ih_count_spec spec;      /* of the count that is enqueued */
-    struct ih_gpu_totals *d_totals; /* followed by WARM_UP_BYTES */
-    struct ih_gpu_totals *totals;   /* pinned */
+    struct ih_count_spec spec;           /* of the count that is enqueued */
+    struct ih_gpu_totals *d_totals;      /* followed by WARM_UP_BYTES */
+    struct ih_gpu_totals *totals;        /* pinned */
+    struct part_counts *d_parts, *parts; /* the same for rows with gaps */
     cudaEvent_t is_done;
     uint64_t n_pixels;
-    bool is_enqueued, has_rows; /* counted in rows with gaps */
+    uint32_t n_parts; /* of rows with gaps; 0: there are no gaps */
+    bool is_enqueued;
 };
 
 int ih_gpu_current(void)
@@ -61,21 +74,63 @@ static struct ih_gpu_histogram_args make_args(const struct ih_device_pixels *p,
     return ih_cuda_args(&p->unit, &p->spec, d_pixels, n_pixels, p->d_totals, stream);
 }
 
-/* Runs every kernel on a few zeros. */
+static unsigned planes_of(const struct ih_device_pixels *p)
+{
+    return p->spec.n_channels + (p->spec.n_channels >= 3);
+}
+
+/* Counts rows with gaps in n_parts parts, the last of which may be smaller. plan 1: that for large
+ * images, which makes use of all multiprocessors for a single one too. */
+static cudaError_t count_rows(const struct ih_device_pixels *p, const struct ih_pixels *image,
+                              cudaStream_t stream)
+{
+    const unsigned c = p->spec.n_channels,
+                   n_sums = p->n_parts * (planes_of(p) + IH_GPU_BATCH_CLIPS);
+    const uint64_t n_rows = PART_PIXELS_MAX / image->width;
+    struct ih_gpu_batch_args args = {
+        .n_images = p->n_parts,
+        .is_list = 1,
+        .pixel_stride = c,
+        .n_channels = c,
+        .has_luma = c >= 3,
+        .measures = ih_gpu_measures_make(&p->spec),
+        .d_bins = (uint32_t *)(p->d_parts->sums + n_sums),
+        .d_sums = p->d_parts->sums,
+        .plan = 1,
+        .gpu = &p->unit.gpu,
+        .stream = stream,
+    };
+    for (uint32_t i = 0; i < p->n_parts; i++) {
+        const uint64_t first = i * n_rows, n_left = image->height - first;
+        args.images[i] = (struct ih_gpu_image){
+            .d_data = (const uint8_t *)image->data + first * (uint64_t)image->stride_bytes,
+            .row_stride = image->stride_bytes,
+            .channel_stride = 1,
+            .width = (uint32_t)image->width,
+            .height = (uint32_t)(n_left < n_rows ? n_left : n_rows),
+        };
+    }
+    return ih_histogram_batch(&args);
+}
+
+/* Runs every kernel on a few zeros. Rows of 2 and 4 channels at an odd address take another one. */
 static cudaError_t warm_up(struct ih_device_pixels *p)
 {
     cudaStream_t stream;
     cudaError_t e = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (e != cudaSuccess)
         return e;
+    const uint8_t *d_zeros = (const uint8_t *)(p->d_totals + 1);
     e = cudaMemsetAsync(p->d_totals, 0, sizeof *p->d_totals + WARM_UP_BYTES, stream);
+    p->n_parts = 1;
     for (unsigned c = 1; e == cudaSuccess && c <= IH_CHANNELS_MAX; c++) {
         p->spec.n_channels = c;
-        const struct ih_gpu_histogram_args args =
-            make_args(p, (const uint8_t *)(p->d_totals + 1), WARM_UP_BYTES / c, stream);
-        e = ih_cuda_launch(&p->unit, &args);
-        if (e == cudaSuccess)
-            e = ih_histogram_rows(&args, args.n_pixels, args.n_pixels * c);
+        const struct ih_gpu_histogram_args args = make_args(p, d_zeros, WARM_UP_BYTES / c, stream);
+        e = ih_histogram_replicated(&args);
+        for (unsigned start = 0; e == cudaSuccess && start < 2; start++) {
+            const struct ih_pixels rows = {d_zeros + start, 2, 2, 3 * (ptrdiff_t)c, c};
+            e = count_rows(p, &rows, stream);
+        }
     }
     cudaError_t ran = cudaStreamSynchronize(stream);
     cudaStreamDestroy(stream);
@@ -88,13 +143,17 @@ static cudaError_t allocate(struct ih_device_pixels *p)
     if (e == cudaSuccess)
         e = cudaHostAlloc((void **)&p->totals, sizeof *p->totals, cudaHostAllocDefault);
     if (e == cudaSuccess)
+        e = cudaMalloc((void **)&p->d_parts, sizeof *p->d_parts);
+    if (e == cudaSuccess)
+        e = cudaHostAlloc((void **)&p->parts, sizeof *p->parts, cudaHostAllocDefault);
+    if (e == cudaSuccess)
         e = cudaEventCreateWithFlags(&p->is_done, cudaEventDisableTiming);
     return e;
 }
 
 /* Opens a GPU, the thread's current device. */
-static enum ih_status prepare(struct ih_device_pixels *p, int gpu, const char *kernel,
-                              struct ih_error *err)
+static enum ih_status pixels_prepare(struct ih_device_pixels *p, int gpu, const char *kernel,
+                                     struct ih_error *err)
 {
     cudaError_t e = ih_cuda_unit_init(&p->unit, gpu, kernel);
     if (e == cudaSuccess)
@@ -125,7 +184,7 @@ enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct i
     struct ih_device_pixels *p = calloc(1, sizeof *p);
     if (p) {
         p->spec = *spec;
-        status = prepare(p, gpu, kernel, err);
+        status = pixels_prepare(p, gpu, kernel, err);
     } else {
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     }
@@ -149,6 +208,8 @@ void ih_device_pixels_close(struct ih_device_pixels *p)
     }
     cudaFree(p->d_totals);
     cudaFreeHost(p->totals);
+    cudaFree(p->d_parts);
+    cudaFreeHost(p->parts);
     ih_gpu_make_current(before);
     free(p);
 }
@@ -181,47 +242,50 @@ static cudaError_t count_packed(const struct ih_device_pixels *p, const uint8_t 
     while (e == cudaSuccess && n_pixels > 0) {
         uint64_t n = n_pixels < LAUNCH_PIXELS_MAX ? n_pixels : LAUNCH_PIXELS_MAX;
         const struct ih_gpu_histogram_args args = make_args(p, d_pixels, n, stream);
-        e = ih_cuda_launch(&p->unit, &args);
+        e = ih_histogram_replicated(&args);
         d_pixels += n * p->spec.n_channels;
         n_pixels -= n;
     }
     return e;
 }
 
-static cudaError_t count_rows(const struct ih_device_pixels *p, const struct ih_pixels *image,
-                              cudaStream_t stream)
+static cudaError_t pixels_enqueue(struct ih_device_pixels *p, const struct ih_pixels *image,
+                                  cudaStream_t stream)
 {
-    const uint8_t *d_row = image->data;
-    const uint64_t stride_bytes = (uint64_t)image->stride_bytes;
-    cudaError_t e = cudaSuccess;
-    for (uint64_t y = 0, n; e == cudaSuccess && y < image->height; y += n) {
-        n = 1;
-        if (image->width > LAUNCH_PIXELS_MAX / 2) {
-            e = count_packed(p, d_row, image->width, stream);
-        } else {
-            n = LAUNCH_PIXELS_MAX / image->width;
-            n = n < image->height - y ? n : image->height - y;
-            const struct ih_gpu_histogram_args args = make_args(p, d_row, n * image->width, stream);
-            e = ih_histogram_rows(&args, image->width, stride_bytes);
-        }
-        d_row += n * stride_bytes;
+    const size_t part_bytes = (planes_of(p) + IH_GPU_BATCH_CLIPS) * sizeof *p->parts->sums +
+                              planes_of(p) * IH_BINS * sizeof *p->parts->bins;
+    cudaError_t e;
+    if (p->n_parts > 0) {
+        e = count_rows(p, image, stream);
+        if (e == cudaSuccess)
+            e = cudaMemcpyAsync(p->parts, p->d_parts, p->n_parts * part_bytes,
+                                cudaMemcpyDeviceToHost, stream);
+    } else {
+        e = cudaMemsetAsync(p->d_totals, 0, sizeof *p->d_totals, stream);
+        if (e == cudaSuccess)
+            e = count_packed(p, image->data, p->n_pixels, stream);
+        if (e == cudaSuccess)
+            e = cudaMemcpyAsync(p->totals, p->d_totals, sizeof *p->totals, cudaMemcpyDeviceToHost,
+                                stream);
     }
-    return e;
+    return e == cudaSuccess ? cudaEventRecord(p->is_done, stream) : e;
 }
 
-static cudaError_t enqueue(struct ih_device_pixels *p, const struct ih_pixels *image,
-                           cudaStream_t stream)
+/* Divides rows with gaps into parts of whole rows. */
+static enum ih_status divide(struct ih_device_pixels *p, const struct ih_pixels *image,
+                             struct ih_error *err)
 {
-    cudaError_t e = cudaMemsetAsync(p->d_totals, 0, sizeof *p->d_totals, stream);
-    if (e == cudaSuccess)
-        e = p->has_rows ? count_rows(p, image, stream)
-                        : count_packed(p, image->data, p->n_pixels, stream);
-    if (e == cudaSuccess)
-        e = cudaMemcpyAsync(p->totals, p->d_totals, sizeof *p->totals, cudaMemcpyDeviceToHost,
-                            stream);
-    if (e == cudaSuccess)
-        e = cudaEventRecord(p->is_done, stream);
-    return e;
+    p->n_parts = 0;
+    if (image->height < 2 || p->n_pixels == 0 ||
+        (uint64_t)image->stride_bytes == image->width * image->n_channels)
+        return IH_OK;
+    const uint64_t n_rows = PART_PIXELS_MAX / image->width;
+    const uint64_t n_parts = n_rows > 0 ? (image->height - 1) / n_rows + 1 : UINT64_MAX;
+    if (n_parts > PARTS_MAX)
+        return ih_error_set(err, IH_USAGE,
+                            "rows with gaps: more than 2^31 pixels in a row, or 2^37 in all");
+    p->n_parts = (uint32_t)n_parts;
+    return IH_OK;
 }
 
 enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct ih_pixels *image,
@@ -232,17 +296,40 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
         return ih_error_set(err, IH_USAGE, "the count before this one has not been finished");
     p->spec.n_channels = image->n_channels;
     p->n_pixels = image->width * image->height;
-    p->has_rows = image->height > 1 && p->n_pixels > 0 &&
-                  (uint64_t)image->stride_bytes != image->width * image->n_channels;
+    if (divide(p, image, err) != IH_OK)
+        return err->status;
     int before = ih_gpu_current();
     cudaSetDevice(p->unit.ordinal);
     if (p->n_pixels > 0)
         status = check_memory(p, image->data, err);
     if (status == IH_OK)
-        status = to_status(p, enqueue(p, image, stream), "cannot enqueue the count", err);
+        status = to_status(p, pixels_enqueue(p, image, stream), "cannot enqueue the count", err);
     ih_gpu_make_current(before);
     p->is_enqueued = status == IH_OK;
     return status;
+}
+
+/* Adds the counts of the parts up. */
+static void read_parts(const struct ih_device_pixels *p, struct ih_histogram *out)
+{
+    const unsigned n_planes = planes_of(p);
+    const unsigned long long *sums = p->parts->sums;
+    const uint32_t *bins = (const uint32_t *)(sums + p->n_parts * (n_planes + IH_GPU_BATCH_CLIPS));
+    ih_histogram_clear(out, p->spec.n_channels);
+    out->n_pixels = p->n_pixels;
+    for (uint32_t i = 0; i < p->n_parts; i++) {
+        for (unsigned plane = 0; plane < n_planes; plane++) {
+            const unsigned to = plane < p->spec.n_channels ? plane : (unsigned)IH_LUMA;
+            for (unsigned v = 0; v < IH_BINS; v++)
+                out->bins[to][v] += *bins++;
+            out->sum[to] += *sums++;
+        }
+        out->any_low += *sums++;
+        out->any_high += *sums++;
+        out->all_low += *sums++;
+        out->all_high += *sums++;
+    }
+    ih_histogram_derive_gray(out, &p->spec);
 }
 
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_histogram *out,
@@ -255,9 +342,12 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
     cudaError_t e = cudaEventSynchronize(p->is_done);
     if (e != cudaSuccess)
         return to_status(p, e, "counting failed", err);
-    ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out);
+    if (p->n_parts > 0)
+        read_parts(p, out);
+    else
+        ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out);
     *spec = p->spec;
-    *kernel = p->has_rows ? "rows" : ih_cuda_kernels[p->unit.kernel].name;
+    *kernel = p->n_parts > 0 ? "batch" : ih_cuda_kernels[0].name;
     if (!ih_histogram_consistent(out))
         return ih_error_set(err, IH_DEVICE, "cuda:%d: the counts do not add up", p->unit.ordinal);
     return IH_OK;

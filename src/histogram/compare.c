@@ -8,7 +8,7 @@ struct wide {
     uint64_t high, low;
 };
 
-static struct wide multiply(uint64_t a, uint64_t b)
+static struct wide wide_multiply(uint64_t a, uint64_t b)
 {
     const uint64_t a1 = a >> 32, a0 = a & UINT32_MAX, b1 = b >> 32, b0 = b & UINT32_MAX;
     const uint64_t low = a0 * b0, left = a1 * b0 + (low >> 32);
@@ -16,19 +16,19 @@ static struct wide multiply(uint64_t a, uint64_t b)
     return (struct wide){a1 * b1 + (left >> 32) + (right >> 32), right << 32 | (low & UINT32_MAX)};
 }
 
-static bool is_less(struct wide a, struct wide b)
+static bool wide_is_less(struct wide a, struct wide b)
 {
     return a.high != b.high ? a.high < b.high : a.low < b.low;
 }
 
-static struct wide add(struct wide a, struct wide b)
+static struct wide wide_add(struct wide a, struct wide b)
 {
     const uint64_t low = a.low + b.low;
     return (struct wide){a.high + b.high + (low < a.low), low};
 }
 
 /* a - b; b is at most a. */
-static struct wide subtract(struct wide a, struct wide b)
+static struct wide wide_subtract(struct wide a, struct wide b)
 {
     return (struct wide){a.high - b.high - (a.low < b.low), a.low - b.low};
 }
@@ -39,11 +39,11 @@ static double to_double(struct wide a)
 }
 
 /* a / b, which is at most 255: the integer part exactly, then the rest. */
-static double divide(struct wide a, struct wide b)
+static double wide_divide(struct wide a, struct wide b)
 {
     unsigned whole = 0;
-    for (; !is_less(a, b); whole++)
-        a = subtract(a, b);
+    for (; !wide_is_less(a, b); whole++)
+        a = wide_subtract(a, b);
     return whole + to_double(a) / to_double(b);
 }
 
@@ -54,7 +54,7 @@ static double divide(struct wide a, struct wide b)
 static struct ih_distance distance(const uint64_t a[IH_BINS], const uint64_t b[IH_BINS])
 {
     const uint64_t n_a = ih_count_range(a, 0, IH_BINS - 1), n_b = ih_count_range(b, 0, IH_BINS - 1);
-    const struct wide whole = multiply(n_a, n_b);
+    const struct wide whole = wide_multiply(n_a, n_b);
     struct wide sum = {0, 0}, most = {0, 0};
     uint64_t c_a = 0, c_b = 0;
     if (n_a == 0 || n_b == 0)
@@ -62,12 +62,12 @@ static struct ih_distance distance(const uint64_t a[IH_BINS], const uint64_t b[I
     for (unsigned v = 0; v < IH_BINS; v++) {
         c_a += a[v];
         c_b += b[v];
-        const struct wide x = multiply(c_a, n_b), y = multiply(c_b, n_a);
-        const struct wide gap = is_less(x, y) ? subtract(y, x) : subtract(x, y);
-        sum = add(sum, gap);
-        most = is_less(most, gap) ? gap : most;
+        const struct wide x = wide_multiply(c_a, n_b), y = wide_multiply(c_b, n_a);
+        const struct wide gap = wide_is_less(x, y) ? wide_subtract(y, x) : wide_subtract(x, y);
+        sum = wide_add(sum, gap);
+        most = wide_is_less(most, gap) ? gap : most;
     }
-    return (struct ih_distance){divide(most, whole), divide(sum, whole)};
+    return (struct ih_distance){wide_divide(most, whole), wide_divide(sum, whole)};
 }
 
 void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,

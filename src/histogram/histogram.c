@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
@@ -62,6 +63,39 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
 }
 
 const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 99};
+
+#define FIELD(key, kind, member, meaning)                                \
+    {                                                                    \
+        key, IH_FIELD_##kind, offsetof(struct ih_stats, member), meaning \
+    }
+
+/* A row here is a field everywhere: CSV, JSON and its reader, Python. */
+static const struct ih_field stats_fields[] = {
+    FIELD("count", COUNT, count, "pixels"),
+    FIELD("sum", COUNT, sum, "sum of the 8-bit values"),
+    FIELD("mean", REAL, mean, "mean value, 0 to 255; NaN without pixels"),
+    FIELD("stddev", REAL, stddev, "population standard deviation of the values"),
+    FIELD("min", VALUE, min, "smallest value that occurs"),
+    FIELD("max", VALUE, max, "largest value that occurs"),
+    FIELD("p01", VALUE, percentile[IH_P01], "smallest value with cumulative count >= 1 % of count"),
+    FIELD("p05", VALUE, percentile[IH_P05], "the same for 5 %"),
+    FIELD("p25", VALUE, percentile[IH_P25], "the same for 25 %"),
+    FIELD("median", VALUE, percentile[IH_MEDIAN], "the same for 50 %"),
+    FIELD("p75", VALUE, percentile[IH_P75], "the same for 75 %"),
+    FIELD("p95", VALUE, percentile[IH_P95], "the same for 95 %"),
+    FIELD("p99", VALUE, percentile[IH_P99], "the same for 99 %"),
+    FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8"),
+    FIELD("clip_low", COUNT, clip_low, "pixels with values <= the lower clip limit"),
+    FIELD("clip_high", COUNT, clip_high, "pixels with values >= the upper clip limit"),
+    {NULL, 0, 0, NULL},
+};
+
+_Static_assert(sizeof stats_fields / sizeof *stats_fields - 1 <= IH_STATISTICS_MAX, "not more");
+
+const struct ih_field *ih_stats_fields(void)
+{
+    return stats_fields;
+}
 
 /* The least cumulative count >= percent / 100 * count, without overflow or rounding: the multiples
  * of 100 in count and the rest are scaled separately. */
@@ -154,4 +188,21 @@ double ih_mean_luminance(const struct ih_histogram *h)
     double linear[IH_BINS];
     ih_srgb_decode(linear);
     return ih_mean_luminance_by(h, linear);
+}
+
+enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
+
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
+    return (m < n) - (m > n);
+}
+
+uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes)
+{
+    const uint64_t *bar = bars; /* the search ends at the latest at bars[n / SPIKE_SHARE] itself */
+    qsort(bars, n, sizeof *bars, compare_falling);
+    while (without_spikes && *bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
+        bar++;
+    return *bar;
 }

@@ -31,11 +31,21 @@ void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec
 /* The number of pixels with a value from first to last. */
 uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last);
 
+/*
+ * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
+ *
+ * without_spikes   the highest that is no spike. One in 32 bars is higher than a reference bar; a
+ *                  bar more than three times as high as the reference is a spike
+ */
+uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
+
 /* Returns true if the counts of an image agree: each valid plane has n_pixels, each sum is that of
  * its bins, all <= any <= n_pixels. False means a bug in a backend, never bad input. */
 bool ih_histogram_consistent(const struct ih_histogram *h);
 
 extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
+
+enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
 
 /* Computes the statistics of one plane; imghist.h declares the struct. */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,

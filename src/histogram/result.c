@@ -23,6 +23,8 @@ bool ih_reduction_parse(const char *text, struct ih_sample_range *range)
     char again[IH_REDUCTION_BYTES];
     unsigned low = 0, width = 0;
     *range = (struct ih_sample_range){0, 0};
+    if (strcmp(text, IH_REDUCTION) == 0)
+        return true;
     if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &width) == 2 && width > 0 &&
         low + width <= UINT16_MAX)
         *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)(low + width)};

@@ -8,9 +8,7 @@
 
 enum { IH_SHARDS_MAX = 9999 };
 
-/* Beside enum ih_not_applied: the record does not tell. Stands alone. */
-enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
-enum { IH_NOT_APPLIED_KNOWN = IH_NOT_APPLIED_UNKNOWN - 1 }; /* all bits that a decoder sets */
+enum { IH_NOT_APPLIED_KNOWN = 2 * IH_NOT_APPLIED_ORIENTATION - 1 }; /* all of enum ih_not_applied */
 
 /* The range of the stored samples. Limited range is expanded to full range before counting. */
 enum ih_range { IH_RANGE_UNKNOWN, IH_RANGE_FULL, IH_RANGE_LIMITED, IH_RANGES };
@@ -36,7 +34,7 @@ bool ih_reduction_parse(const char *text, struct ih_sample_range *range);
 enum ih_alpha {
     IH_ALPHA_COUNT,
     IH_ALPHA_SKIP_TRANSPARENT,
-    IH_ALPHA_EITHER /* a record does not tell, and its counts are the same */
+    IH_ALPHA_EITHER /* only in what is asked for */
 };
 
 /* The stored colour samples of images of more than 8 bits a sample. All zero: not known. */
@@ -68,8 +66,9 @@ struct ih_image_info {
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
     struct ih_extremes extremes;
-    unsigned warnings; /* set of enum ih_warning */
-    unsigned n_frames; /* images in the file, pages included; 0: not known */
+    unsigned warnings;      /* set of enum ih_warning */
+    unsigned n_not_counted; /* samples of a pixel that belong to no channel */
+    unsigned n_frames;      /* images in the file, pages included; 0: not known */
     enum ih_range range;
     unsigned not_applied;        /* set of enum ih_not_applied */
     unsigned orientation;        /* 1 to 8 as in Exif, for thumbnails; 0: not known */

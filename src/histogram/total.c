@@ -9,66 +9,62 @@ enum { ALPHA = IH_CHANNELS_MAX - 1 };
 
 const char *ih_alpha_name(enum ih_alpha alpha)
 {
-    return alpha == IH_ALPHA_EITHER             ? NULL
-           : alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent"
-                                                : "count";
+    return alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent" : "count";
 }
 
 /* text: NULL is "". */
-static bool is_same(const char *recorded, const char *text)
+static bool total_is_same(const char *recorded, const char *text)
 {
     return strcmp(recorded, text ? text : "") == 0;
+}
+
+/* own, other: NULL or "": none */
+static enum ih_status differ(const struct ih_measurement *m, const char *what, const char *own,
+                             const char *other, struct ih_error *err)
+{
+    return ih_error_set(
+        err, IH_USAGE, "counted with %s %.80s; %s %.80s", what, own && *own ? own : "none",
+        m->has_results ? "the others have" : "this run asks for", *other ? other : "none");
 }
 
 enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *r,
                                    struct ih_error *err)
 {
     const struct ih_count_spec *spec = &r->spec;
-    const char *const others = m->has_results ? "the others have" : "this run asks for";
+    char own[IH_REDUCTION_BYTES], other[IH_REDUCTION_BYTES];
     if (r->status != IH_OK)
         return IH_OK;
     if (m->luma && m->luma != spec->luma)
-        return ih_error_set(err, IH_USAGE, "counted with luma weights %s; %s %s", spec->luma->name,
-                            others, m->luma->name);
-    if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high))
-        return ih_error_set(err, IH_USAGE, "counted with clip limits %u,%u; %s %u,%u",
-                            (unsigned)spec->clip_low, (unsigned)spec->clip_high, others,
-                            (unsigned)m->clip_low, (unsigned)m->clip_high);
-    if (m->alpha != IH_ALPHA_EITHER && r->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
-        return ih_error_set(err, IH_USAGE, "counted with alpha %s; %s %s", ih_alpha_name(r->alpha),
-                            others, ih_alpha_name(m->alpha));
+        return differ(m, "luma weights", spec->luma->name, m->luma->name, err);
+    if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
+        snprintf(own, sizeof own, "%u,%u", (unsigned)spec->clip_low, (unsigned)spec->clip_high);
+        snprintf(other, sizeof other, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
+        return differ(m, "clip limits", own, other, err);
+    }
+    if (m->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
+        return differ(m, "alpha", ih_alpha_name(r->alpha), ih_alpha_name(m->alpha), err);
     if (m->has_range &&
         (m->range.low != r->sample_range.low || m->range.high != r->sample_range.high)) {
-        char this_rule[IH_REDUCTION_BYTES], other_rule[IH_REDUCTION_BYTES];
-        ih_reduction_print(r->sample_range, this_rule);
-        ih_reduction_print(m->range, other_rule);
-        return ih_error_set(err, IH_USAGE, "counted with samples reduced by %s; %s %s", this_rule,
-                            others, other_rule);
+        ih_reduction_print(r->sample_range, own);
+        ih_reduction_print(m->range, other);
+        return differ(m, "samples reduced by", own, other, err);
     }
-    m->has_range = true;
-    m->range = r->sample_range;
-    if (m->has_selection && (!is_same(m->region, r->region) || !is_same(m->mask, r->mask))) {
-        const bool is_region = !is_same(m->region, r->region);
-        const char *kind = is_region ? "region" : "mask", *own = is_region ? r->region : r->mask;
-        const char *other = is_region ? m->region : m->mask;
-        return ih_error_set(err, IH_USAGE, "counted with %s %.80s; %s %.80s", kind,
-                            own ? own : "none", others, *other ? other : "none");
-    }
+    if (m->has_selection && !total_is_same(m->region, r->region))
+        return differ(m, "region", r->region, m->region, err);
+    if (m->has_selection && !total_is_same(m->mask, r->mask))
+        return differ(m, "mask", r->mask, m->mask, err);
     if (m->mask_hash && r->mask_hash && m->mask_hash != r->mask_hash)
         return ih_error_set(err, IH_USAGE, "counted with another mask of the same name, %.80s",
                             r->mask ? r->mask : "");
-    if (r->mask_hash)
-        m->mask_hash = r->mask_hash;
-    m->has_results = true;
-    m->has_selection = true;
-    snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
-    snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
+    m->has_results = m->has_selection = m->has_clip = m->has_range = true;
     m->luma = spec->luma;
-    m->has_clip = true;
     m->clip_low = spec->clip_low;
     m->clip_high = spec->clip_high;
-    if (r->alpha != IH_ALPHA_EITHER)
-        m->alpha = r->alpha;
+    m->alpha = r->alpha;
+    m->range = r->sample_range;
+    m->mask_hash = r->mask_hash ? r->mask_hash : m->mask_hash;
+    snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
+    snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
     return IH_OK;
 }
 
@@ -83,8 +79,8 @@ void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8
     ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
 }
 
-static void add_plane(struct ih_histogram *to, unsigned to_plane, const struct ih_histogram *from,
-                      unsigned from_plane)
+static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
+                            const struct ih_histogram *from, unsigned from_plane)
 {
     for (unsigned v = 0; v < IH_BINS; v++)
         to->bins[to_plane][v] += from->bins[from_plane][v];
@@ -101,8 +97,6 @@ static void add_description(struct ih_total *t, const struct ih_result *r)
         t->version[0] = '\0';
     ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
-    if (t->not_applied & IH_NOT_APPLIED_UNKNOWN)
-        t->not_applied = IH_NOT_APPLIED_UNKNOWN;
 }
 
 enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
@@ -130,10 +124,10 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     add_description(t, result);
     const unsigned n_colours = ih_colour_channels(h->n_channels);
     for (unsigned c = 0; c < 3; c++)
-        add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
+        total_add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
     if (h->n_channels > n_colours)
-        add_plane(&t->sum, ALPHA, h, n_colours);
-    add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
+        total_add_plane(&t->sum, ALPHA, h, n_colours);
+    total_add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
     t->sum.any_low += h->any_low;
     t->sum.any_high += h->any_high;
     t->sum.all_low += h->all_low;
@@ -181,5 +175,5 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         h->sum[p] = 0;
     }
     if (t->has_alpha)
-        add_plane(h, n_colours, &t->sum, ALPHA);
+        total_add_plane(h, n_colours, &t->sum, ALPHA);
 }

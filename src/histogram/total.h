@@ -35,7 +35,7 @@ struct ih_measurement {
 enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *result,
                                    struct ih_error *err);
 
-/* "count" or "skip-transparent"; NULL for IH_ALPHA_EITHER. Static. */
+/* "count" or "skip-transparent"; static. */
 const char *ih_alpha_name(enum ih_alpha alpha);
 
 enum { IH_VERSION_MAX = 32 };

@@ -529,6 +529,7 @@ static enum ih_status next_image(struct ih_remote_decoder *remote, bool *has_nex
 static void complete_info(struct ih_image_info *info, const struct ih_image_info *sent)
 {
     info->warnings = sent->warnings & (IH_WARNINGS_END - 1);
+    info->n_not_counted = sent->n_not_counted;
     info->not_applied = sent->not_applied & IH_NOT_APPLIED_KNOWN;
     info->extremes = (struct ih_extremes){0};
     if (sent->extremes.min < sent->extremes.end && sent->extremes.end <= UINT16_MAX + 1)

@@ -184,9 +184,7 @@ static void note_following(struct server *s, const struct ih_decoder *decoder,
 {
     const struct ih_decoder *following;
     struct ih_error ignored;
-    uint64_t n_bytes;
-    const bool is_stream = !ih_source_size(&s->src, &n_bytes);
-    if ((decoder->ends_exactly || (is_stream && ih_decoder_may_be_followed(decoder))) &&
+    if (ih_decoder_may_be_followed(decoder) &&
         ih_decode_following(&s->src, decoder, false, &following, &ignored) == IH_OK && following)
         info->warnings |= IH_WARNING_MORE_IMAGES;
 }

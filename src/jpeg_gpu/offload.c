@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "decode/decoder.h"
-#include "decode/metadata.h"
+#include "decode/jpeg/markers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -275,6 +275,19 @@ static bool begin_decoding(struct ih_offload *o, struct ih_offload_file *file)
     return file->is_decoding;
 }
 
+/* Whether another image follows the one of a validated file. */
+static unsigned warnings_of(const struct ih_jpeg_plan *plan, const uint8_t *file_end)
+{
+    const uint8_t *const rest = plan->data + plan->data_bytes + IH_JPEG_MARKER_BYTES; /* EOI */
+    const struct ih_decoder *next = NULL;
+    struct ih_source src = {0};
+    struct ih_error ignored;
+    ih_source_open_memory(&src, rest, (size_t)(file_end - rest));
+    ih_decode_following(&src, &ih_decoder_jpeg, false, &next, &ignored);
+    ih_source_close(&src);
+    return next ? IH_WARNING_MORE_IMAGES : 0;
+}
+
 /* Validates a file that has been read, and queues it. */
 static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t size_bytes,
                    uint64_t start_ns, void *ticket, struct ih_result *result)
@@ -295,14 +308,14 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
     f->ticket = ticket;
     f->result = result;
     f->job.out = &result->histogram;
-    result->info =
-        (struct ih_image_info){.format = "jpeg",
-                               .width = plan.width,
-                               .height = plan.height,
-                               .n_channels = plan.n_components,
-                               .source_depth = 8,
-                               .range = IH_RANGE_FULL,
-                               .not_applied = ih_jpeg_file_not_applied(file->bytes, size_bytes)};
+    result->info = (struct ih_image_info){.format = "jpeg",
+                                          .width = plan.width,
+                                          .height = plan.height,
+                                          .n_channels = plan.n_components,
+                                          .source_depth = 8,
+                                          .range = IH_RANGE_FULL,
+                                          .not_applied = plan.notes.not_applied,
+                                          .warnings = warnings_of(&plan, file->bytes + size_bytes)};
     result->library = ih_decoder_jpeg.version;
     result->spec = f->job.spec;
     const uint64_t feeding_ns = ih_clock_ns() - start_ns;

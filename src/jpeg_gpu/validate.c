@@ -12,7 +12,7 @@
 
 #include "decode/jpeg/markers.h"
 #include "decode/read_bytes.h"
-#include "jpeg_gpu/validate_scan.h"
+#include "jpeg_gpu/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ struct header {
     bool has_other_colours; /* Adobe's marker says: not YCbCr */
 };
 
-static const uint8_t *take(struct header *h, size_t n)
+static const uint8_t *take_bytes(struct header *h, size_t n)
 {
     const uint8_t *p = h->at;
     h->at += n;
@@ -52,8 +52,8 @@ static enum ih_jpeg_reason read_quant(struct header *h)
     while (h->n > 0) {
         if (h->n < 65)
             return IH_JPEG_REASON_QUANT_SHORT;
-        unsigned slot = *take(h, 1);
-        const uint8_t *table = take(h, 64);
+        unsigned slot = *take_bytes(h, 1);
+        const uint8_t *table = take_bytes(h, 64);
         if (slot >= IH_JPEG_QUANT_SLOTS) /* the upper half of the byte: 16-bit quantizers */
             return IH_JPEG_REASON_QUANT_NUMBER;
         if (h->plan->quant[slot])
@@ -70,13 +70,13 @@ static enum ih_jpeg_reason read_codes(struct header *h)
     while (h->n > 0) {
         if (h->n < 17)
             return IH_JPEG_REASON_CODES_SHORT;
-        unsigned number = *take(h, 1), slot = number & 15;
-        struct ih_jpeg_codes codes = {.counts = take(h, 16)};
+        unsigned number = *take_bytes(h, 1), slot = number & 15;
+        struct ih_jpeg_codes codes = {.counts = take_bytes(h, 16)};
         for (unsigned i = 0; i < 16; i++)
             codes.n_symbols += codes.counts[i];
         if (codes.n_symbols > 256 || codes.n_symbols > h->n)
             return IH_JPEG_REASON_CODES_SYMBOLS;
-        take(h, codes.n_symbols);
+        take_bytes(h, codes.n_symbols);
         if (number >> 4 > 1 || slot >= IH_JPEG_CODE_SLOTS)
             return IH_JPEG_REASON_CODES_NUMBER;
         bool is_dc = number >> 4 == 0;
@@ -110,7 +110,7 @@ static enum ih_jpeg_reason read_frame(struct header *h)
         return IH_JPEG_REASON_FRAME_TWICE;
     if (h->n < 6 || h->n != 6 + 3 * (size_t)h->at[5])
         return IH_JPEG_REASON_FRAME_LENGTH;
-    const uint8_t *p = take(h, 6), *components = h->at;
+    const uint8_t *p = take_bytes(h, 6), *components = h->at;
     plan->height = ih_be16(p + 1);
     plan->width = ih_be16(p + 3);
     plan->n_components = p[5];
@@ -151,6 +151,7 @@ static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
 {
     if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0)
         h->has_other_colours = h->at[11] != 1;
+    ih_jpeg_note(&h->plan->notes, marker, h->at, h->n);
     return IH_JPEG_REASON_NONE;
 }
 
@@ -171,9 +172,9 @@ static enum ih_jpeg_reason read_scan(struct header *h)
         return IH_JPEG_REASON_SCAN_BEFORE_FRAME;
     if (h->n != 4 + 2 * (size_t)plan->n_components || h->at[0] != plan->n_components)
         return IH_JPEG_REASON_SCAN_COMPONENTS;
-    take(h, 1);
+    take_bytes(h, 1);
     for (unsigned i = 0; i < plan->n_components; i++) {
-        const uint8_t *p = take(h, 2);
+        const uint8_t *p = take_bytes(h, 2);
         unsigned dc = p[1] >> 4, ac = p[1] & 15, quant = plan->components[i].quant;
         if (p[0] != plan->components[i].id)
             return IH_JPEG_REASON_SCAN_ORDER;
@@ -219,26 +220,24 @@ static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
 enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_bytes,
                                             struct ih_jpeg_plan *plan)
 {
+    static const enum ih_jpeg_reason not_found[] = {
+        [IH_JPEG_TOO_SHORT] = IH_JPEG_REASON_NO_SCAN,
+        [IH_JPEG_NO_MARKER] = IH_JPEG_REASON_BETWEEN_SEGMENTS,
+        [IH_JPEG_BAD_LENGTH] = IH_JPEG_REASON_SEGMENT_LENGTH};
     struct header h = {.plan = plan};
-    size_t at = 2;
-    unsigned marker = 0;
+    struct ih_jpeg_segment segment = {0};
+    size_t at = IH_JPEG_MARKER_BYTES;
     memset(plan, 0, sizeof *plan);
-    if (size_bytes < 2 || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI)
+    if (size_bytes < IH_JPEG_MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI)
         return IH_JPEG_REASON_NOT_JPEG;
-    while (marker != IH_JPEG_SOS) {
-        if (size_bytes - at < 4)
-            return IH_JPEG_REASON_NO_SCAN;
-        const uint8_t *p = bytes + at;
-        const size_t length = ih_be16(p + 2); /* its own two bytes included */
-        if (p[0] != 0xFF)
-            return IH_JPEG_REASON_BETWEEN_SEGMENTS;
-        if (length < 2 || length - 2 > size_bytes - at - 4)
-            return IH_JPEG_REASON_SEGMENT_LENGTH;
-        marker = p[1];
-        h.at = p + 4;
-        h.n = length - 2;
-        at += 2 + length;
-        const enum ih_jpeg_reason reason = read_segment(&h, marker);
+    for (; segment.marker != IH_JPEG_SOS; at += segment.size_bytes) {
+        const enum ih_jpeg_found found =
+            ih_jpeg_read_segment(bytes + at, size_bytes - at, &segment);
+        if (found != IH_JPEG_SEGMENT)
+            return not_found[found];
+        h.at = segment.data;
+        h.n = segment.n;
+        const enum ih_jpeg_reason reason = read_segment(&h, segment.marker);
         if (reason != IH_JPEG_REASON_NONE)
             return reason;
     }
@@ -354,19 +353,6 @@ static size_t put_stream(const struct ih_jpeg_plan *plan, uint8_t *stream)
 
 /* ---- the verdict ---- */
 
-/* Four streams need large tables. With those of earlier files they are faster from
- * STREAMS_FROM_BYTES on: on a Xeon their time is 1.09 of one stream's for files of 8 KB, 0.78 for
- * 15 KB and 0.74 for 27 KB. Making the tables for one file pays from NEW_TABLES_FROM_BYTES on: on
- * an EPYC 1.06 from 100 to 150 KB, and 0.91 from 150 to 250 KB. */
-enum { STREAMS_FROM_BYTES = 12 << 10, NEW_TABLES_FROM_BYTES = 160 << 10 };
-
-static bool is_for_streams(const struct ih_jpeg_plan *plan,
-                           const struct ih_jpeg_workspace *workspace)
-{
-    return plan->data_bytes >= NEW_TABLES_FROM_BYTES ||
-           (plan->data_bytes >= STREAMS_FROM_BYTES && ih_jpeg_has_tables(workspace, plan));
-}
-
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan,
                                      struct ih_jpeg_workspace **workspace)
@@ -378,13 +364,7 @@ enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
 enum ih_jpeg_reason ih_jpeg_validate_data(struct ih_jpeg_plan *plan,
                                           struct ih_jpeg_workspace **workspace)
 {
-    enum ih_jpeg_reason reason = IH_JPEG_REASON_NONE;
-    if (!*workspace)
-        *workspace = calloc(1, sizeof **workspace);
-    if (!*workspace)
-        return IH_JPEG_REASON_NO_MEMORY;
-    if (!is_for_streams(plan, *workspace) || !ih_jpeg_validate_streams(plan, *workspace))
-        reason = ih_jpeg_validate_scan(plan, *workspace);
+    const enum ih_jpeg_reason reason = ih_jpeg_validate_scan(plan, workspace);
     if (reason == IH_JPEG_REASON_NONE)
         plan->stream_bytes = put_stream(plan, NULL);
     return reason;

@@ -15,6 +15,8 @@
 #ifndef IH_JPEG_GPU_VALIDATE_H
 #define IH_JPEG_GPU_VALIDATE_H
 
+#include "decode/metadata.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,7 +100,8 @@ struct ih_jpeg_plan {
     uint32_t width, height;
     unsigned n_components;       /* 1 (gray) or 3 (YCbCr) */
     unsigned chroma_h, chroma_v; /* luma samples per chroma sample, 1 or 2; 1, 1 for gray */
-    size_t stream_bytes;         /* size of what ih_jpeg_plan_write writes */
+    struct ih_jpeg_notes notes;
+    size_t stream_bytes; /* size of what ih_jpeg_plan_write writes */
 
     /* The rest is private to the validator. */
     struct {
@@ -111,7 +114,7 @@ struct ih_jpeg_plan {
     size_t data_bytes;         /* up to the end of the file; after ih_jpeg_validate, up to EOI */
 };
 
-struct ih_jpeg_workspace; /* one for each thread (validate_scan.h) */
+struct ih_jpeg_workspace; /* one for each thread */
 
 /* Validates everything before the entropy-coded data, of a file or its first part. plan:
  * overwritten, except stream_bytes. Returns IH_JPEG_REASON_NONE, or why the file is left to the
@@ -139,5 +142,15 @@ enum ih_jpeg_reason ih_jpeg_validate_data(struct ih_jpeg_plan *plan,
 /* Writes the file for the hardware decoders to stream [plan->stream_bytes]: a new header made from
  * the plan, which ih_jpeg_validate has accepted, the file's entropy-coded bytes, and EOI. */
 void ih_jpeg_plan_write(const struct ih_jpeg_plan *plan, uint8_t *stream);
+
+/* ---- private to the validator: validate_scan.c ---- */
+
+/* Stricter than libjpeg: every symbol is one that 8-bit samples need, and none occurs twice. */
+bool ih_jpeg_codes_are_sound(const struct ih_jpeg_codes *codes, bool is_dc);
+
+/* Validates the entropy-coded data. If it is sound, plan->data_bytes becomes its length before EOI;
+ * else the plan is unchanged. */
+enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan,
+                                          struct ih_jpeg_workspace **workspace);
 
 #endif

@@ -168,8 +168,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.decoder = r->library ? r->library : "";
         s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->spec.luma->name;
-        /* Counts of a record that does not tell are the same either way. */
-        s.alpha = ih_alpha_name(r->alpha == IH_ALPHA_EITHER ? IH_ALPHA_COUNT : r->alpha);
+        s.alpha = ih_alpha_name(r->alpha);
         s.clip_low = r->spec.clip_low;
         s.clip_high = r->spec.clip_high;
         s.any_low = h->any_low;
@@ -179,7 +178,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.reduction = c->reduction;
         s.range = ih_range_names[r->info.range];
         s.n_frames = r->info.n_frames;
-        s.not_applied = r->info.not_applied & IH_NOT_APPLIED_KNOWN;
+        s.not_applied = r->info.not_applied;
         if (r->info.extremes.end > 0) {
             s.source_min = r->info.extremes.min;
             s.source_max = r->info.extremes.end - 1;

@@ -37,6 +37,7 @@ struct ih_scan_feed {
     struct ih_walk *list;       /* owned, until its turn comes; NULL: none */
     char *path;                 /* owned; borrowed by walk; NULL: of the settings */
     uint64_t n_before, n_taken; /* sources before those of walk; added ones that were taken */
+    size_t n_paths;             /* that were given without a walk */
 
     atomic_uint n_queued;
     atomic_bool is_ended, is_stopping; /* no more sources; set under the lock */
@@ -93,9 +94,22 @@ static bool next_source(struct ih_scan_feed *f, struct ih_input *input, bool *ha
     return f->walk != NULL;
 }
 
+/* Gives one of the paths without a walk. */
+static bool give_path(struct ih_scan_feed *f, struct ih_input *input)
+{
+    *input = (struct ih_input){
+        .path = strdup(f->settings.paths[f->n_paths]), .is_named = true, .source = f->n_paths};
+    f->n_paths++;
+    if (!input->path)
+        ih_error_set(&input->error, IH_MEMORY, "out of memory");
+    return true;
+}
+
 static bool feed_next(void *user, struct ih_input *input)
 {
     struct ih_scan_feed *f = user;
+    if (f->settings.takes_only_images && f->n_paths < f->settings.n_paths)
+        return give_path(f, input);
     bool has_input = f->walk && ih_walk_next(f->walk, input);
     if (has_input)
         input->source += f->n_before;
@@ -174,6 +188,8 @@ static enum ih_status check_settings(struct ih_scan_settings *s, struct ih_error
                             s->shard, s->n_shards, IH_SHARDS_MAX);
     if (s->has_nul_list > 1 || s->takes_only_images > 1 || s->refuses_records > 1 || s->is_fed > 1)
         return ih_error_set(err, IH_USAGE, "settings of a scan: a flag is neither 0 nor 1");
+    if (s->takes_only_images && s->list)
+        return ih_error_set(err, IH_USAGE, "takes_only_images: not with a list");
     s->n_threads = s->n_threads ? s->n_threads : ih_machine_cores();
     return IH_OK;
 }
@@ -187,7 +203,7 @@ static enum ih_status open_walks(struct ih_scan_feed *f, struct ih_error *err)
     const struct ih_walk_sources list = {.list = s->list, .list_separator = separator};
     f->is_quick = !s->is_fed && ih_walk_is_quick(&list);
     enum ih_status status = s->list ? ih_walk_open(&list, &f->list, err) : IH_OK;
-    if (status == IH_OK && s->n_paths > 0)
+    if (status == IH_OK && s->n_paths > 0 && !s->takes_only_images)
         status = ih_walk_open(&paths, &f->walk, err);
     return status;
 }

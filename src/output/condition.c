@@ -18,12 +18,20 @@ enum truth { NO, YES, UNKNOWN };
 struct operand {
     bool is_field, is_percentage;
     unsigned field;
-    enum ih_kind kind;
+    enum ih_value_type type;
     double number;
-    char *text; /* owned */
+    char *text; /* in the condition's text */
 };
 
-enum comparison { EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL };
+/* A set of the orders that it is true for. */
+enum comparison {
+    LESS = 1,
+    EQUAL = 2,
+    GREATER = 4,
+    LESS_OR_EQUAL = LESS | EQUAL,
+    NOT_EQUAL = LESS | GREATER,
+    GREATER_OR_EQUAL = EQUAL | GREATER
+};
 
 struct node {
     enum { COMPARE, NOT, AND, OR } kind;
@@ -33,6 +41,7 @@ struct node {
 };
 
 struct ih_condition {
+    char *text; /* owned; quotes at the end of texts are NUL */
     struct node nodes[NODES_MAX];
     unsigned n_nodes, root;
 };
@@ -45,16 +54,16 @@ struct parser {
     struct ih_condition *condition;
     const struct ih_field_set *fields;
     struct ih_error *err;
-    const char *start;
-    const char *at; /* the first byte of the current token */
-    size_t n;       /* the length of the token */
+    char *at; /* the first byte of the current token */
+    size_t n; /* the length of the token */
     enum token_kind kind;
     unsigned depth; /* of parentheses and "not" */
 };
 
-static enum ih_status fail(const struct parser *p, const char *what)
+static enum ih_status condition_fail(const struct parser *p, const char *what)
 {
-    return ih_error_set(p->err, IH_USAGE, "column %zu: %s", (size_t)(p->at - p->start) + 1, what);
+    return ih_error_set(p->err, IH_USAGE, "column %zu: %s",
+                        (size_t)(p->at - p->condition->text) + 1, what);
 }
 
 /* Names have no capitals, but a message about a wrong name shows all of it. */
@@ -85,7 +94,7 @@ static enum ih_status advance(struct parser *p)
     } else if (c == '"' || c == '\'') {
         const char *end = strchr(p->at + 1, c);
         if (!end)
-            return fail(p, "the quote has no end");
+            return condition_fail(p, "the quote has no end");
         p->kind = TOKEN_TEXT;
         p->n = (size_t)(end - p->at) + 1;
     } else if (strchr("0123456789.-", c)) {
@@ -96,17 +105,17 @@ static enum ih_status advance(struct parser *p)
         const size_t n_after = p->at[p->n] == '.' ? strspn(p->at + p->n + 1, digits) : 0;
         p->n += n_after > 0 ? n_after + 1 : 0;
         if (n_before + n_after == 0 || n_before > 20 || n_after > 20)
-            return fail(p, "not a number");
+            return condition_fail(p, "not a number");
         const size_t n_blanks = strspn(p->at + p->n, " \t\n");
         p->n += p->at[p->n + n_blanks] == '%' ? n_blanks + 1 : 0;
         if (is_name_byte(p->at[p->n]))
-            return fail(p, "not a number in plain digits, as 5, 0.5 or 5%");
+            return condition_fail(p, "not a number in plain digits, as 5, 0.5 or 5%");
     } else if (strchr("<>=!()", c)) {
         p->kind = TOKEN_OPERATOR;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
-        return fail(p, strchr("&|", c) ? "write and, or, not"
-                                       : "not a field, number, quoted text or operator");
+        return condition_fail(p, strchr("&|", c) ? "write and, or, not"
+                                                 : "not a field, number, quoted text or operator");
     }
     return IH_OK;
 }
@@ -127,11 +136,8 @@ static bool is_joint(const struct parser *p)
 
 static enum ih_status add_node(struct parser *p, struct node node, unsigned *index)
 {
-    if (p->condition->n_nodes == NODES_MAX) {
-        for (unsigned i = 0; i < 2; i++)
-            free(node.operands[i].text);
-        return fail(p, "the condition is too long");
-    }
+    if (p->condition->n_nodes == NODES_MAX)
+        return condition_fail(p, "the condition is too long");
     *index = p->condition->n_nodes++;
     p->condition->nodes[*index] = node;
     return IH_OK;
@@ -157,30 +163,34 @@ static double number_of(const char *digits)
 
 static enum ih_status parse_field(struct parser *p, struct operand *out)
 {
-    for (unsigned i = 0; i < p->fields->n; i++)
-        if (is_token(p, p->fields->types[i].name)) {
-            *out = (struct operand){.is_field = true, .field = i, .kind = p->fields->types[i].kind};
-            return advance(p);
-        }
-    if (is_joint(p))
-        return fail(p, "a field or number is missing; write and, or, not in small letters");
-    char what[IH_MESSAGE_MAX];
-    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields->types == ih_field_types; i++)
-        if (is_token(p, ih_comparison_fields.types[i].name)) {
-            snprintf(what, sizeof what,
-                     "'%.*s' compares two inputs: use it with --diff and --fail-if", (int)p->n,
-                     p->at);
-            return fail(p, what);
-        }
+    const struct ih_record_field *const fields = p->fields->fields;
     const char *nearest = NULL;
     unsigned fewest = UINT_MAX;
-    for (unsigned i = 0; i < p->fields->n; i++)
-        if (ih_word_is_nearer(p->at, p->n, p->fields->types[i].name, &fewest))
-            nearest = p->fields->types[i].name;
+    char what[IH_MESSAGE_MAX];
+    for (unsigned i = 0; i < p->fields->n; i++) {
+        if (!fields[i].column)
+            continue;
+        if (is_token(p, fields[i].column)) {
+            *out = (struct operand){
+                .is_field = true, .field = i, .type = ih_field_value_type(&fields[i])};
+            return advance(p);
+        }
+        if (ih_word_is_nearer(p->at, p->n, fields[i].column, &fewest))
+            nearest = fields[i].column;
+    }
+    if (is_joint(p))
+        return condition_fail(p,
+                              "a field or number is missing; write and, or, not in small letters");
+    for (const struct ih_field *f = ih_distance_fields; f->key; f++)
+        if (is_token(p, f->key)) {
+            snprintf(what, sizeof what,
+                     "'%s' compares two inputs: use it with --diff and --fail-if", f->key);
+            return condition_fail(p, what);
+        }
     snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,
              nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "",
              p->fields->which);
-    return fail(p, what);
+    return condition_fail(p, what);
 }
 
 static enum ih_status parse_operand(struct parser *p, struct operand *out)
@@ -189,70 +199,62 @@ static enum ih_status parse_operand(struct parser *p, struct operand *out)
     case TOKEN_NAME:
         return parse_field(p, out);
     case TOKEN_NUMBER:
-        out->kind = IH_KIND_REAL;
+        out->type = IH_TYPE_REAL;
         out->is_percentage = p->at[p->n - 1] == '%';
         out->number = number_of(p->at);
         return advance(p);
     case TOKEN_TEXT:
-        out->kind = IH_KIND_TEXT;
-        out->text = calloc(1, p->n - 1);
-        if (!out->text)
-            return ih_error_set(p->err, IH_MEMORY, "out of memory");
-        memcpy(out->text, p->at + 1, p->n - 2);
+        out->type = IH_TYPE_TEXT;
+        out->text = p->at + 1;
+        p->at[p->n - 1] = '\0';
         return advance(p);
     case TOKEN_END:
     case TOKEN_OPERATOR:
         break;
     }
-    return fail(p, "a field, number or quoted text is missing");
+    return condition_fail(p, "a field, number or quoted text is missing");
 }
 
 static enum ih_status parse_operator(struct parser *p, enum comparison *out)
 {
-    static const char *const operators[] = {
-        [EQUAL] = "==",  [NOT_EQUAL] = "!=",     [LESS] = "<",
-        [GREATER] = ">", [LESS_OR_EQUAL] = "<=", [GREATER_OR_EQUAL] = ">="};
+    static const struct {
+        const char *sign;
+        enum comparison comparison;
+    } operators[] = {{"==", EQUAL},         {"!=", NOT_EQUAL}, {"<", LESS},
+                     {"<=", LESS_OR_EQUAL}, {">", GREATER},    {">=", GREATER_OR_EQUAL}};
     for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (is_token(p, operators[i])) {
-            *out = (enum comparison)i;
+        if (is_token(p, operators[i].sign)) {
+            *out = operators[i].comparison;
             return advance(p);
         }
     const int after = is_token(p, "=") ? p->at[1] : 0;
-    return fail(p, after == '<'   ? "write <= to compare"
-                   : after == '>' ? "write >= to compare"
-                   : is_token(p, "=")
-                       ? "write == to compare"
-                       : "a comparison such as > is missing; quote the whole condition");
-}
-
-/* The texts that a field may have, with NULL at the end. Returns NULL for any text. */
-static const char *const *texts_of(const struct parser *p, unsigned field)
-{
-    static const char *const statuses[] = {"ok", "error", NULL};
-    if (p->fields->types != ih_field_types)
-        return NULL;
-    return field == IH_FIELD_status   ? statuses
-           : field == IH_FIELD_format ? p->fields->formats
-                                      : NULL;
+    return condition_fail(p, after == '<'   ? "write <= to compare"
+                             : after == '>' ? "write >= to compare"
+                             : is_token(p, "=")
+                                 ? "write == to compare"
+                                 : "a comparison such as > is missing; quote the whole condition");
 }
 
 /* Refuses a text that the field never has. Converts the text to lower case, as in the field. */
-static enum ih_status check_text(const struct parser *p, const struct operand *field, char *text)
+static enum ih_status check_text(const struct parser *p, const struct operand *operand, char *text)
 {
-    const char *const *const texts = texts_of(p, field->field);
+    static const char *const statuses[] = {"ok", "error", NULL};
+    const struct ih_record_field *const field = &p->fields->fields[operand->field];
+    const char *const *const texts = field->field.kind == IH_FIELD_STATUS   ? statuses
+                                     : field->field.kind == IH_FIELD_FORMAT ? p->fields->formats
+                                                                            : NULL;
     char what[IH_MESSAGE_MAX];
-    for (char *c = text; texts && *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    for (size_t i = 0; texts && texts[i]; i++)
-        if (strcmp(texts[i], text) == 0)
-            return IH_OK;
     if (!texts)
         return IH_OK;
-    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of",
-                     p->fields->types[field->field].name, text);
+    for (char *at = text; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    for (size_t i = 0; texts[i]; i++)
+        if (strcmp(texts[i], text) == 0)
+            return IH_OK;
+    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of", field->column, text);
     for (size_t i = 0; texts[i] && n < IH_MESSAGE_MAX; i++)
         n += snprintf(what + n, sizeof what - (size_t)n, "%s %s", i ? "," : "", texts[i]);
-    return fail(p, what);
+    return condition_fail(p, what);
 }
 
 /* Whether comparing a field, on the left side, with n has the same result for all values from low
@@ -265,59 +267,60 @@ static bool decides_nothing(enum comparison comparison, double n, double low, do
 
 /* Refuses a number that looks like a share of a count, and a comparison that decides nothing. */
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
-                                   const struct operand *field, const struct operand *number)
+                                   const struct operand *operand, const struct operand *number)
 {
-    const struct ih_field_type *const type = &p->fields->types[field->field];
-    const double n = number->number, high = type->high > 0 ? type->high : HUGE_VAL;
-    const bool is_integer = type->kind == IH_KIND_INTEGER;
+    const struct ih_record_field *const field = &p->fields->fields[operand->field];
+    const double n = number->number, high = field->high > 0 ? field->high : HUGE_VAL;
+    const bool is_integer = operand->type == IH_TYPE_INTEGER, has_share = field->in & IH_SHARE;
     char what[IH_MESSAGE_MAX];
-    if (number->is_percentage && !type->has_share)
-        return fail(p, "the field has no percentage");
+    if (number->is_percentage && !has_share)
+        return condition_fail(p, "the field has no percentage");
     if (number->is_percentage)
         return decides_nothing(comparison, n, 0, 100)
-                   ? fail(p, "a percentage goes from 0 to 100: the comparison decides nothing")
+                   ? condition_fail(
+                         p, "a percentage goes from 0 to 100: the comparison decides nothing")
                    : IH_OK;
-    if (is_integer && type->has_share && n > 0 && n < 1)
-        snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them", type->name,
-                 100 * n);
-    else if (type->has_share && !is_integer && n > 1)
+    if (is_integer && has_share && n > 0 && n < 1)
+        snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them",
+                 field->column, 100 * n);
+    else if (has_share && !is_integer && n > 1)
         snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%",
-                 type->name);
-    else if (decides_nothing(comparison, n, 0, high) && type->high > 0)
+                 field->column);
+    else if (decides_nothing(comparison, n, 0, high) && field->high > 0)
         snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing",
-                 type->name, high);
+                 field->column, high);
     else if (decides_nothing(comparison, n, 0, high))
         snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing",
-                 type->name);
+                 field->column);
     else if (is_integer && (comparison == EQUAL || comparison == NOT_EQUAL) && n != floor(n))
         snprintf(what, sizeof what, "%s is a whole number: the comparison decides nothing",
-                 type->name);
+                 field->column);
     else
         return IH_OK;
-    return fail(p, what);
+    return condition_fail(p, what);
+}
+
+/* The comparison with its sides exchanged. */
+static enum comparison mirrored(enum comparison c)
+{
+    return (c & EQUAL) | (c & LESS ? GREATER : 0) | (c & GREATER ? LESS : 0);
 }
 
 static enum ih_status check_operands(const struct parser *p, enum comparison comparison,
                                      const struct operand *o)
 {
-    static const enum comparison mirrored[] = {[EQUAL] = EQUAL,
-                                               [NOT_EQUAL] = NOT_EQUAL,
-                                               [LESS] = GREATER,
-                                               [GREATER] = LESS,
-                                               [LESS_OR_EQUAL] = GREATER_OR_EQUAL,
-                                               [GREATER_OR_EQUAL] = LESS_OR_EQUAL};
     const unsigned field = !o[0].is_field; /* its index, if there is only one */
-    const bool is_text = o[0].kind == IH_KIND_TEXT;
-    if (is_text != (o[1].kind == IH_KIND_TEXT))
-        return fail(p, "a number is compared with a text");
+    const bool is_text = o[0].type == IH_TYPE_TEXT;
+    if (is_text != (o[1].type == IH_TYPE_TEXT))
+        return condition_fail(p, "a number is compared with a text");
     if (!o[0].is_field && !o[1].is_field)
-        return fail(p, "the comparison has no field");
+        return condition_fail(p, "the comparison has no field");
     if (o[0].is_field && o[1].is_field)
-        return is_text                    ? fail(p, "two fields of text are compared; quote a text")
-               : o[0].field == o[1].field ? fail(p, "a field is compared with itself")
+        return is_text ? condition_fail(p, "two fields of text are compared; quote a text")
+               : o[0].field == o[1].field ? condition_fail(p, "a field is compared with itself")
                                           : IH_OK;
     if (!is_text)
-        return check_number(p, field == 0 ? comparison : mirrored[comparison], &o[field],
+        return check_number(p, field == 0 ? comparison : mirrored(comparison), &o[field],
                             &o[!field]);
     return comparison == EQUAL || comparison == NOT_EQUAL ? check_text(p, &o[field], o[!field].text)
                                                           : IH_OK;
@@ -326,7 +329,7 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
 static enum ih_status parse_comparison(struct parser *p, unsigned *index)
 {
     struct node node = {.kind = COMPARE};
-    const char *start = p->at;
+    char *start = p->at;
     enum ih_status status = parse_operand(p, &node.operands[0]);
     if (status == IH_OK)
         status = parse_operator(p, &node.comparison);
@@ -337,11 +340,7 @@ static enum ih_status parse_comparison(struct parser *p, unsigned *index)
         whole.at = start;
         status = check_operands(&whole, node.comparison, node.operands);
     }
-    if (status == IH_OK)
-        return add_node(p, node, index);
-    free(node.operands[0].text);
-    free(node.operands[1].text);
-    return status;
+    return status == IH_OK ? add_node(p, node, index) : status;
 }
 
 static enum ih_status parse_condition(struct parser *p, unsigned *index);
@@ -353,7 +352,7 @@ static enum ih_status parse_not(struct parser *p, unsigned *index)
     if (!negates && !is_token(p, "("))
         return parse_comparison(p, index);
     if (p->depth == DEPTH_MAX)
-        return fail(p, "the condition is nested too deeply");
+        return condition_fail(p, "the condition is nested too deeply");
     p->depth++;
     enum ih_status status = advance(p);
     if (status == IH_OK)
@@ -363,7 +362,7 @@ static enum ih_status parse_not(struct parser *p, unsigned *index)
         return status;
     if (negates)
         return add_node(p, node, index);
-    return is_token(p, ")") ? advance(p) : fail(p, "a closing parenthesis is missing");
+    return is_token(p, ")") ? advance(p) : condition_fail(p, "a closing parenthesis is missing");
 }
 
 /* Parses terms, or factors, with "and" or "or" between them. */
@@ -397,16 +396,20 @@ static enum ih_status parse_condition(struct parser *p, unsigned *index)
 enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *fields,
                                   struct ih_condition **condition, struct ih_error *err)
 {
-    struct parser p = {.fields = fields, .err = err, .start = text, .at = text};
+    struct parser p = {.fields = fields, .err = err};
     p.condition = calloc(1, sizeof *p.condition);
-    if (!p.condition)
+    if (p.condition)
+        p.at = p.condition->text = strdup(text);
+    if (!p.at) {
+        free(p.condition);
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    }
     enum ih_status status = advance(&p);
     if (status == IH_OK)
         status = parse_condition(&p, &p.condition->root);
     if (status == IH_OK && p.kind != TOKEN_END)
-        status = fail(&p, is_joint(&p) ? "write and, or, not in small letters"
-                                       : "'and' or 'or' is missing");
+        status = condition_fail(&p, is_joint(&p) ? "write and, or, not in small letters"
+                                                 : "'and' or 'or' is missing");
     if (status == IH_OK)
         *condition = p.condition;
     else
@@ -416,53 +419,35 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
 
 void ih_condition_free(struct ih_condition *condition)
 {
-    for (unsigned i = 0; condition && i < condition->n_nodes; i++) {
-        free(condition->nodes[i].operands[0].text);
-        free(condition->nodes[i].operands[1].text);
-    }
+    if (condition)
+        free(condition->text);
     free(condition);
 }
 
 /* ---- evaluation ---- */
 
-static struct ih_field_value value_of(const struct operand *o, const struct operand *other,
-                                      const struct ih_field_value *values)
+static struct ih_field_value operand_value(const struct operand *o, const struct operand *other,
+                                           const struct ih_field_value *values)
 {
     if (o->is_field)
         return values[o->field];
-    struct ih_field_value value = {.kind = o->kind, .text = o->text, .real = o->number};
+    struct ih_field_value value = {.type = o->type, .text = o->text, .real = o->number};
     if (o->is_percentage)
         value.real = o->number / 100 * values[other->field].whole;
     return value;
 }
 
-static enum truth compare(const struct node *node, const struct ih_field_value *values)
+static enum truth condition_compare(const struct node *node, const struct ih_field_value *values)
 {
     const struct operand *o = node->operands;
-    const struct ih_field_value a = value_of(&o[0], &o[1], values),
-                                b = value_of(&o[1], &o[0], values);
-    int order;
-    if (a.kind == IH_KIND_NONE || b.kind == IH_KIND_NONE)
+    const struct ih_field_value a = operand_value(&o[0], &o[1], values),
+                                b = operand_value(&o[1], &o[0], values);
+    if (a.type == IH_TYPE_NONE || b.type == IH_TYPE_NONE)
         return UNKNOWN;
-    if (a.kind == IH_KIND_TEXT)
-        order = strcmp(a.text, b.text);
-    else
-        order = (a.real > b.real) - (a.real < b.real);
-    switch (node->comparison) {
-    case EQUAL:
-        return order == 0 ? YES : NO;
-    case NOT_EQUAL:
-        return order != 0 ? YES : NO;
-    case LESS:
-        return order < 0 ? YES : NO;
-    case LESS_OR_EQUAL:
-        return order <= 0 ? YES : NO;
-    case GREATER:
-        return order > 0 ? YES : NO;
-    case GREATER_OR_EQUAL:
-        break;
-    }
-    return order >= 0 ? YES : NO;
+    const double difference =
+        a.type == IH_TYPE_TEXT ? strcmp(a.text, b.text) : (a.real > b.real) - (a.real < b.real);
+    const enum comparison order = difference < 0 ? LESS : difference > 0 ? GREATER : EQUAL;
+    return node->comparison & order ? YES : NO;
 }
 
 /* The nodes that a node uses precede it, so one pass computes each of them before it is needed. */
@@ -472,7 +457,7 @@ bool ih_condition_holds(const struct ih_condition *condition, const struct ih_fi
     for (unsigned i = 0; i < condition->n_nodes; i++) {
         const struct node *node = &condition->nodes[i];
         if (node->kind == COMPARE) {
-            truths[i] = compare(node, values);
+            truths[i] = condition_compare(node, values);
             continue;
         }
         const enum truth a = truths[node->left], b = truths[node->right];

@@ -8,7 +8,7 @@
  *   operand     = field | number [ "%" ] | text in single or double quotes
  *
  * - "not" binds closest, then "and", then "or".
- * - fields.h lists the fields: of a record, or of a comparison of two inputs.
+ * - schema.def lists the fields: of a record, or of a comparison of two inputs.
  * - Numbers are compared with numbers, and texts with texts, byte by byte. The name of a format may
  *   be in upper case.
  * - A percentage is compared with a field that has a share: blown_any > 5% compares the number of
@@ -20,7 +20,7 @@
 #ifndef IH_OUTPUT_CONDITION_H
 #define IH_OUTPUT_CONDITION_H
 
-#include "output/fields.h"
+#include "output/schema.h"
 
 struct ih_condition;
 

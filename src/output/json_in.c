@@ -16,6 +16,13 @@ bool ih_json_fail(struct ih_json_in *in, const char *why)
     return false;
 }
 
+bool ih_json_fail_field(struct ih_json_in *in, const char *key, const char *why)
+{
+    if (!in->why)
+        in->key = key;
+    return ih_json_fail(in, why);
+}
+
 /* Fails at a character, which is NUL at the end of the text. */
 static bool fail_at(struct ih_json_in *in, int c, const char *why)
 {
@@ -44,7 +51,7 @@ bool ih_json_token(struct ih_json_in *in, char token)
 }
 
 /* Consumes a word such as null if it is next. */
-static bool is_word(struct ih_json_in *in, const char *word)
+static bool json_is_word(struct ih_json_in *in, const char *word)
 {
     skip_blanks(in);
     if (*in->p != *word || strncmp(in->p, word, strlen(word)) != 0)
@@ -55,8 +62,8 @@ static bool is_word(struct ih_json_in *in, const char *word)
 
 bool ih_json_bool(struct ih_json_in *in, bool *is_true)
 {
-    *is_true = is_word(in, "true");
-    return *is_true || is_word(in, "false") || ih_json_fail(in, "neither true nor false");
+    *is_true = json_is_word(in, "true");
+    return *is_true || json_is_word(in, "false") || ih_json_fail(in, "neither true nor false");
 }
 
 /* ---- strings ---- */
@@ -128,7 +135,7 @@ static bool read_escape(struct ih_json_in *in, char **to)
 bool ih_json_text(struct ih_json_in *in, char **text)
 {
     *text = NULL;
-    if (is_word(in, "null"))
+    if (json_is_word(in, "null"))
         return true;
     if (!ih_json_token(in, '"'))
         return false;
@@ -160,7 +167,7 @@ bool ih_json_text(struct ih_json_in *in, char **text)
 
 /* ---- numbers ---- */
 
-static inline bool is_digit(char c)
+static inline bool json_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -171,7 +178,7 @@ static inline bool read_digits(char **p, uint64_t *value)
     enum { SAFE_DIGITS = 19 };
     char *const start = *p, *s = start;
     uint64_t n = 0;
-    for (; is_digit(*s); s++)
+    for (; json_is_digit(*s); s++)
         n = n * 10 + (unsigned)(*s - '0');
     *p = s;
     *value = n;
@@ -220,22 +227,22 @@ static bool skip_number(struct ih_json_in *in)
 {
     char *p = in->p;
     p += *p == '-';
-    if (!is_digit(*p) || (p[0] == '0' && is_digit(p[1])))
+    if (!json_is_digit(*p) || (p[0] == '0' && json_is_digit(p[1])))
         return fail_at(in, *p, "not JSON");
-    while (is_digit(*p))
+    while (json_is_digit(*p))
         p++;
     if (*p == '.') {
-        if (!is_digit(*++p))
+        if (!json_is_digit(*++p))
             return ih_json_fail(in, "not a number");
-        while (is_digit(*p))
+        while (json_is_digit(*p))
             p++;
     }
     if (*p == 'e' || *p == 'E') {
         p++;
         p += *p == '-' || *p == '+';
-        if (!is_digit(*p))
+        if (!json_is_digit(*p))
             return ih_json_fail(in, "not a number");
-        while (is_digit(*p))
+        while (json_is_digit(*p))
             p++;
     }
     in->p = p;
@@ -254,12 +261,12 @@ static bool read_short_real(struct ih_json_in *in, double *v)
     if (!read_digits(&p, &n))
         return false;
     if (*p == '.') {
-        for (p++; is_digit(*p) && n_decimals < DECIMALS_MAX; p++, n_decimals++)
+        for (p++; json_is_digit(*p) && n_decimals < DECIMALS_MAX; p++, n_decimals++)
             decimals = decimals * 10 + (unsigned)(*p - '0');
         if (n_decimals == 0)
             return false;
     }
-    if (is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
+    if (json_is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
         return false;
     *v = ((double)n * powers[n_decimals] + (double)decimals) / powers[n_decimals];
     in->p = p;
@@ -269,7 +276,7 @@ static bool read_short_real(struct ih_json_in *in, double *v)
 bool ih_json_real(struct ih_json_in *in, double *v)
 {
     *v = (double)NAN;
-    if (is_word(in, "null") || read_short_real(in, v))
+    if (json_is_word(in, "null") || read_short_real(in, v))
         return true;
     const char *start = in->p;
     if (!skip_number(in))
@@ -280,19 +287,28 @@ bool ih_json_real(struct ih_json_in *in, double *v)
 
 /* ---- arrays and objects ---- */
 
+/* Consumes the comma before the next element, or the end, with *is_end set. */
+static bool next_element(struct ih_json_in *in, char end, bool *is_end)
+{
+    *is_end = ih_json_next_is(in, end);
+    return ih_json_token(in, *is_end ? end : ',');
+}
+
+/* Consumes the start, and the end of what is empty, with *is_end set. */
+static bool first_element(struct ih_json_in *in, char start, char end, bool *is_end)
+{
+    if (!ih_json_token(in, start))
+        return false;
+    *is_end = ih_json_next_is(in, end);
+    return !*is_end || ih_json_token(in, end);
+}
+
 bool ih_json_array(struct ih_json_in *in, bool (*read)(struct ih_json_in *in, void *to), void *to)
 {
-    if (!ih_json_token(in, '['))
-        return false;
-    if (ih_json_next_is(in, ']'))
-        return ih_json_token(in, ']');
-    do {
-        if (!read(in, to))
-            return false;
-        if (ih_json_next_is(in, ']'))
-            return ih_json_token(in, ']');
-    } while (ih_json_token(in, ','));
-    return false;
+    bool is_end, is_sound = first_element(in, '[', ']', &is_end);
+    while (is_sound && !is_end)
+        is_sound = read(in, to) && next_element(in, ']', &is_end);
+    return is_sound;
 }
 
 /* Consumes the key if it is this one, without blanks or escapes. */
@@ -307,54 +323,52 @@ static bool is_key(struct ih_json_in *in, const char *name)
     return true;
 }
 
-/* Reads a key. *i: of its field, n_fields for an unknown one. The keys come in the order of the
- * fields, so the search begins at `from`, after the last one found. */
-static bool read_key(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
-                     size_t from, size_t *i)
+static const struct ih_field *row_of(const struct ih_json_members *m, size_t i)
+{
+    return (const void *)((const char *)m->rows + i * m->row_bytes);
+}
+
+/* Reads a key. *i: its row, n for an unknown one. The keys come in the order of the rows, so the
+ * search begins at `from`, after the last one found. */
+static bool read_key(struct ih_json_in *in, const struct ih_json_members *m, size_t from, size_t *i)
 {
     char *name;
     if (!ih_json_next_is(in, '"'))
         return fail_at(in, *in->p, "not JSON");
-    for (size_t k = 0; k < n_fields; k++) {
-        *i = from + k < n_fields ? from + k : from + k - n_fields;
-        if (is_key(in, fields[*i].name))
+    for (size_t k = 0; k < m->n; k++) {
+        *i = from + k < m->n ? from + k : from + k - m->n;
+        if (row_of(m, *i)->key && is_key(in, row_of(m, *i)->key))
             return true;
     }
     if (!ih_json_text(in, &name) || !ih_json_token(in, ':'))
         return false;
-    for (*i = 0; *i < n_fields && strcmp(fields[*i].name, name) != 0;)
+    for (*i = 0; *i < m->n && !(row_of(m, *i)->key && strcmp(row_of(m, *i)->key, name) == 0);)
         ++*i;
     return true;
 }
 
-bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
-                    void *to, uint64_t *seen)
+bool ih_json_object(struct ih_json_in *in, const struct ih_json_members *m, void *to,
+                    uint64_t *seen)
 {
     size_t next = 0;
+    bool is_end, is_sound = first_element(in, '{', '}', &is_end);
     *seen = 0;
-    if (!ih_json_token(in, '{'))
-        return false;
-    if (ih_json_next_is(in, '}'))
-        return ih_json_token(in, '}');
-    do {
-        size_t i = n_fields;
-        if (!read_key(in, fields, n_fields, next, &i))
+    for (; is_sound && !is_end; is_sound = is_sound && next_element(in, '}', &is_end)) {
+        size_t i = m->n;
+        is_sound = read_key(in, m, next, &i) && (i < m->n || ih_json_skip(in));
+        if (!is_sound || i == m->n)
+            continue;
+        const struct ih_field *field = row_of(m, i);
+        if (*seen >> i & 1)
+            return ih_json_fail_field(in, field->key, "in the record twice");
+        *seen |= UINT64_C(1) << i;
+        next = i + 1;
+        in->key = field->key;
+        if (!m->read(in, field, to))
             return false;
-        if (i == n_fields) {
-            if (!ih_json_skip(in))
-                return false;
-        } else {
-            if (*seen >> i & 1)
-                return ih_json_fail(in, "a key stands twice");
-            *seen |= UINT64_C(1) << i;
-            next = i + 1;
-            if (!fields[i].read(in, (char *)to + fields[i].offset))
-                return false;
-        }
-        if (ih_json_next_is(in, '}'))
-            return ih_json_token(in, '}');
-    } while (ih_json_token(in, ','));
-    return false;
+        in->key = NULL;
+    }
+    return is_sound;
 }
 
 /* depth: of what is around the value. */
@@ -366,23 +380,16 @@ static bool skip_value(struct ih_json_in *in, unsigned depth)
     if (open == '"')
         return ih_json_text(in, &ignored);
     if (open != '{' && open != '[')
-        return is_word(in, "null") || is_word(in, "true") || is_word(in, "false") ||
+        return json_is_word(in, "null") || json_is_word(in, "true") || json_is_word(in, "false") ||
                skip_number(in);
     if (depth == DEPTH_MAX)
         return ih_json_fail(in, "nested too deep");
-    in->p++;
-    if (ih_json_next_is(in, close))
-        return ih_json_token(in, close);
-    do {
-        if (open == '{' &&
-            (!ih_json_next_is(in, '"') || !ih_json_text(in, &ignored) || !ih_json_token(in, ':')))
-            return ih_json_fail(in, "not JSON");
-        if (!skip_value(in, depth + 1))
-            return false;
-        if (ih_json_next_is(in, close))
-            return ih_json_token(in, close);
-    } while (ih_json_token(in, ','));
-    return false;
+    bool is_end, is_sound = first_element(in, open, close, &is_end);
+    while (is_sound && !is_end)
+        is_sound = (open == '[' || (ih_json_next_is(in, '"') && ih_json_text(in, &ignored) &&
+                                    ih_json_token(in, ':'))) &&
+                   skip_value(in, depth + 1) && next_element(in, close, &is_end);
+    return is_sound || ih_json_fail(in, "not JSON");
 }
 
 bool ih_json_skip(struct ih_json_in *in)

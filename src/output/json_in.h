@@ -12,19 +12,23 @@
 #ifndef IH_OUTPUT_JSON_IN_H
 #define IH_OUTPUT_JSON_IN_H
 
+#include "histogram/histogram.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The text, with a NUL after its end. It is changed: strings are decoded where they lie. */
 struct ih_json_in {
     char *p;
     const char *why; /* the first error, static; NULL: none */
+    const char *key; /* of the field that it is about: "KEY is WHY"; NULL: of none */
     bool is_cut;     /* the text ends where that error is */
 };
 
 /* Sets why unless it is set. Returns false. */
 bool ih_json_fail(struct ih_json_in *in, const char *why);
+
+/* The same for a field: "alpha" is "missing". */
+bool ih_json_fail_field(struct ih_json_in *in, const char *key, const char *why);
 
 /* Each of these skips blanks, reads one value and returns false after an error. */
 
@@ -43,17 +47,18 @@ bool ih_json_bool(struct ih_json_in *in, bool *is_true);
 /* An array of exactly n integers. */
 bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n);
 
-/* A member of an object: read fills the field at this offset. */
-struct ih_json_field {
-    const char *name;
-    bool (*read)(struct ih_json_in *in, void *field);
-    size_t offset;
+/* The members that an object may have: n rows of row_bytes, each of which begins with a struct
+ * ih_field; at most 64. A key that is NULL is in no object. read reads the value of one of them. */
+struct ih_json_members {
+    const void *rows;
+    size_t row_bytes, n;
+    bool (*read)(struct ih_json_in *in, const struct ih_field *field, void *to);
 };
 
-/* Reads an object into the struct at `to`. Other members are skipped; a field that stands twice is
- * an error. *seen: bit i is fields[i]; there are at most 64. */
-bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
-                    void *to, uint64_t *seen);
+/* Reads an object. Other members are skipped; a key that stands twice is an error. *seen: bit i is
+ * row i. */
+bool ih_json_object(struct ih_json_in *in, const struct ih_json_members *members, void *to,
+                    uint64_t *seen);
 
 /* Calls read for each element of an array, with `to`. */
 bool ih_json_array(struct ih_json_in *in, bool (*read)(struct ih_json_in *in, void *to), void *to);

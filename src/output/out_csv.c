@@ -7,8 +7,8 @@
  * as the path "./=x", which opens the same file.
  */
 #include "base/path.h"
-#include "output/fields.h"
 #include "output/output.h"
+#include "output/schema.h"
 
 #include "histogram/total.h"
 
@@ -85,7 +85,7 @@ static char *format_field(char *p, uint64_t n)
     return ih_format_count(p, n);
 }
 
-static char *put_text(char *p, const char *text)
+static char *csv_put_text(char *p, const char *text)
 {
     const size_t n = strlen(text);
     *p++ = ',';
@@ -97,11 +97,9 @@ static char *put_text(char *p, const char *text)
 static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
     struct ih_stats stats;
-    struct ih_statistic statistics[IH_N_STATISTICS];
-    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_N_STATISTICS * (IH_REAL_MAX + 1)];
+    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_STATISTICS_MAX * (IH_REAL_MAX + 1)];
     char *end = row;
     ih_result_stats(r, plane, &stats);
-    ih_format_statistics(&stats, statistics);
     fputs(name, f);
     if (r->is_total) { /* its images differ in size */
         *end++ = ',';
@@ -110,9 +108,11 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         end = format_field(end, r->info.width);
         end = format_field(end, r->info.height);
     }
-    end = put_text(end, ih_plane_name(r->histogram.n_channels, plane));
-    for (size_t i = 0; i < IH_N_STATISTICS; i++)
-        end = put_text(end, statistics[i].text);
+    end = csv_put_text(end, ih_plane_name(r->histogram.n_channels, plane));
+    for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
+        *end++ = ',';
+        end += strlen(ih_format_field(field, &stats, stats.count > 0, end));
+    }
     fwrite(row, 1, (size_t)(end - row), f);
 }
 
@@ -177,38 +177,40 @@ static void image_long(const struct csv_state *s, const char *name, const struct
     }
 }
 
-/* One row with all fields. */
+/* One row with all fields that have a column; the first is the name. */
 static void image_fields(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     struct ih_field_value values[IH_N_FIELDS];
     ih_fields_compute(r, values);
     fputs(name, s->stream);
-    for (unsigned i = IH_FIELD_file + 1; i < IH_N_FIELDS; i++) {
-        char text[NAME_BYTES] = "";
-        if (values[i].kind == IH_KIND_TEXT)
+    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
+        char text[NAME_BYTES];
+        text[0] = '\0';
+        if (!ih_schema[i].column || ih_schema[i].field.kind == IH_FIELD_FILE)
+            continue;
+        if (values[i].type == IH_TYPE_TEXT)
             make_field(text, "", values[i].text);
-        else if (values[i].kind == IH_KIND_REAL)
+        else if (values[i].type == IH_TYPE_REAL)
             ih_format_real(values[i].real, text);
-        else if (values[i].kind == IH_KIND_INTEGER)
+        else if (values[i].type == IH_TYPE_INTEGER)
             *ih_format_count(text, values[i].integer) = '\0';
-        fprintf(s->stream, ",%s", text);
+        putc(',', s->stream);
+        fputs(text, s->stream);
     }
     putc('\n', s->stream);
 }
-
-#define FIELD(name, kind, has_share, high) "," #name
 
 static const struct layout layouts[] = {
     {"channels", "file,width,height,channel", true, true, false, image_channels},
     {"bins", BINS_HEADER, false, false, false, image_bins},
     {"long", "file,channel,bin,count", false, false, false, image_long},
     {"stats", "file,width,height,channel", true, false, false, image_channels},
-    {"images", &("" IH_FIELDS(FIELD))[1], false, false, true, image_fields},
+    {"images", "file", false, false, true, image_fields},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *options, void **state,
+                                struct ih_error *err)
 {
     const struct layout *layout = layouts;
     for (; options->layout && strcmp(layout->name, options->layout) != 0; layout++)
@@ -223,21 +225,21 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
 
 static void put_header(struct csv_state *s)
 {
-    const struct ih_stats none = {0};
-    struct ih_statistic statistics[IH_N_STATISTICS];
     if (s->has_header)
         return;
     s->has_header = true;
     fputs(s->layout->header, s->stream);
-    ih_format_statistics(&none, statistics);
-    for (size_t i = 0; i < IH_N_STATISTICS && s->layout->has_stats; i++)
-        fprintf(s->stream, ",%s", statistics[i].name);
+    for (const struct ih_field *f = ih_stats_fields(); f->key && s->layout->has_stats; f++)
+        fprintf(s->stream, ",%s", f->key);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->stream, ",bin_%u", v);
+    for (unsigned i = 0; i < IH_N_FIELDS && s->layout->image == image_fields; i++)
+        if (ih_schema[i].column && ih_schema[i].field.kind != IH_FIELD_FILE)
+            fprintf(s->stream, ",%s", ih_schema[i].column);
     putc('\n', s->stream);
 }
 
-static void record(void *state, const struct ih_result *result)
+static void csv_record(void *state, const struct ih_result *result)
 {
     struct csv_state *s = state;
     if (result->status != IH_OK && !s->layout->has_failures) {
@@ -251,7 +253,7 @@ static void record(void *state, const struct ih_result *result)
 }
 
 /* A run without inputs still writes the header. If all inputs failed, the file stays empty. */
-static void end(void *state)
+static void csv_end(void *state)
 {
     struct csv_state *s = state;
     if (!s->has_failed)
@@ -259,31 +261,33 @@ static void end(void *state)
 }
 
 /* A row for each channel. A column for each side stands for one statistic. */
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void csv_compare(FILE *f, const struct ih_output_options *options,
+                        const struct ih_comparison *c)
 {
-    char names[2][NAME_BYTES], ks[IH_REAL_MAX], emd[IH_REAL_MAX];
-    struct ih_statistic statistics[2][IH_N_STATISTICS];
-    struct ih_stats stats = {0};
+    const struct ih_field *const statistics = ih_stats_fields();
+    char names[2][NAME_BYTES], text[IH_REAL_MAX];
     (void)options;
     for (unsigned i = 0; i < 2; i++)
         make_name(names[i], &c->sides[i]);
-    ih_format_statistics(&stats, statistics[0]);
-    fputs("file_a,file_b,channel,ks,emd", f);
-    for (size_t k = 0; k < IH_N_STATISTICS; k++)
-        fprintf(f, ",%s_a,%s_b", statistics[0][k].name, statistics[0][k].name);
+    fputs("file_a,file_b,channel", f);
+    for (const struct ih_field *d = ih_distance_fields; d->key; d++)
+        fprintf(f, ",%s", d->key);
+    for (const struct ih_field *s = statistics; s->key; s++)
+        fprintf(f, ",%s_a,%s_b", s->key, s->key);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
+        struct ih_stats stats[2];
         if (!channel)
             continue;
-        for (unsigned i = 0; i < 2; i++) {
-            ih_stats_compute(&c->sides[i].histogram, p, &c->sides[i].spec, &stats);
-            ih_format_statistics(&stats, statistics[i]);
-        }
-        fprintf(f, "%s,%s,%s,%s,%s", names[0], names[1], channel,
-                ih_format_real(c->planes[p].ks, ks), ih_format_real(c->planes[p].emd, emd));
-        for (size_t k = 0; k < IH_N_STATISTICS; k++)
-            fprintf(f, ",%s,%s", statistics[0][k].text, statistics[1][k].text);
+        fprintf(f, "%s,%s,%s", names[0], names[1], channel);
+        for (const struct ih_field *d = ih_distance_fields; d->key; d++)
+            fprintf(f, ",%s", ih_format_field(d, &c->planes[p], true, text));
+        for (unsigned i = 0; i < 2; i++)
+            ih_result_stats(&c->sides[i], p, &stats[i]);
+        for (const struct ih_field *s = statistics; s->key; s++)
+            for (unsigned i = 0; i < 2; i++)
+                fprintf(f, ",%s", ih_format_field(s, &stats[i], stats[i].count > 0, text));
         putc('\n', f);
     }
 }
@@ -292,9 +296,9 @@ const struct ih_output ih_output_csv = {
     .name = "csv",
     .title = "CSV; layouts channels, bins, long, stats, images",
     .failures_in = "images",
-    .begin = begin,
-    .record = record,
-    .end = end,
+    .begin = csv_begin,
+    .record = csv_record,
+    .end = csv_end,
     .close = free,
-    .compare = compare,
+    .compare = csv_compare,
 };

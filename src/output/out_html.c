@@ -1,13 +1,13 @@
 /*
  * --html: one self-contained page for many images.
  *
- * The page is report.html, which ends where the data begin: the fields of each record (fields.h)
+ * The page is report.html, which ends where the data begin: the fields of each record (schema.h)
  * and its small histogram as JSON, a line each, and at the end the total, from which the page draws
  * its chart. Script and style are in the page; it loads nothing. Names reach the page only as JSON
  * strings in which "<" is escaped, and the script only sets them as text.
  */
-#include "output/fields.h"
 #include "output/output.h"
+#include "output/schema.h"
 
 #include "histogram/total.h"
 
@@ -39,17 +39,18 @@ static void put_real(FILE *f, double v)
 static void put_value(FILE *f, const struct ih_field_value *value)
 {
     char digits[IH_COUNT_MAX];
-    switch (value->kind) {
-    case IH_KIND_TEXT:
+    switch (value->type) {
+    case IH_TYPE_TEXT:
         ih_json_put_string_in_html(f, value->text);
         break;
-    case IH_KIND_INTEGER:
+    case IH_TYPE_INTEGER:
         fwrite(digits, 1, (size_t)(ih_format_count(digits, value->integer) - digits), f);
         break;
-    case IH_KIND_REAL:
+    case IH_TYPE_REAL:
         put_real(f, value->real);
         break;
-    case IH_KIND_NONE:
+    case IH_TYPE_NONE:
+    case IH_TYPE_OTHER:
         fputs("null", f);
     }
 }
@@ -77,25 +78,10 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     putc('"', f);
 }
 
-/* The bytes of the JPEG in base64. */
-static void put_thumbnail(FILE *f, const uint8_t *bytes, size_t n)
-{
-    putc('"', f);
-    for (size_t at = 0; at < n; at += 3) {
-        const size_t n_here = n - at < 3 ? n - at : 3;
-        const unsigned v = (unsigned)bytes[at] << 16 |
-                           (n_here > 1 ? (unsigned)bytes[at + 1] << 8 : 0) |
-                           (n_here > 2 ? bytes[at + 2] : 0);
-        for (unsigned i = 0; i < 4; i++)
-            putc(i <= n_here ? levels[v >> (18 - 6 * i) & 63] : '=', f);
-    }
-    putc('"', f);
-}
-
 /* ---- the document ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     struct html_state *s = calloc(1, sizeof *s);
     if (!s)
@@ -108,14 +94,18 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     ih_json_put_string_in_html(stream,
                                options->folder && *options->folder ? options->folder : NULL);
     fprintf(stream, ",\"thumbnails\":%s,\"columns\":[", s->has_thumbnails ? "true" : "false");
+    const char *before = "";
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        fprintf(stream, "%s\"%s\"", i ? "," : "", ih_field_types[i].name);
+        if (ih_schema[i].column) {
+            fprintf(stream, "%s\"%s\"", before, ih_schema[i].column);
+            before = ",";
+        }
     fputs("],\"rows\":[", stream);
     *state = s;
     return IH_OK;
 }
 
-static void record(void *state, const struct ih_result *result)
+static void html_record(void *state, const struct ih_result *result)
 {
     struct html_state *s = state;
     struct ih_field_value values[IH_N_FIELDS];
@@ -128,10 +118,11 @@ static void record(void *state, const struct ih_result *result)
     (void)ih_total_add(&s->total, result, &ignored); /* fails after 7.2e16 pixels */
     ih_fields_compute(result, values);
     fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);
-    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
-        put_value(s->stream, &values[i]);
-        putc(',', s->stream);
-    }
+    for (unsigned i = 0; i < IH_N_FIELDS; i++)
+        if (ih_schema[i].column) {
+            put_value(s->stream, &values[i]);
+            putc(',', s->stream);
+        }
     if (result->status == IH_OK)
         put_small_histogram(s->stream, &result->histogram);
     else
@@ -139,7 +130,7 @@ static void record(void *state, const struct ih_result *result)
     if (s->has_thumbnails) {
         putc(',', s->stream);
         if (result->status == IH_OK && result->thumbnail)
-            put_thumbnail(s->stream, result->thumbnail, result->thumbnail_bytes);
+            ih_json_put_base64(s->stream, result->thumbnail, result->thumbnail_bytes);
         else
             fputs("null", s->stream);
     }
@@ -154,9 +145,14 @@ static void put_total(FILE *f, const struct html_state *s)
     ih_fields_compute(&total, values);
     fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu", (unsigned long long)total.n_images,
             (unsigned long long)total.n_failed);
-    for (unsigned i = IH_FIELD_pixels; i < IH_N_FIELDS; i++) {
-        fprintf(f, ",\"%s\":", ih_field_types[i].name);
-        put_value(f, &values[i]);
+    bool has_meaning = false; /* of the fields before "pixels", a total has none */
+    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
+        const char *column = ih_schema[i].column;
+        has_meaning = has_meaning || (column && strcmp(column, "pixels") == 0);
+        if (column && has_meaning) {
+            fprintf(f, ",\"%s\":", column);
+            put_value(f, &values[i]);
+        }
     }
     fprintf(f, ",\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"bins\":{", total.spec.luma->name,
             total.spec.clip_low, total.spec.clip_high);
@@ -172,7 +168,7 @@ static void put_total(FILE *f, const struct html_state *s)
     fputs("}}}", f);
 }
 
-static void end(void *state)
+static void html_end(void *state)
 {
     struct html_state *s = state;
     put_total(s->stream, s);
@@ -184,8 +180,8 @@ const struct ih_output ih_output_html = {
     .title = "one HTML page: a table with histograms",
     .omits_total = true,
     .failures_in = "",
-    .begin = begin,
-    .record = record,
-    .end = end,
+    .begin = html_begin,
+    .record = html_record,
+    .end = html_end,
     .close = free,
 };

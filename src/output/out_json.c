@@ -9,16 +9,13 @@
  * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */
 #include "output/output.h"
+#include "output/schema.h"
 
 #include "base/text.h"
-#include "histogram/total.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SCHEMA "\"schema\":\"imghist/2\""
 
 struct json_state {
     FILE *stream; /* borrowed */
@@ -28,18 +25,6 @@ struct json_state {
 };
 
 /* ---- strings ---- */
-
-static bool is_utf8(const char *text)
-{
-    unsigned long c;
-    while (*text) {
-        size_t n = ih_utf8_length(text, &c);
-        if (n == 0)
-            return false;
-        text += n;
-    }
-    return true;
-}
 
 /* escapes_markup   write "<" as an escape, so that the string cannot end a script element */
 static void put_escaped(FILE *f, const char *text, bool escapes_markup)
@@ -75,293 +60,221 @@ void ih_json_put_string_in_html(FILE *f, const char *text)
     put_escaped(f, text, true);
 }
 
-static void put_base64(FILE *f, const char *text)
+void ih_json_put_base64(FILE *f, const void *bytes, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = (const unsigned char *)text;
-    const size_t n = strlen(text);
+    const unsigned char *p = bytes;
     putc('"', f);
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned group = (unsigned)bytes[i] << 16;
-        group |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
-        group |= i + 2 < n ? bytes[i + 2] : 0;
-        putc(digits[group >> 18], f);
-        putc(digits[group >> 12 & 63], f);
-        putc(i + 1 < n ? digits[group >> 6 & 63] : '=', f);
-        putc(i + 2 < n ? digits[group & 63] : '=', f);
+    for (size_t at = 0; at < n; at += 3) {
+        const size_t n_here = n - at < 3 ? n - at : 3;
+        const unsigned group = (unsigned)p[at] << 16 | (n_here > 1 ? (unsigned)p[at + 1] << 8 : 0) |
+                               (n_here > 2 ? p[at + 2] : 0);
+        for (unsigned i = 0; i < 4; i++)
+            putc(i <= n_here ? digits[group >> (18 - 6 * i) & 63] : '=', f);
     }
     putc('"', f);
 }
 
-/* ---- members, each with the comma before it ---- */
+/* ---- members ---- */
 
-static void put_string(FILE *f, const char *key, const char *text)
+enum { MEMBER_MAX = 64 }; /* bytes of a key and what stands around it, or of a number too */
+
+/* Appends a key. before: a comma, or the brace before the first member. Returns the end. */
+static char *add_key(char *to, const char *before, const char *key)
 {
-    fprintf(f, ",\"%s\":", key);
-    ih_json_put_string(f, text);
+    return stpcpy(stpcpy(stpcpy(stpcpy(to, before), "\""), key), "\":");
 }
 
-static void put_count(FILE *f, const char *key, uint64_t n)
+/* One call of stdio for each member: they are most of the time of writing. */
+static void put_fields(FILE *f, const char *before, const struct ih_field *fields, const void *from,
+                       bool has_values)
 {
-    fprintf(f, ",\"%s\":%" PRIu64, key, n);
+    char member[MEMBER_MAX + IH_REAL_MAX];
+    for (; fields->key; fields++, before = ",") {
+        char *value = add_key(member, before, fields->key);
+        if (!*ih_format_field(fields, from, has_values, value))
+            memcpy(value, "null", 5);
+        fwrite(member, 1, (size_t)(value - member) + strlen(value), f);
+    }
 }
 
-static void put_real(FILE *f, const char *key, double v)
-{
-    char text[IH_REAL_MAX];
-    fprintf(f, ",\"%s\":%s", key, isnan(v) ? "null" : ih_format_real(v, text));
-}
-
-/* ---- one input ---- */
-
-/* before   stands before the first key */
-static void put_statistics(FILE *f, const struct ih_result *r, unsigned plane, const char *before)
+static void json_put_statistics(FILE *f, const char *before, const struct ih_result *r,
+                                unsigned plane)
 {
     struct ih_stats stats;
-    struct ih_statistic statistics[IH_N_STATISTICS];
     ih_result_stats(r, plane, &stats);
-    ih_format_statistics(&stats, statistics);
-    for (size_t i = 0; i < IH_N_STATISTICS; i++)
-        fprintf(f, "%s\"%s\":%s", i ? "," : before, statistics[i].name,
-                *statistics[i].text ? statistics[i].text : "null");
-}
-
-static void put_channel(FILE *f, const struct ih_result *r, unsigned plane)
-{
-    const uint64_t *bins = r->histogram.bins[plane];
-    fprintf(f, "{\"name\":\"%s\"", ih_plane_name(r->histogram.n_channels, plane));
-    put_statistics(f, r, plane, ",");
-    char row[IH_BINS * (IH_COUNT_MAX + 1)], *end = ih_format_count(row, bins[0]);
-    for (unsigned v = 1; v < IH_BINS; v++) {
-        *end++ = ',';
-        end = ih_format_count(end, bins[v]);
-    }
-    fputs(",\"histogram\":[", f);
-    fwrite(row, 1, (size_t)(end - row), f);
-    fputs("]}", f);
+    put_fields(f, before, ih_stats_fields(), &stats, stats.count > 0);
 }
 
 static void put_channels(FILE *f, const struct ih_result *r)
 {
-    fputs(",\"channels\":[", f);
-    for (unsigned p = 0, n = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(r->histogram.n_channels, p))
+    char row[IH_BINS * (IH_COUNT_MAX + 1)];
+    char before = '[';
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        const uint64_t *bins = r->histogram.bins[p];
+        if (!name)
             continue;
-        if (n++ > 0)
-            putc(',', f);
-        put_channel(f, r, p);
+        fprintf(f, "%c{\"name\":\"%s\"", before, name);
+        json_put_statistics(f, ",", r, p);
+        char *end = ih_format_count(row, bins[0]);
+        for (unsigned v = 1; v < IH_BINS; v++) {
+            *end++ = ',';
+            end = ih_format_count(end, bins[v]);
+        }
+        fputs(",\"histogram\":[", f);
+        fwrite(row, 1, (size_t)(end - row), f);
+        fputs("]}", f);
+        before = ',';
     }
     putc(']', f);
 }
 
-/* Two settings, and the counts that they lead to. */
-static void put_clip_limits(FILE *f, const struct ih_count_spec *spec)
+static void put_position(FILE *f, const struct ih_result *r)
 {
-    fprintf(f, ",\"clip_limits\":{\"low\":%u", (unsigned)spec->clip_low);
-    put_count(f, "high", spec->clip_high);
-    putc('}', f);
-}
-
-static void put_clip(FILE *f, const struct ih_histogram *h)
-{
-    fprintf(f, ",\"clip\":{\"any_low\":%" PRIu64, h->any_low);
-    put_count(f, "any_high", h->any_high);
-    put_count(f, "all_low", h->all_low);
-    put_count(f, "all_high", h->all_high);
-    putc('}', f);
-}
-
-static void put_extremes(FILE *f, struct ih_extremes extremes)
-{
-    if (extremes.end == 0)
-        return;
-    put_count(f, "source_min", extremes.min);
-    put_count(f, "source_max", extremes.end - 1);
-}
-
-/* What is not known has no member, or null where every image has one. */
-static void put_source(FILE *f, const struct ih_result *r)
-{
-    const struct ih_image_info *info = &r->info;
-    if (r->is_total) {
-        put_count(f, "n_images", r->n_images);
-        put_count(f, "n_failed", r->n_failed);
-        if (r->folder && *r->folder)
-            put_string(f, "folder", r->folder);
-        fputs(",\"format\":null,\"library\":null,\"width\":null,\"height\":null", f);
-        put_count(f, "pixels", r->histogram.n_pixels);
-        fputs(",\"source_depth\":null", f);
-        put_extremes(f, info->extremes);
-        return;
-    }
-    put_string(f, "format", info->format);
-    put_string(f, "library", r->library && *r->library ? r->library : NULL);
-    put_count(f, "width", info->width);
-    put_count(f, "height", info->height);
-    put_count(f, "pixels", r->histogram.n_pixels);
-    if (info->n_frames)
-        put_count(f, "frames", info->n_frames);
-    put_count(f, "source_depth", info->source_depth);
-    put_extremes(f, info->extremes);
-    if (info->range != IH_RANGE_UNKNOWN)
-        put_string(f, "range", ih_range_names[info->range]);
+    fprintf(f, "[%" PRIu64 ",%" PRIu64, r->input, r->member);
+    if (r->frame)
+        fprintf(f, ",%" PRIu64, r->frame);
+    putc(']', f);
 }
 
 static void put_not_applied(FILE *f, unsigned not_applied)
 {
-    static const char *const names[] = {"icc_profile", "gamma", "colour_space", "orientation"};
     const char *before = "";
-    if (not_applied & IH_NOT_APPLIED_UNKNOWN) {
-        fputs(",\"not_applied\":null", f);
-        return;
-    }
-    fputs(",\"not_applied\":[", f);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!(not_applied >> i & 1))
-            continue;
-        fprintf(f, "%s\"%s\"", before, names[i]);
-        before = ",";
-    }
+    putc('[', f);
+    for (unsigned i = 0; ih_not_applied_names[i]; i++)
+        if (not_applied >> i & 1) {
+            fprintf(f, "%s\"%s\"", before, ih_not_applied_names[i]);
+            before = ",";
+        }
     putc(']', f);
 }
 
-static void put_settings(FILE *f, const struct ih_result *r)
-{
-    char reduction[IH_REDUCTION_BYTES];
-    ih_reduction_print(r->sample_range, reduction);
-    put_string(f, "reduction", reduction);
-    put_string(f, "luma_weights", r->spec.luma->name);
-    put_string(f, "alpha", ih_alpha_name(r->alpha));
-    if (r->region)
-        put_string(f, "region", r->region);
-    if (r->mask)
-        put_string(f, "mask", r->mask);
-    if (r->mask_hash)
-        fprintf(f, ",\"mask_hash\":\"%016" PRIx64 "\"", r->mask_hash);
-    put_clip_limits(f, &r->spec);
-}
-
-/* The mean luminance is that of sRGB: false if the file states other colours, null if only a
- * profile knows. */
-static void put_srgb(FILE *f, unsigned not_applied)
-{
-    const bool is_other = not_applied & (IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE);
-    const bool is_unknown = not_applied & (IH_NOT_APPLIED_ICC_PROFILE | IH_NOT_APPLIED_UNKNOWN);
-    fprintf(f, ",\"srgb\":%s", is_other ? "false" : is_unknown ? "null" : "true");
-}
-
-/* Sound files have no such member. */
 static void put_warnings(FILE *f, unsigned warnings)
 {
-    const char *before = ",\"warnings\":[";
-    for (unsigned w = 1; w < IH_WARNINGS_END; w *= 2) {
-        if (!(warnings & w))
-            continue;
-        fputs(before, f);
-        ih_json_put_string(f, ih_warning_text((enum ih_warning)w));
-        before = ",";
+    char before = '[';
+    for (unsigned w = 1; w < IH_WARNINGS_END; w *= 2)
+        if (warnings & w) {
+            putc(before, f);
+            ih_json_put_string(f, ih_warning_text((enum ih_warning)w));
+            before = ',';
+        }
+    putc(']', f);
+}
+
+/* ---- records ---- */
+
+/* Writes a value of type OTHER. */
+static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
+{
+    switch (kind) {
+    case IH_FIELD_FILE_BYTES:
+        ih_json_put_base64(f, r->path, strlen(r->path));
+        break;
+    case IH_FIELD_POSITION:
+        put_position(f, r);
+        break;
+    case IH_FIELD_CLIP_LIMITS:
+        put_fields(f, "{", ih_clip_limits_fields, &r->spec, true);
+        putc('}', f);
+        break;
+    case IH_FIELD_CLIP:
+        put_fields(f, "{", ih_clip_fields, &r->histogram, true);
+        putc('}', f);
+        break;
+    case IH_FIELD_NOT_APPLIED:
+        put_not_applied(f, r->info.not_applied);
+        break;
+    case IH_FIELD_WARNINGS:
+        put_warnings(f, r->info.warnings);
+        break;
+    case IH_FIELD_CHANNELS:
+        put_channels(f, r);
+        break;
+    case IH_FIELD_SRGB:
+        fputs(r->info.not_applied & IH_NOT_SRGB ? "false" : "true", f);
+        break;
+    default: /* IH_FIELD_IS_TOTAL: a file may be called "(total)" too */
+        fputs("true", f);
     }
-    if (warnings)
-        putc(']', f);
 }
 
-static void put_counted(FILE *f, const struct ih_result *r)
+static void json_put_field(FILE *f, const char *before, struct ih_record_view *view,
+                           const struct ih_record_field *field)
 {
-    struct ih_stats luma;
-    ih_stats_compute(&r->histogram, IH_LUMA, &r->spec, &luma);
-    put_string(f, "status", "ok");
-    put_source(f, r);
-    put_settings(f, r);
-    put_not_applied(f, r->info.not_applied);
-    put_channels(f, r);
-    put_real(f, "mean_luma", luma.mean);
-    put_real(f, "mean_luminance", ih_mean_luminance(&r->histogram));
-    put_srgb(f, r->info.not_applied);
-    put_clip(f, &r->histogram);
-    put_warnings(f, r->info.warnings);
-}
-
-/* The place of a record in its run. Records that are read back have lost theirs. */
-static void put_place(FILE *f, const struct ih_result *r)
-{
-    if (r->is_read)
+    const struct ih_field_value value = ih_record_value(view, field);
+    char member[MEMBER_MAX + IH_REAL_MAX], *end = add_key(member, before, field->field.key);
+    if (value.type == IH_TYPE_NONE && (field->in & IH_OPTIONAL))
         return;
-    if (r->n_shards)
-        fprintf(f, ",\"shard\":\"%u/%u\"", r->shard, r->n_shards);
-    if (r->run)
-        fprintf(f, ",\"run\":\"%016" PRIx64 "\"", r->run);
-    if ((r->n_shards || r->inputs_hash) && !r->is_total && !r->is_end) {
-        fprintf(f, ",\"position\":[%" PRIu64 ",%" PRIu64, r->input, r->member);
-        if (r->frame)
-            fprintf(f, ",%" PRIu64, r->frame);
-        fputc(']', f);
-    }
-    if (r->inputs_hash)
-        fprintf(f, ",\"resume\":\"%016" PRIx64 "\"", r->inputs_hash);
+    if (value.type == IH_TYPE_NONE)
+        end = stpcpy(end, "null");
+    else if (value.type == IH_TYPE_INTEGER)
+        end = ih_format_count(end, value.integer);
+    else if (value.type == IH_TYPE_REAL)
+        end += strlen(ih_format_real(value.real, end));
+    fwrite(member, 1, (size_t)(end - member), f);
+    if (value.type == IH_TYPE_TEXT)
+        ih_json_put_string(f, value.text);
+    else if (value.type == IH_TYPE_OTHER)
+        put_other(f, view->result, field->field.kind);
 }
 
-static void put_name(FILE *f, const struct ih_result *r)
+static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
 {
-    put_string(f, "version", !r->version ? IH_VERSION : *r->version ? r->version : NULL);
-    put_string(f, "file", r->path);
-    if (r->path && !is_utf8(r->path)) {
-        fputs(",\"file_b64\":", f);
-        put_base64(f, r->path);
-    }
-}
-
-static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
-{
-    fputs("{" SCHEMA, f);
-    put_name(f, r);
-    if (r->is_total)
-        fputs(",\"total\":true", f); /* a file may be called "(total)" too */
-    put_place(f, r);
-    if (r->status == IH_OK) {
-        put_counted(f, r);
-    } else {
-        put_string(f, "status", "error");
-        put_string(f, "error", r->error.message);
-    }
-    if (r->status == IH_OK && is_verbose && !r->is_total) {
-        put_string(f, "decoder", r->decoder_version);
-        put_string(f, "device", r->counted_by);
-        put_string(f, "kernel", r->kernel);
-    }
+    struct ih_record_view view;
+    const char *before = "{";
+    ih_record_view_init(&view, r);
+    for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
+        if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
+            (is_verbose || !(field->in & IH_VERBOSE)) && !(r->is_read && (field->in & IH_OF_RUN))) {
+            json_put_field(f, before, &view, field);
+            before = ",";
+        }
     putc('}', f);
 }
 
 /* ---- a comparison ---- */
 
+static void put_named(FILE *f, struct ih_record_view *view, const char *const *keys)
+{
+    for (; *keys; keys++)
+        for (size_t i = 0; i < IH_N_FIELDS; i++)
+            if (ih_schema[i].field.key && strcmp(ih_schema[i].field.key, *keys) == 0)
+                json_put_field(f, ",", view, &ih_schema[i]);
+}
+
 /* No record: its schema is another one, so it is not taken for a result file. */
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void json_compare(FILE *f, const struct ih_output_options *options,
+                         const struct ih_comparison *c)
 {
     static const char *const names[] = {"a", "b"};
+    static const char *const settings[] = {"reduction", "luma_weights", "alpha",       "region",
+                                           "mask",      "mask_hash",    "clip_limits", NULL};
+    static const char *const of_side[] = {"n_failed", "pixels",   "version",
+                                          "file",     "file_b64", NULL};
     const char *before = "";
+    struct ih_record_view sides[2];
     (void)options;
+    for (unsigned i = 0; i < 2; i++)
+        ih_record_view_init(&sides[i], &c->sides[i]);
     fputs("{\"schema\":\"imghist-diff/1\"", f);
-    put_settings(f, &c->sides[0]);
+    put_named(f, &sides[0], settings);
     for (unsigned i = 0; i < 2; i++) {
-        const struct ih_result *side = &c->sides[i];
-        fprintf(f, ",\n\"%s\":{\"n_images\":%" PRIu64, names[i], side->n_images);
-        put_count(f, "n_failed", side->n_failed);
-        put_count(f, "pixels", side->histogram.n_pixels);
-        put_name(f, side);
+        fprintf(f, ",\n\"%s\":{\"n_images\":%" PRIu64, names[i], c->sides[i].n_images);
+        put_named(f, &sides[i], of_side);
         putc('}', f);
     }
-    put_real(f, "ks", c->largest.ks);
-    put_real(f, "emd", c->largest.emd);
+    put_fields(f, ",", ih_distance_fields, &c->largest, true);
     fputs(",\"channels\":[", f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
         if (!channel)
             continue;
         fprintf(f, "%s\n{\"name\":\"%s\"", before, channel);
-        put_real(f, "ks", c->planes[p].ks);
-        put_real(f, "emd", c->planes[p].emd);
+        put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
-            fprintf(f, ",\"%s\":{", names[i]);
-            put_statistics(f, &c->sides[i], p, "");
+            fprintf(f, ",\"%s\":", names[i]);
+            json_put_statistics(f, "{", &c->sides[i], p);
             putc('}', f);
         }
         putc('}', f);
@@ -372,8 +285,8 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
 
 /* ---- the outputs ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status json_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     struct json_state *s = malloc(sizeof *s);
     if (!s)
@@ -387,7 +300,7 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
 static void put_document_start(struct json_state *s)
 {
     if (!s->has_begun)
-        fputs("{" SCHEMA ",\"images\":[", s->stream);
+        fputs("{\"schema\":\"" IH_SCHEMA "\",\"images\":[", s->stream);
     s->has_begun = true;
 }
 
@@ -409,7 +322,7 @@ static void record_json(void *state, const struct ih_result *result)
         fputs(s->has_image ? ",\n" : "\n", s->stream);
         s->has_image = true;
     }
-    put_object(s->stream, result, s->is_verbose);
+    put_record(s->stream, result, s->is_verbose);
 }
 
 static void end_json(void *state)
@@ -424,13 +337,7 @@ static void end_json(void *state)
 static void record_ndjson(void *state, const struct ih_result *result)
 {
     const struct json_state *s = state;
-    if (result->is_end) {
-        fputs("{" SCHEMA, s->stream);
-        put_place(s->stream, result);
-        fprintf(s->stream, ",\"status\":\"end\",\"records\":%" PRIu64 "}", result->n_images);
-    } else {
-        put_object(s->stream, result, s->is_verbose);
-    }
+    put_record(s->stream, result, s->is_verbose);
     putc('\n', s->stream);
 }
 
@@ -438,18 +345,18 @@ const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
     .failures_in = "",
-    .begin = begin,
+    .begin = json_begin,
     .record = record_json,
     .end = end_json,
     .close = free,
-    .compare = compare,
+    .compare = json_compare,
 };
 
 const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
     .failures_in = "",
-    .begin = begin,
+    .begin = json_begin,
     .record = record_ndjson,
     .end = ih_output_end_nothing, /* every line is complete */
     .close = free,

@@ -57,15 +57,51 @@ static const char *style(const struct text *s, const char *ansi)
     return s->options.colour ? ansi : "";
 }
 
-/* Widths from which the full view has all percentiles; p05, p95 and entropy; all but the mean and
- * the clipped shares, and the names of the channels. */
-enum { ALL_PERCENTILES = 98, MOST_STATISTICS = 76, SOME_STATISTICS = 58 };
+/* Widths from which the full view has all but the mean and the clipped shares, and the names of the
+ * channels; p05, p95 and entropy; all percentiles. */
+enum { SOME_STATISTICS = 58, MOST_STATISTICS = 76, ALL_PERCENTILES = 98 };
+
+/* ---- columns of statistics ---- */
+
+/* A field of ih_stats, in layouts of at least so many columns. */
+struct column {
+    const char *key;
+    int width, decimals;
+    unsigned from;
+};
+
+static bool is_shown(const struct text *s, const struct column *c)
+{
+    return s->columns >= c->from;
+}
+
+static void put_headings(const struct text *s, const struct column *columns)
+{
+    for (const struct column *c = columns; c->key; c++)
+        if (is_shown(s, c))
+            fprintf(s->stream, "  %*s", c->width, c->key);
+}
+
+static void text_put_statistics(const struct text *s, const struct column *columns,
+                                const struct ih_stats *stats)
+{
+    for (const struct column *c = columns; c->key; c++) {
+        const struct ih_field *f = ih_stats_fields();
+        while (strcmp(f->key, c->key) != 0)
+            f++;
+        const void *at = (const char *)stats + f->offset_bytes;
+        if (is_shown(s, c) && f->kind == IH_FIELD_REAL)
+            fprintf(s->stream, "  %*.*f", c->width, c->decimals, *(const double *)at);
+        else if (is_shown(s, c))
+            fprintf(s->stream, "  %*u", c->width, *(const unsigned *)at);
+    }
+}
 
 /* ---- full view: the title ---- */
 
 enum { FACTS_MAX = 160, MEGAPIXEL = 1000000 };
 
-static void describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
+static void text_describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
 {
     const struct ih_image_info *info = &r->info;
     int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s%s", info->width,
@@ -92,7 +128,7 @@ static void put_title(const struct text *s, const struct ih_result *r)
     if (r->is_total)
         describe_total(facts, r);
     else
-        describe(facts, r, s->columns >= SOME_STATISTICS);
+        text_describe(facts, r, s->columns >= SOME_STATISTICS);
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
@@ -165,30 +201,19 @@ static const char *plane_style(const struct text *s, const char *plane)
     return "";
 }
 
-/* Less than all: p05, the median, p95; in a narrow table the median. */
-static bool shows_percentile(const struct text *s, unsigned i)
-{
-    return s->columns >= ALL_PERCENTILES || (s->columns >= SOME_STATISTICS && i == 3) ||
-           (s->columns >= MOST_STATISTICS && (i == 1 || i == 5));
-}
-
-static void put_table_heading(const struct text *s)
-{
-    fprintf(s->stream, "%*s         mean", INDENT, "");
-    if (s->columns >= SOME_STATISTICS)
-        fputs("  stddev  min", s->stream);
-    for (unsigned i = 0; i < IH_PERCENTILES; i++) {
-        if (shows_percentile(s, i) && ih_percentile_percents[i] == 50)
-            fputs("  median", s->stream);
-        else if (shows_percentile(s, i))
-            fprintf(s->stream, "  p%02u", ih_percentile_percents[i]);
-    }
-    if (s->columns >= SOME_STATISTICS)
-        fputs("  max", s->stream);
-    if (s->columns >= MOST_STATISTICS)
-        fputs("  entropy", s->stream);
-    fputs("  low %  high %\n", s->stream);
-}
+static const struct column table_columns[] = {{"mean", 6, 2, 0},
+                                              {"stddev", 6, 2, SOME_STATISTICS},
+                                              {"min", 3, 0, SOME_STATISTICS},
+                                              {"p01", 3, 0, ALL_PERCENTILES},
+                                              {"p05", 3, 0, MOST_STATISTICS},
+                                              {"p25", 3, 0, ALL_PERCENTILES},
+                                              {"median", 6, 0, SOME_STATISTICS},
+                                              {"p75", 3, 0, ALL_PERCENTILES},
+                                              {"p95", 3, 0, MOST_STATISTICS},
+                                              {"p99", 3, 0, ALL_PERCENTILES},
+                                              {"max", 3, 0, SOME_STATISTICS},
+                                              {"entropy", 7, 2, MOST_STATISTICS},
+                                              {NULL, 0, 0, 0}};
 
 /* Writes a share in a colour if it is so large that it can be seen: shadows blue, highlights red.
  */
@@ -203,37 +228,26 @@ static void put_share(const struct text *s, int width, uint64_t part, uint64_t t
             *ink ? PLAIN : "");
 }
 
-static void put_table_row(const struct text *s, const char *name, const struct ih_stats *t)
-{
-    fprintf(s->stream, "%*s%s%-5s%s  %6.2f", INDENT, "", plane_style(s, name), name,
-            style(s, PLAIN), t->mean);
-    if (s->columns >= SOME_STATISTICS)
-        fprintf(s->stream, "  %6.2f  %3u", t->stddev, t->min);
-    for (unsigned i = 0; i < IH_PERCENTILES; i++)
-        if (shows_percentile(s, i))
-            fprintf(s->stream, "  %*u", ih_percentile_percents[i] == 50 ? 6 : 3, t->percentile[i]);
-    if (s->columns >= SOME_STATISTICS)
-        fprintf(s->stream, "  %3u", t->max);
-    if (s->columns >= MOST_STATISTICS)
-        fprintf(s->stream, "  %7.2f", t->entropy);
-    fputs("  ", s->stream);
-    put_share(s, 5, t->clip_low, t->count, false, "");
-    fputs("  ", s->stream);
-    put_share(s, 6, t->clip_high, t->count, true, "");
-    putc('\n', s->stream);
-}
-
 static void put_table(const struct text *s, const struct ih_result *r)
 {
-    put_table_heading(s);
+    fprintf(s->stream, "%*s", INDENT + 5, "");
+    put_headings(s, table_columns);
+    fputs("  low %  high %\n", s->stream);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *name = ih_plane_name(r->histogram.n_channels, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(r->histogram.n_channels) == 1))
             continue; /* luma equals gray */
         struct ih_stats t;
-        ih_stats_compute(&r->histogram, p, &r->spec, &t);
-        if (t.count > 0)
-            put_table_row(s, name, &t);
+        ih_result_stats(r, p, &t);
+        if (t.count == 0)
+            continue;
+        fprintf(s->stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name, style(s, PLAIN));
+        text_put_statistics(s, table_columns, &t);
+        fputs("  ", s->stream);
+        put_share(s, 5, t.clip_low, t.count, false, "");
+        fputs("  ", s->stream);
+        put_share(s, 6, t.clip_high, t.count, true, "");
+        putc('\n', s->stream);
     }
 }
 
@@ -331,7 +345,15 @@ enum {
     HAS_WIDEST_CURVE = 180
 };
 
-enum { NAME_LEAST = 16, SIZE_TEXT_MAX = 48 };
+enum { NAME_LEAST = 16, SIZE_TEXT_MAX = 48, SIZE_COLUMNS = 13, CLIPPING_COLUMNS = 17 };
+
+static const struct column line_columns[] = {{"mean", 5, 1, 0},
+                                             {"stddev", 6, 1, HAS_SPREAD},
+                                             {"median", 6, 0, HAS_SPREAD},
+                                             {"p05", 3, 0, HAS_PERCENTILES},
+                                             {"p95", 3, 0, HAS_PERCENTILES},
+                                             {"entropy", 7, 2, HAS_ENTROPY},
+                                             {NULL, 0, 0, 0}};
 
 static unsigned curve_columns(const struct text *s)
 {
@@ -344,9 +366,11 @@ static unsigned curve_columns(const struct text *s)
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
-    return curve_columns(s) + 9 + (s->columns >= HAS_SIZE ? 13 : 0) +
-           (s->columns >= HAS_SPREAD ? 16 : 0) + (s->columns >= HAS_PERCENTILES ? 10 : 0) +
-           (s->columns >= HAS_ENTROPY ? 9 : 0) + (s->columns >= HAS_CLIPPING ? 17 : 0);
+    unsigned n = curve_columns(s) + (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0) +
+                 (s->columns >= HAS_CLIPPING ? CLIPPING_COLUMNS : 0) + 2;
+    for (const struct column *c = line_columns; c->key; c++)
+        n += is_shown(s, c) ? 2 + (unsigned)c->width : 0;
+    return n;
 }
 
 /* Writes a name so that the line fits the terminal. */
@@ -364,13 +388,8 @@ static void put_line_heading(const struct text *s)
     fputs(style(s, BOLD), s->stream);
     if (s->columns >= HAS_SIZE)
         fprintf(s->stream, "%11s  ", "pixels");
-    fprintf(s->stream, "%-*s   mean", (int)curve_columns(s), "luma");
-    if (s->columns >= HAS_SPREAD)
-        fputs("  stddev  median", s->stream);
-    if (s->columns >= HAS_PERCENTILES)
-        fputs("  p05  p95", s->stream);
-    if (s->columns >= HAS_ENTROPY)
-        fputs("  entropy", s->stream);
+    fprintf(s->stream, "%-*s", (int)curve_columns(s), "luma");
+    put_headings(s, line_columns);
     if (s->columns >= HAS_CLIPPING)
         fputs("  crushed   blown", s->stream);
     fputs("  ", s->stream);
@@ -393,14 +412,8 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
 {
     const struct ih_histogram *h = &r->histogram;
     struct ih_stats t;
-    ih_stats_compute(h, IH_LUMA, &r->spec, &t);
-    fprintf(s->stream, "  %5.1f", t.mean);
-    if (s->columns >= HAS_SPREAD)
-        fprintf(s->stream, "  %6.1f  %6u", t.stddev, t.percentile[3]);
-    if (s->columns >= HAS_PERCENTILES)
-        fprintf(s->stream, "  %3u  %3u", t.percentile[1], t.percentile[5]);
-    if (s->columns >= HAS_ENTROPY)
-        fprintf(s->stream, "  %7.2f", t.entropy);
+    ih_result_stats(r, IH_LUMA, &t);
+    text_put_statistics(s, line_columns, &t);
     if (s->columns >= HAS_CLIPPING) {
         put_share(s, 8, h->any_low, h->n_pixels, false, "%");
         put_share(s, 7, h->any_high, h->n_pixels, true, "%");
@@ -424,7 +437,7 @@ static void show_line(struct text *s, const struct ih_result *r)
         ih_plot_put_line(s->stream, &r->histogram, IH_LUMA, curve_columns(s), s->options.unicode);
         put_numbers(s, r);
     } else {
-        const unsigned taken = columns_taken(s) - (s->columns >= HAS_SIZE ? 13 : 0);
+        const unsigned taken = columns_taken(s) - (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0);
         fprintf(s->stream, "%-*s", (int)taken, "no pixels");
     }
     put_name(s, is_within ? r->path + n_folder : r->path);
@@ -443,22 +456,27 @@ static void show_line(struct text *s, const struct ih_result *r)
  *
  *     largest: ks 0.071200, emd 3.214500
  */
-enum { COMPARISON_COLUMNS = 80 }; /* with all percentiles */
+enum { WITH_PERCENTILES = 80 };
+
+static const struct column comparison_columns[] = {{"mean", 6, 2, 0},
+                                                   {"stddev", 6, 2, 0},
+                                                   {"p01", 3, 0, WITH_PERCENTILES},
+                                                   {"p05", 3, 0, WITH_PERCENTILES},
+                                                   {"p25", 3, 0, WITH_PERCENTILES},
+                                                   {"median", 6, 0, 0},
+                                                   {"p75", 3, 0, WITH_PERCENTILES},
+                                                   {"p95", 3, 0, WITH_PERCENTILES},
+                                                   {"p99", 3, 0, WITH_PERCENTILES},
+                                                   {NULL, 0, 0, 0}};
 
 static void put_side(const struct text *s, const struct ih_result *side, unsigned plane,
                      char letter)
 {
-    const bool has_all = s->columns >= COMPARISON_COLUMNS;
     struct ih_stats t;
-    ih_stats_compute(&side->histogram, plane, &side->spec, &t);
+    ih_result_stats(side, plane, &t);
     fprintf(s->stream, "  %c", letter);
     if (t.count > 0)
-        fprintf(s->stream, "  %6.2f  %6.2f", t.mean, t.stddev);
-    for (unsigned i = 0; i < IH_PERCENTILES && t.count > 0; i++)
-        if (ih_percentile_percents[i] == 50)
-            fprintf(s->stream, "  %6u", t.percentile[i]);
-        else if (has_all)
-            fprintf(s->stream, "  %3u", t.percentile[i]);
+        text_put_statistics(s, comparison_columns, &t);
     fputs(t.count > 0 ? "\n" : "  none\n", s->stream);
 }
 
@@ -473,16 +491,17 @@ static void put_sides(const struct text *s, const struct ih_comparison *c)
     }
 }
 
-static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+static void text_compare(FILE *f, const struct ih_output_options *options,
+                         const struct ih_comparison *c)
 {
     const struct text s = {
         .stream = f, .options = *options, .columns = options->columns ? options->columns : COLUMNS};
     const unsigned n_channels = c->sides[0].histogram.n_channels;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
     put_sides(&s, c);
-    fprintf(f, "\n%*s           ks     emd       mean  stddev%s\n", INDENT, "",
-            s.columns >= COMPARISON_COLUMNS ? "  p01  p05  p25  median  p75  p95  p99"
-                                            : "  median");
+    fprintf(f, "\n%*s           ks     emd   ", INDENT, "");
+    put_headings(&s, comparison_columns);
+    putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *name = ih_plane_name(n_channels, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(n_channels) == 1))
@@ -502,8 +521,8 @@ static void compare(FILE *f, const struct ih_output_options *options, const stru
 
 /* ---- the output ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err)
+static enum ih_status text_begin(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
 {
     const bool is_lines = options->layout && strcmp(options->layout, "lines") == 0;
     struct text *s = malloc(sizeof *s);
@@ -517,7 +536,7 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     return IH_OK;
 }
 
-static void record(void *state, const struct ih_result *result)
+static void text_record(void *state, const struct ih_result *result)
 {
     struct text *s = state;
     if (result->status != IH_OK)
@@ -529,9 +548,9 @@ static void record(void *state, const struct ih_result *result)
 const struct ih_output ih_output_text = {
     .name = "text",
     .title = "a summary for people (the default); views full, lines",
-    .begin = begin,
-    .record = record,
+    .begin = text_begin,
+    .record = text_record,
     .end = ih_output_end_nothing,
     .close = free,
-    .compare = compare,
+    .compare = text_compare,
 };

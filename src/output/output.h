@@ -9,6 +9,7 @@
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H
 
+#include "base/text.h"
 #include "histogram/compare.h"
 
 #include <stdio.h>
@@ -43,7 +44,10 @@ struct ih_output {
 };
 
 /* Implements end and close of outputs that have nothing to complete or to release. */
-void ih_output_end_nothing(void *state);
+static inline void ih_output_end_nothing(void *state)
+{
+    (void)state;
+}
 
 #define OUTPUT(name) extern const struct ih_output ih_output_##name;
 #include "output/outputs.def"
@@ -54,46 +58,15 @@ extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
  * alone is kept. */
 bool ih_output_holds_failures(const struct ih_output *output, const char *layout);
 
-/*
- * Formats v with 6 decimals and a decimal point in every locale, rounded to nearest; "" for NaN.
- *
- * v      finite or NaN, |v| < 9e9; a double holds no millionths above that
- * text   char [IH_REAL_MAX]
- */
-enum { IH_REAL_MAX = 32 };
-const char *ih_format_real(double v, char text[IH_REAL_MAX]);
-
-/*
- * Writes n in decimal digits, without a NUL, and returns the end of the text. A record has more
- * than 1,000 counts, and printf takes seven times as long.
- *
- * text   char [IH_COUNT_MAX]
- */
-enum { IH_COUNT_MAX = 20 };
-char *ih_format_count(char *text, uint64_t n);
-
-/* The statistics of a plane, in the order and with the names of CSV and JSON. */
-enum { IH_N_STATISTICS = 16 };
-struct ih_statistic {
-    const char *name;
-    char text[IH_REAL_MAX]; /* "" if the plane is empty and the statistic is undefined */
-};
-void ih_format_statistics(const struct ih_stats *stats,
-                          struct ih_statistic statistics[IH_N_STATISTICS]);
-
-/*
- * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
- *
- * without_spikes   the highest that is no spike. One in 32 bars is higher than a reference bar; a
- *                  bar more than three times as high as the reference is a spike
- */
-uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
-
 /* Writes text, or null for NULL, as a JSON string that is always valid UTF-8: U+FFFD replaces each
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
 void ih_json_put_string(FILE *f, const char *text);
 
-/* The same for a script element of an HTML page, which "</script>" in a string would end. */
+/* Writes bytes in base64 (RFC 4648, section 4), in quotes. */
+void ih_json_put_base64(FILE *f, const void *bytes, size_t n);
+
+/* As ih_json_put_string, for a script element of an HTML page, which "</script>" in a string would
+ * end. */
 void ih_json_put_string_in_html(FILE *f, const char *text);
 
 #endif

@@ -1,13 +1,520 @@
 #include "output/records.h"
 
+#include "base/text.h"
 #include "output/json_in.h"
-#include "output/record.h"
+#include "output/schema.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BUFFER_BYTES = 1 << 17 };
+
+/* ---- one record ---- */
+
+enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
+
+struct reader {
+    double linear[IH_BINS];      /* of ih_srgb_decode, for the mean luminance */
+    double log2[LOG2_STEPS + 1]; /* of 1 to 2 */
+    /* A name, the statistics, and the histogram; the key after the last is NULL. */
+    struct ih_field channel_fields[IH_STATISTICS_MAX + 3];
+
+    /* Of the record: */
+    uint64_t has; /* bits of the fields of ih_schema that it has */
+    struct ih_field_value written[IH_N_FIELDS];
+    struct ih_stats statistics[IH_PLANES]; /* as written */
+    char *bytes;                           /* of its name; NULL: they are UTF-8 */
+    char *names[IH_PLANES];
+    unsigned n_channels; /* luma included */
+    char why[IH_MESSAGE_MAX];
+    struct ih_result result; /* points into the text */
+};
+
+static void reader_init(struct reader *r)
+{
+    memset(r, 0, sizeof *r);
+    ih_srgb_decode(r->linear);
+    for (unsigned i = 0; i <= LOG2_STEPS; i++)
+        r->log2[i] = log2(1 + i / (double)LOG2_STEPS);
+    struct ih_field *field = r->channel_fields;
+    *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
+    for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
+        *field++ = *s;
+    *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
+}
+
+/* Why a field is refused: "KEY is WHY". */
+static const char impossible[] = "impossible", missing[] = "missing",
+                  other[] = "not that of the histogram";
+
+static int base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Decodes in place. Returns false for bytes that no path has, or that are not base64. */
+static bool decode_base64(char *text)
+{
+    const size_t n = strlen(text);
+    char *to = text;
+    if (n == 0 || n % 4 != 0)
+        return false;
+    const size_t n_padding = text[n - 1] != '=' ? 0 : text[n - 2] != '=' ? 1 : 2;
+    for (size_t at = 0; at < n; at += 4) {
+        unsigned group = 0;
+        for (size_t i = at; i < at + 4; i++) {
+            const int digit = i < n - n_padding ? base64_digit(text[i]) : 0;
+            if (digit < 0)
+                return false;
+            group = group << 6 | (unsigned)digit;
+        }
+        const unsigned n_bytes = at + 4 < n ? 3 : 3 - (unsigned)n_padding;
+        for (unsigned i = 0; i < n_bytes; i++) {
+            *to = (char)(group >> (16 - 8 * i) & 255);
+            if (*to++ == '\0')
+                return false;
+        }
+    }
+    *to = '\0';
+    return true;
+}
+
+static bool read_position(struct ih_json_in *in, uint64_t position[IH_PLACES])
+{
+    position[2] = 0;
+    return ih_json_token(in, '[') && ih_json_count(in, &position[0]) && ih_json_token(in, ',') &&
+           ih_json_count(in, &position[1]) &&
+           (*in->p != ',' || (ih_json_token(in, ',') && ih_json_count(in, &position[2]))) &&
+           ih_json_token(in, ']');
+}
+
+_Static_assert(offsetof(struct ih_result, frame) ==
+                   offsetof(struct ih_result, input) + 2 * sizeof(uint64_t),
+               "input, member and frame are a position");
+
+static bool read_not_applied(struct ih_json_in *in, void *set)
+{
+    char *text;
+    if (!ih_json_text(in, &text))
+        return false;
+    for (unsigned i = 0; text && ih_not_applied_names[i]; i++)
+        if (strcmp(text, ih_not_applied_names[i]) == 0) {
+            *(unsigned *)set |= 1u << i;
+            return true;
+        }
+    return ih_json_fail(in, impossible);
+}
+
+static bool read_warning(struct ih_json_in *in, void *set)
+{
+    char *text;
+    if (!ih_json_text(in, &text))
+        return false;
+    for (unsigned w = 1; text && w < IH_WARNINGS_END; w *= 2)
+        if (strcmp(text, ih_warning_text((enum ih_warning)w)) == 0) {
+            *(unsigned *)set |= w;
+            return true;
+        }
+    return ih_json_fail(in, impossible);
+}
+
+/* A number of a struct; null for those that have no meaning without pixels. */
+static bool read_number(struct ih_json_in *in, const struct ih_field *field, void *to)
+{
+    void *at = (char *)to + field->offset_bytes;
+    uint64_t n = 0;
+    switch (field->kind) {
+    case IH_FIELD_COUNT:
+        return ih_json_count(in, at);
+    case IH_FIELD_REAL:
+        return ih_json_real(in, at);
+    case IH_FIELD_VALUE:
+        *(unsigned *)at = UINT_MAX;
+        if (ih_json_next_is(in, 'n'))
+            return ih_json_skip(in);
+        if (!ih_json_count(in, &n))
+            return false;
+        *(unsigned *)at = n < UINT_MAX ? (unsigned)n : UINT_MAX - 1; /* as wrong as it is */
+        return true;
+    default:
+        if (!ih_json_count(in, &n))
+            return false;
+        *(uint8_t *)at = (uint8_t)n;
+        return n <= UINT8_MAX || ih_json_fail(in, impossible);
+    }
+}
+
+/* Reads an object that must have all members; the key after the last is NULL. */
+static bool read_all(struct ih_json_in *in, const struct ih_field *fields,
+                     bool (*read)(struct ih_json_in *in, const struct ih_field *field, void *to),
+                     void *to)
+{
+    struct ih_json_members members = {fields, sizeof *fields, 0, read};
+    uint64_t seen;
+    while (fields[members.n].key)
+        members.n++;
+    if (!ih_json_object(in, &members, to, &seen))
+        return false;
+    for (size_t i = 0; i < members.n; i++)
+        if (!(seen >> i & 1))
+            return ih_json_fail_field(in, fields[i].key, missing);
+    return true;
+}
+
+static bool read_channel_field(struct ih_json_in *in, const struct ih_field *field, void *to)
+{
+    struct reader *r = to;
+    if (field->kind == IH_FIELD_NAME)
+        return ih_json_text(in, &r->names[r->n_channels]);
+    if (field->kind == IH_FIELD_CHANNELS)
+        return ih_json_counts(in, r->result.histogram.bins[r->n_channels], IH_BINS);
+    return read_number(in, field, &r->statistics[r->n_channels]);
+}
+
+static bool read_channel(struct ih_json_in *in, void *to)
+{
+    struct reader *r = to;
+    return (r->n_channels < IH_PLANES || ih_json_fail(in, impossible)) &&
+           read_all(in, r->channel_fields, read_channel_field, r) && ++r->n_channels;
+}
+
+/* Sets a text or number. A value that no record has becomes another one, which compare_fields sees.
+ */
+static void set_value(struct ih_result *r, const struct ih_field *field,
+                      const struct ih_field_value *v)
+{
+    void *at = (char *)r + field->offset_bytes;
+    switch (field->kind) {
+    case IH_FIELD_COUNT:
+        *(uint64_t *)at = v->integer;
+        break;
+    case IH_FIELD_UNSIGNED:
+        *(unsigned *)at = (unsigned)v->integer;
+        break;
+    case IH_FIELD_SOURCE_MIN:
+        r->info.extremes.min = (uint32_t)v->integer;
+        break;
+    case IH_FIELD_SOURCE_MAX:
+        r->info.extremes.end = (uint32_t)v->integer + 1;
+        break;
+    case IH_FIELD_HASH:
+        *(uint64_t *)at = strtoull(v->text, NULL, 16);
+        break;
+    case IH_FIELD_SHARD:
+        if (sscanf(v->text, "%4u/%4u", &r->shard, &r->n_shards) != 2 || r->shard > r->n_shards)
+            r->shard = 0;
+        break;
+    case IH_FIELD_STATUS:
+        r->is_end = strcmp(v->text, "end") == 0;
+        r->status = r->is_end                       ? IH_UNKNOWN
+                    : strcmp(v->text, "error") == 0 ? IH_CORRUPT /* the message tells */
+                                                    : IH_OK;
+        break;
+    case IH_FIELD_ERROR:
+        ih_error_set(&r->error, IH_CORRUPT, "%s", v->text);
+        ih_utf8_trim(r->error.message);
+        break;
+    case IH_FIELD_RANGE:
+        r->info.range =
+            strcmp(v->text, ih_range_names[IH_RANGE_FULL]) == 0 ? IH_RANGE_FULL : IH_RANGE_LIMITED;
+        break;
+    case IH_FIELD_REDUCTION:
+        (void)ih_reduction_parse(v->text, &r->sample_range);
+        break;
+    case IH_FIELD_WEIGHTS:
+        r->spec.luma = ih_luma_find(v->text) ? ih_luma_find(v->text) : &ih_luma_bt709;
+        break;
+    case IH_FIELD_ALPHA:
+        r->alpha = strcmp(v->text, ih_alpha_name(IH_ALPHA_COUNT)) == 0 ? IH_ALPHA_COUNT
+                                                                       : IH_ALPHA_SKIP_TRANSPARENT;
+        break;
+    case IH_FIELD_SCHEMA:
+        break;
+    default:
+        *(const char **)at = v->text;
+    }
+}
+
+static bool read_field(struct ih_json_in *in, const struct ih_field *field, void *to)
+{
+    struct reader *r = to;
+    const struct ih_record_field *row = (const void *)field;
+    const enum ih_value_type type = ih_field_value_type(row);
+    struct ih_field_value *written = &r->written[row - ih_schema];
+    void *at = (char *)&r->result + field->offset_bytes;
+    char *text = NULL;
+    if (ih_json_next_is(in, 'n') && type != IH_TYPE_REAL)
+        return ih_json_skip(in); /* null: as if the key were missing */
+    r->has |= UINT64_C(1) << (row - ih_schema);
+    if (type == IH_TYPE_REAL)
+        return ih_json_real(in, &written->real);
+    if (type == IH_TYPE_TEXT ? !ih_json_text(in, &text)
+                             : type == IH_TYPE_INTEGER && !ih_json_count(in, &written->integer))
+        return false;
+    written->text = text;
+    if (type != IH_TYPE_OTHER)
+        set_value(&r->result, field, written);
+    switch (field->kind) {
+    case IH_FIELD_IS_TOTAL:
+        return ih_json_bool(in, at);
+    case IH_FIELD_POSITION:
+        return read_position(in, at); /* input, member and frame */
+    case IH_FIELD_CLIP_LIMITS:
+        return read_all(in, ih_clip_limits_fields, read_number, at);
+    case IH_FIELD_CLIP:
+        return read_all(in, ih_clip_fields, read_number, at);
+    case IH_FIELD_NOT_APPLIED:
+        return ih_json_array(in, read_not_applied, at);
+    case IH_FIELD_WARNINGS:
+        return ih_json_array(in, read_warning, at);
+    case IH_FIELD_CHANNELS:
+        return ih_json_array(in, read_channel, r);
+    case IH_FIELD_SRGB: /* follows from not_applied */
+        return ih_json_skip(in);
+    case IH_FIELD_SCHEMA:
+        return strcmp(text, IH_SCHEMA) == 0 ||
+               ih_json_fail_field(in, NULL, "of another imghist: this one reads " IH_SCHEMA);
+    case IH_FIELD_FILE_BYTES:
+        return ih_json_text(in, &r->bytes) &&
+               (decode_base64(r->bytes) || ih_json_fail(in, impossible));
+    default:
+        return true;
+    }
+}
+
+/* ---- what a record says must be what its result says ---- */
+
+/* Whether the result must give the same text or number. The others are checked elsewhere, or are
+ * texts that the result points to. */
+static bool is_compared(unsigned kind)
+{
+    return kind < IH_FIELD_TEXT || (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
+}
+
+/* Whether a text can be shown as it is: printable ASCII, not long. */
+static bool is_plain(const char *text)
+{
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (text[n] < ' ' || text[n] > '~' || n == NAME_MAX_BYTES)
+            return false;
+    return true;
+}
+
+/* Whether a record can have a text or number, whatever else it says. */
+static bool is_possible(const struct reader *r, const struct ih_record_field *row,
+                        const struct ih_field_value *v)
+{
+    struct ih_region region;
+    struct ih_sample_range range;
+    struct ih_error ignored;
+    switch (row->field.kind) {
+    case IH_FIELD_FORMAT:
+    case IH_FIELD_NAME:
+        return is_plain(v->text);
+    case IH_FIELD_VERSION:
+        return is_plain(v->text) && strlen(v->text) < IH_VERSION_MAX;
+    case IH_FIELD_FILE:
+        return strlen(r->bytes ? r->bytes : v->text) < IH_PATH_BYTES_MAX;
+    case IH_FIELD_REGION:
+        return ih_region_parse(v->text, &region, &ignored) == IH_OK &&
+               strcmp(region.text, v->text) == 0;
+    case IH_FIELD_MASK:
+        return *v->text && strlen(v->text) < IH_MASK_NAME_MAX;
+    case IH_FIELD_REDUCTION:
+        return ih_reduction_parse(v->text, &range);
+    case IH_FIELD_SHARD:
+        return r->result.shard > 0;
+    default:
+        return row->high == 0 || ih_field_value_type(row) != IH_TYPE_INTEGER ||
+               (double)v->integer <= row->high;
+    }
+}
+
+/* log2 of a positive normal number to 6 decimals, much faster than log2: between the two numbers of
+ * the table. Finite for 0. */
+static inline double log2_of(const double table[LOG2_STEPS + 1], double x)
+{
+    const uint64_t one = UINT64_C(1023) << 52;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const size_t i = bits >> (52 - LOG2_BITS) & (LOG2_STEPS - 1);
+    const double exponent = (int)(bits >> 52) - 1023;
+    bits = one | (bits << LOG2_BITS & ((UINT64_C(1) << 52) - 1));
+    memcpy(&x, &bits, sizeof x);
+    return exponent + table[i] + (x - 1) * (table[i + 1] - table[i]);
+}
+
+/* The statistics of a plane. The real ones come from formulas that are faster than those of
+ * ih_stats_compute and good enough for 6 decimals. */
+static void compute(const struct reader *r, unsigned plane, struct ih_stats *s)
+{
+    const uint64_t *bins = r->result.histogram.bins[plane];
+    double squares = 0, logs = 0;
+    ih_stats_count(&r->result.histogram, plane, &r->result.spec, s);
+    const double n = (double)s->count;
+    s->mean = (double)s->sum / n; /* NaN without pixels */
+    double d = -s->mean;
+    for (unsigned v = 0; v < IH_BINS; v++, d++) {
+        const double b = (double)(int64_t)bins[v]; /* below 2^56 */
+        squares += b * d * d;
+        logs += b * log2_of(r->log2, b);
+    }
+    s->stddev = sqrt(squares / n);
+    s->entropy = log2(n) - logs / n;
+}
+
+/* Real numbers have 6 decimals, and the last one may differ between machines. */
+static bool is_near(double written, double computed)
+{
+    if (isnan(written) || isnan(computed))
+        return isnan(written) && isnan(computed);
+    return fabs(written - computed) <= 1.6e-6 + 1e-15 * fabs(computed);
+}
+
+static bool is_same_statistic(const struct ih_field *field, const struct ih_stats *written,
+                              const struct ih_stats *computed)
+{
+    const void *a = (const char *)written + field->offset_bytes,
+               *b = (const char *)computed + field->offset_bytes;
+    if (field->kind == IH_FIELD_COUNT)
+        return *(const uint64_t *)a == *(const uint64_t *)b;
+    if (field->kind == IH_FIELD_VALUE)
+        return *(const unsigned *)a == (computed->count ? *(const unsigned *)b : UINT_MAX);
+    return is_near(*(const double *)a, *(const double *)b);
+}
+
+static bool check_statistics(const struct reader *r, struct ih_json_in *in, struct ih_stats *s)
+{
+    for (unsigned i = 0; i < r->n_channels; i++) { /* luma is the last */
+        compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, s);
+        for (const struct ih_field *f = ih_stats_fields(); f->key; f++)
+            if (!is_same_statistic(f, &r->statistics[i], s))
+                return ih_json_fail_field(in, f->key, other);
+    }
+    return true;
+}
+
+/* Channels have the names of an image with their number, and luma is the last. */
+static bool use_channels(struct reader *r, struct ih_json_in *in)
+{
+    struct ih_histogram *h = &r->result.histogram;
+    if (r->n_channels == 0)
+        return ih_json_fail_field(in, "channels", impossible);
+    const unsigned n = r->n_channels - 1;
+    h->n_channels = r->result.spec.n_channels = r->result.info.n_channels = n;
+    for (unsigned i = 0; i <= n; i++) {
+        const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
+        if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
+            return ih_json_fail_field(in, "channels", impossible);
+    }
+    if (n < IH_LUMA) {
+        memcpy(h->bins[IH_LUMA], h->bins[n], sizeof h->bins[n]);
+        memset(h->bins[n], 0, sizeof h->bins[n]);
+    }
+    return true;
+}
+
+static bool use_counted(struct reader *r, struct ih_json_in *in, struct ih_record_view *view)
+{
+    struct ih_extremes *extremes = &r->result.info.extremes;
+    struct ih_error err;
+    if (extremes->min == UINT32_MAX && extremes->end == 0)
+        extremes->min = 0; /* neither is known */
+    else if (extremes->min >= extremes->end)
+        return ih_json_fail_field(in, "source_max", impossible);
+    if (!use_channels(r, in))
+        return false;
+    if (ih_result_check(&r->result, &err) != IH_OK) {
+        snprintf(r->why, sizeof r->why, "damaged record: %.120s", err.message);
+        return ih_json_fail(in, r->why);
+    }
+    view->luminance = ih_mean_luminance_by(&r->result.histogram, r->linear);
+    return check_statistics(r, in, &view->luma);
+}
+
+static bool is_same_value(const struct ih_field_value *a, const struct ih_field_value *b)
+{
+    if (b->type == IH_TYPE_TEXT)
+        return a->text == b->text || strcmp(a->text, b->text) == 0;
+    return b->type == IH_TYPE_INTEGER ? a->integer == b->integer : is_near(a->real, b->real);
+}
+
+/* Whether the result gives the same texts and numbers. */
+static bool compare_fields(const struct reader *r, struct ih_json_in *in,
+                           struct ih_record_view *view)
+{
+    for (size_t i = 0; i < IH_N_FIELDS; i++) {
+        const struct ih_record_field *row = &ih_schema[i];
+        const struct ih_field_value *written = &r->written[i];
+        if (!(r->has >> i & 1) || !is_compared(row->field.kind))
+            continue;
+        const struct ih_field_value value = ih_record_value(view, row);
+        const bool is_real = ih_field_value_type(row) == IH_TYPE_REAL;
+        if (value.type == IH_TYPE_NONE ? !is_real || !isnan(written->real)
+                                       : !is_same_value(written, &value))
+            return ih_json_fail_field(in, row->field.key, is_real ? other : impossible);
+    }
+    return true;
+}
+
+static bool is_needed(const struct ih_record_field *row, const struct ih_result *r)
+{
+    if (row->field.kind == IH_FIELD_POSITION)
+        return r->n_shards || r->inputs_hash;
+    if (row->field.kind == IH_FIELD_SHARD ||
+        row->field.offset_bytes == offsetof(struct ih_result, run))
+        return r->is_end;
+    return !(row->in & (IH_OPTIONAL | IH_NULLABLE));
+}
+
+static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned kind)
+{
+    for (size_t i = 0; i < IH_N_FIELDS; i++) {
+        const struct ih_record_field *row = &ih_schema[i];
+        const bool has = r->has >> i & 1, may_have = row->in & kind;
+        if (has && !(may_have && is_possible(r, row, &r->written[i])))
+            return ih_json_fail_field(in, row->field.key, impossible);
+        if (!has && row->field.key && may_have && is_needed(row, &r->result))
+            return ih_json_fail_field(in, row->field.key, missing);
+    }
+    return true;
+}
+
+/* Reads one record into r->result. False: in->why has the reason. */
+static bool records_read_record(struct reader *r, struct ih_json_in *in)
+{
+    static const struct ih_json_members members = {ih_schema, sizeof *ih_schema, IH_N_FIELDS,
+                                                   read_field};
+    struct ih_result *result = &r->result;
+    struct ih_record_view view = {.result = result};
+    uint64_t seen;
+    r->has = r->n_channels = 0;
+    r->bytes = NULL;
+    memset(result, 0, sizeof *result);
+    result->is_read = true;
+    result->version = result->library = "";
+    result->info.extremes.min = UINT32_MAX; /* none */
+    if (!ih_json_object(in, &members, r, &seen))
+        return false;
+    view.kind = ih_record_kind(result);
+    if (!check_keys(r, in, view.kind))
+        return false;
+    result->path = view.kind == IH_IN_END     ? ""
+                   : view.kind == IH_IN_TOTAL ? IH_TOTAL_NAME
+                   : r->bytes                 ? r->bytes
+                                              : result->path;
+    return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in, &view)) &&
+           compare_fields(r, in, &view);
+}
+
+/* ---- files ---- */
 
 struct ih_records {
     struct ih_source *src;       /* borrowed */
@@ -20,7 +527,7 @@ struct ih_records {
     uint64_t n_read;             /* bytes of the source */
     bool is_document, has_ended; /* JSON; its end was read */
     bool has_images, has_total;
-    struct ih_record_reader reader;
+    struct reader reader;
 };
 
 /* ---- lines ---- */
@@ -55,7 +562,7 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
     }
     r->src = src;
     r->capacity = r->part_bytes = BUFFER_BYTES;
-    ih_record_reader_init(&r->reader);
+    reader_init(&r->reader);
     *records = r;
     return IH_OK;
 }
@@ -91,7 +598,7 @@ void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_reco
 }
 
 /* Reads on. Moves the unread bytes to the front of the buffer, which grows if they fill it. */
-static enum ih_status fill(struct ih_records *r, struct ih_error *err)
+static enum ih_status records_fill(struct ih_records *r, struct ih_error *err)
 {
     size_t got;
     if (r->start == 0 && r->n == r->capacity) {
@@ -127,7 +634,7 @@ static enum ih_status next_line(struct ih_records *r, char **line, struct ih_err
         char *end = memchr(start + n_searched, '\n', n - n_searched);
         if (!end && !r->is_at_end) {
             n_searched = n;
-            const enum ih_status status = fill(r, err);
+            const enum ih_status status = records_fill(r, err);
             if (status != IH_OK)
                 return status;
             continue;
@@ -183,7 +690,7 @@ static const char other_layout[] = "not the layout that imghist writes, a record
                                    "-c '.images[]? // .' makes it so";
 
 /* Reads what one line holds. *has_record: the result is filled. */
-static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
+static bool records_read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
 {
     bool is_last = false;
     *has_record = false;
@@ -201,7 +708,7 @@ static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_rec
         if (!is_last)
             return ih_json_next_is(in, '\0') || ih_json_fail(in, "text after the end");
     }
-    if (!ih_record_read(&r->reader, in))
+    if (!records_read_record(&r->reader, in))
         return false;
     *has_record = true;
     if (is_last && !ih_json_token(in, '}'))
@@ -224,11 +731,14 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
             return status;
         if (!in.p)
             break;
-        if (!read_line(r, &in, &has_record)) {
+        if (!records_read_line(r, &in, &has_record)) {
+            if (in.is_cut)
+                in.key = NULL;
             if (r->line == 1 && !r->is_cut && in.is_cut)
                 in.why = other_layout;
-            return ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": %s", r->line,
-                                in.why ? in.why : "not JSON");
+            return ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": %s%s%s%s", r->line,
+                                in.key ? "damaged record: " : "", in.key ? in.key : "",
+                                in.key ? " is " : "", in.why ? in.why : "not JSON");
         }
     }
     if (!has_record)
@@ -268,7 +778,7 @@ enum ih_status ih_records_peek(struct ih_records *r, struct ih_records_place *pl
         p += sizeof key - 1;
         struct ih_json_in in = {.p = p};
         uint64_t found[IH_PLACES];
-        if (!ih_json_token(&in, ':') || !ih_record_read_position(&in, found))
+        if (!ih_json_token(&in, ':') || !read_position(&in, found))
             continue;
         memcpy(position, found, sizeof found);
         break;

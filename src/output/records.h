@@ -1,6 +1,6 @@
 /*
- * Reads result files: the NDJSON and JSON that imghist writes (imghist-formats(5)), of every
- * version. A record becomes a result as if its file had just been counted.
+ * Reads result files: the NDJSON and JSON that imghist writes (imghist-formats(5)). A record
+ * becomes a result as if its file had just been counted.
  *
  * A file is read line by line, so memory does not depend on its size. A record is believed only if
  * it holds together: the statistics must be those of its histograms.
@@ -29,8 +29,8 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
  *
  * *result   borrowed until the next call; NULL at the end of the file; may be a shard's end
  *
- * Returns IH_OK, IH_IO, IH_MEMORY, IH_UNSUPPORTED (of a newer version) or IH_CORRUPT; the message
- * begins with "line N: ". After an error, only close may follow.
+ * Returns IH_OK, IH_IO, IH_MEMORY or IH_CORRUPT; the message begins with "line N: ", and a damaged
+ * record's names the key. After an error, only close may follow.
  */
 enum ih_status ih_records_next(struct ih_records *records, const struct ih_result **result,
                                struct ih_error *err);

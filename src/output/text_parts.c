@@ -1,7 +1,6 @@
 #include "output/text_parts.h"
 
 #include "base/text.h"
-#include "output/output.h"
 
 #include <string.h>
 #include <wchar.h>
@@ -205,7 +204,7 @@ static struct cell cell_at(const struct ih_plot *plot, unsigned c, unsigned row,
 }
 
 /* All three curves together use the terminal's text colour: white on dark, black on light. */
-static void put_colours(FILE *f, unsigned lower, unsigned upper)
+static void text_put_colours(FILE *f, unsigned lower, unsigned upper)
 {
     /* none, red, green, yellow, blue, magenta, cyan, gray */
     static const unsigned char inks[] = {0, 160, 28, 136, 27, 163, 31, 245};
@@ -228,11 +227,11 @@ void ih_plot_put_row(FILE *f, const struct ih_plot *plot, unsigned row, bool uni
             continue;
         }
         if (plot->n_curves > 1 && upper != 0 && n_blanks > 0)
-            put_colours(f, lower = 0, upper = 0);
+            text_put_colours(f, lower = 0, upper = 0);
         for (; n_blanks > 0; n_blanks--)
             putc(' ', f);
         if (plot->n_curves > 1 && (cell.lower != lower || cell.upper != upper))
-            put_colours(f, lower = cell.lower, upper = cell.upper);
+            text_put_colours(f, lower = cell.lower, upper = cell.upper);
         fputs(cell.text, f);
     }
     if (lower != 0 || upper != 0)

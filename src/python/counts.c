@@ -112,62 +112,42 @@ static PyObject *counts_bins(PyObject *object, void *closure)
 
 /* ---- planes and statistics ---- */
 
-static PyStructSequence_Field stats_fields[] = {
-    {"count", "pixels"},
-    {"sum", "sum of the 8-bit values"},
-    {"mean", "mean value, 0 to 255; NaN without pixels"},
-    {"stddev", "population standard deviation of the values"},
-    {"min", "smallest value that occurs"},
-    {"max", "largest value that occurs"},
-    {"p01", "smallest value with cumulative count >= 1 % of count"},
-    {"p05", "the same for 5 %"},
-    {"p25", "the same for 25 %"},
-    {"median", "the same for 50 %"},
-    {"p75", "the same for 75 %"},
-    {"p95", "the same for 95 %"},
-    {"p99", "the same for 99 %"},
-    {"entropy", "bits per pixel, 0 to 8"},
-    {"clip_low", "pixels with values <= the lower clip limit"},
-    {"clip_high", "pixels with values >= the upper clip limit"},
-    {NULL, NULL},
-};
+/* The fields of ih_stats, and the code of Arrow for each. */
+bool py_stats_add(PyObject *module, struct py_state *state)
+{
+    PyStructSequence_Field fields[PY_STATS_MAX + 1] = {{NULL, NULL}};
+    char codes[PY_STATS_MAX + 1] = "";
+    int n = 0;
+    for (const struct ih_field *f = ih_stats_fields(); f->key && n < PY_STATS_MAX; f++, n++) {
+        fields[n] = (PyStructSequence_Field){f->key, f->meaning};
+        codes[n] = f->kind == IH_FIELD_COUNT ? 'L' : f->kind == IH_FIELD_VALUE ? 'C' : 'g';
+    }
+    PyStructSequence_Desc desc = {"imghist.Stats",
+                                  "Statistics of one plane, as exact as the counts.", fields, n};
+    state->stats = PyStructSequence_NewType(&desc);
+    return state->stats && PyModule_AddType(module, state->stats) == 0 &&
+           PyModule_AddStringConstant(module, "STATS_CODES", codes) == 0;
+}
 
-PyStructSequence_Desc py_stats_desc = {
-    .name = "imghist.Stats",
-    .doc = "Statistics of one plane, as exact as the counts.",
-    .fields = stats_fields,
-    .n_in_sequence = sizeof stats_fields / sizeof stats_fields[0] - 1,
-};
+static PyObject *stats_value(const struct ih_stats *stats, const struct ih_field *f)
+{
+    const void *at = (const char *)stats + f->offset_bytes;
+    if (f->kind == IH_FIELD_REAL)
+        return PyFloat_FromDouble(*(const double *)at);
+    return PyLong_FromUnsignedLongLong(f->kind == IH_FIELD_COUNT ? *(const uint64_t *)at
+                                                                 : *(const unsigned *)at);
+}
 
 static PyObject *stats_new(struct py_state *state, const struct ih_stats *s)
 {
-    const unsigned *p = s->percentile;
-    PyObject *values[] = {
-        PyLong_FromUnsignedLongLong(s->count),
-        PyLong_FromUnsignedLongLong(s->sum),
-        PyFloat_FromDouble(s->mean),
-        PyFloat_FromDouble(s->stddev),
-        PyLong_FromUnsignedLong(s->min),
-        PyLong_FromUnsignedLong(s->max),
-        PyLong_FromUnsignedLong(p[IH_P01]),
-        PyLong_FromUnsignedLong(p[IH_P05]),
-        PyLong_FromUnsignedLong(p[IH_P25]),
-        PyLong_FromUnsignedLong(p[IH_MEDIAN]),
-        PyLong_FromUnsignedLong(p[IH_P75]),
-        PyLong_FromUnsignedLong(p[IH_P95]),
-        PyLong_FromUnsignedLong(p[IH_P99]),
-        PyFloat_FromDouble(s->entropy),
-        PyLong_FromUnsignedLongLong(s->clip_low),
-        PyLong_FromUnsignedLongLong(s->clip_high),
-    };
+    const struct ih_field *f = ih_stats_fields();
     PyObject *stats = PyStructSequence_New(state->stats);
-    for (Py_ssize_t i = 0; i < (Py_ssize_t)(sizeof values / sizeof values[0]); i++) {
-        if (!values[i])
-            Py_CLEAR(stats);
-        if (stats)
-            PyStructSequence_SetItem(stats, i, values[i]);
+    for (Py_ssize_t i = 0; stats && f[i].key && i < PY_STATS_MAX; i++) {
+        PyObject *value = stats_value(s, &f[i]);
+        if (value)
+            PyStructSequence_SetItem(stats, i, value);
         else
-            Py_XDECREF(values[i]);
+            Py_CLEAR(stats);
     }
     return stats;
 }
@@ -438,44 +418,44 @@ static PyObject *counts_reduce(PyObject *object, PyObject *arguments)
 
 /* ---- views, in Python ---- */
 
+static PyObject *view_of(PyObject *self, const char *function)
+{
+    PyObject *all = PyTuple_Pack(1, self);
+    PyObject *result = all ? py_delegate("imghist._views", function, all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
 static PyObject *counts_to_dict(PyObject *self, PyObject *arguments)
 {
     (void)arguments;
-    PyObject *all = PyTuple_Pack(1, self);
-    PyObject *result = all ? py_delegate("imghist._views", "to_dict", all) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return view_of(self, "to_dict");
 }
 
 static PyObject *counts_to_uhi(PyObject *self, PyObject *arguments)
 {
     (void)arguments;
-    PyObject *all = PyTuple_Pack(1, self);
-    PyObject *result = all ? py_delegate("imghist._views", "to_uhi", all) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return view_of(self, "to_uhi");
 }
 
 static PyObject *counts_repr_html(PyObject *self, PyObject *arguments)
 {
     (void)arguments;
-    PyObject *all = PyTuple_Pack(1, self);
-    PyObject *result = all ? py_delegate("imghist._views", "repr_html", all) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return view_of(self, "repr_html");
 }
 
 static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "size", "scale", "theme", "title", NULL};
+    static char *names[] = {"", "size", "scale", "theme", "title", "scale_y", NULL};
     PyObject *path;
     PyObject *size = NULL;
-    const char *scale = "linear", *theme = "dark", *title = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!ssz:chart", names, &path, &PyTuple_Type,
-                                     &size, &scale, &theme, &title))
+    const char *scale = "linear", *theme = "dark", *title = NULL, *scale_y = "count";
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!sszs:chart", names, &path, &PyTuple_Type,
+                                     &size, &scale, &theme, &title, &scale_y))
         return NULL;
-    PyObject *all = size ? Py_BuildValue("(OOOssz)", self, path, size, scale, theme, title)
-                         : Py_BuildValue("(OO(ii)ssz)", self, path, 1024, 640, scale, theme, title);
+    PyObject *all =
+        size ? Py_BuildValue("(OOOsszs)", self, path, size, scale, theme, title, scale_y)
+             : Py_BuildValue("(OO(ii)sszs)", self, path, 1024, 640, scale, theme, title, scale_y);
     PyObject *result = all ? py_delegate("imghist._views", "chart", all) : NULL;
     Py_XDECREF(all);
     return result;
@@ -495,9 +475,8 @@ static PyMethodDef counts_methods[] = {
      "Error for damaged data."},
     {"__reduce__", counts_reduce, METH_NOARGS, NULL},
     {"to_dict", counts_to_dict, METH_NOARGS,
-     "to_dict($self)\n--\n\nSettings, statistics and bins as plain Python objects, most with the "
-     "names of imghist's\nJSON; images: how many are added up. Leaves out failed, decoder and "
-     "kernel."},
+     "to_dict($self)\n--\n\nThe record of imghist --ndjson as plain Python objects, with all "
+     "digits; file as in Counts,\nimages: how many are added up, warnings: a list in any case."},
     {"_to_uhi_", counts_to_uhi, METH_NOARGS,
      "_to_uhi_($self)\n--\n\nThe counts as a UHI histogram (uhi_schema 1), with the axes plane and "
      "value, for boost-histogram, hist and uhi.io. Needs NumPy."},
@@ -505,13 +484,14 @@ static PyMethodDef counts_methods[] = {
      "_repr_html_($self)\n--\n\nThe chart as SVG with a table of statistics, for notebooks."},
     {"chart", (PyCFunction)(void (*)(void))counts_chart, METH_VARARGS | METH_KEYWORDS,
      "chart($self, path, /, *, size=(1024, 640), scale='linear', theme='dark', "
-     "title=None)\n--\n\n"
+     "title=None, scale_y='count')\n--\n\n"
      "Draws the chart of imghist --chart into a file.\n\n"
-     "path   ends in .png, .svg, .jpg, .bmp or .tga; the file is replaced\n"
+     "path   its ending tells the format, as with imghist --chart; the file is replaced\n"
      "size   pixels, 320 x 200 to 8192 x 8192\n"
      "scale  'linear', 'log' or 'sqrt'\n"
      "theme  'dark' or 'light'\n"
-     "title  text; None: the name of the file\n\n"
+     "title  text; None: the name of the file\n"
+     "scale_y  'count' or 'percent': the numbers beside the bars\n\n"
      "Raises ValueError for another ending or value, OSError if the file cannot be written."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,9 +1,6 @@
 /* The module imghist._imghist: its types, its functions, and exceptions. */
 #include "module.h"
 
-#include "base/machine.h"
-#include "scan/endings.h"
-
 #include <string.h>
 
 PyObject *py_new(PyTypeObject *type)
@@ -92,7 +89,7 @@ PyObject *py_delegate(const char *module, const char *function, PyObject *argume
 static PyObject *cores(PyObject *module, PyObject *arguments)
 {
     (void)module, (void)arguments;
-    return PyLong_FromUnsignedLong(ih_machine_cores());
+    return PyLong_FromUnsignedLong(ih_cores());
 }
 
 static PyObject *is_image_name(PyObject *module, PyObject *path)
@@ -101,7 +98,7 @@ static PyObject *is_image_name(PyObject *module, PyObject *path)
     (void)module;
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
-    const bool is_image = ih_ending_is_image(PyBytes_AsString(bytes));
+    const bool is_image = ih_is_image_name(PyBytes_AsString(bytes));
     Py_DECREF(bytes);
     return PyBool_FromLong(is_image);
 }
@@ -127,12 +124,6 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
     if (type && PyModule_AddType(module, type) < 0)
         Py_CLEAR(type);
     return type;
-}
-
-static int add_stats(PyObject *module, struct py_state *state)
-{
-    state->stats = PyStructSequence_NewType(&py_stats_desc);
-    return state->stats ? PyModule_AddType(module, state->stats) : -1;
 }
 
 /* NumPy would add to the bins: Counts have a buffer. The type is immutable for PyObject_SetAttr,
@@ -163,7 +154,7 @@ static int execute(PyObject *module)
                                              "source: the path, the name of a pair, or None.",
                                              NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0 ||
-        add_stats(module, state) < 0 || !(state->counts = add_type(module, &py_counts_spec)) ||
+        !py_stats_add(module, state) || !(state->counts = add_type(module, &py_counts_spec)) ||
         !(state->context = add_type(module, &py_context_spec)) ||
         !(state->iterator = add_type(module, &py_iterator_spec)) ||
         keep_from_ufuncs(state->counts) < 0)

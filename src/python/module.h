@@ -12,7 +12,6 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
-#include "histogram/total.h"
 #include "imghist.h"
 
 #include <stdbool.h>
@@ -59,7 +58,10 @@ int py_to_u64(PyObject *object, void *to);
 int py_to_unsigned(PyObject *object, void *to);
 
 extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
-extern PyStructSequence_Desc py_stats_desc;
+
+/* Makes the type Stats, and adds it and STATS_CODES to the module. */
+enum { PY_STATS_MAX = 32 };
+bool py_stats_add(PyObject *module, struct py_state *state);
 
 /* ---- tensors: arrays in host or GPU memory (tensor.c) ---- */
 
@@ -159,8 +161,8 @@ PyObject *py_failures(PyObject *module, PyObject *number);
  * an empty error: the counts are written; folder: of a total (record.c). */
 PyObject *py_ndjson(PyObject *module, PyObject *arguments);
 
-/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title) -> bytes
- * (chart.c). */
+/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title, scale_y)
+ * -> bytes (chart.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);
 
 /* Makes an Arrow stream in a PyCapsule (arrow.c). */

@@ -229,13 +229,9 @@ static uint64_t count_frames(const struct ih_scan_options *options, const struct
 }
 
 /* Whether the input has images that were not counted. */
-static bool has_more_images(const struct ih_scan_options *options, const struct ih_input *input,
-                            struct ih_decode *decode, uint64_t number)
+static bool has_more_images(struct ih_decode *decode, uint64_t number)
 {
-    return decode->info.n_frames > number ||
-           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames ||
-             decode->decoder->ends_exactly) &&
-            ih_decode_has_next(decode));
+    return decode->info.n_frames > number || ih_decode_has_next(decode);
 }
 
 /* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
@@ -272,7 +268,7 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
         number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
-    if (result->status == IH_OK && has_more_images(options, input, &decode, number))
+    if (result->status == IH_OK && has_more_images(&decode, number))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (is_open) {
         last_ns = ih_clock_ns();
@@ -306,9 +302,8 @@ enum ih_status ih_input_open(const struct ih_scan_options *options, const struct
         status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
         kind = ih_archive_probe(head, size);
     }
-    if (status != IH_OK)
-        return status;
-    *is_archive = kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+    *is_archive = status == IH_OK && kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE &&
+                  (kind != IH_ARCHIVE_EMPTY || ih_archive_is_name(input->path));
     if (*is_archive && ih_source_identity(src, &id))
         status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
     return status;

@@ -23,7 +23,7 @@ if [ $# -eq 0 ]; then
 fi
 
 TIMEFORMAT='%U %S %R'
-measure() { { time "$program" --device=cpu --csv=stats -o /dev/null "$@" >/dev/null; } 2>&1; }
+measure() { { time "$program" -q --device=cpu --csv=stats -o /dev/null "$@" >/dev/null; } 2>&1; }
 
 echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) CPUs"
 echo "$("$program" --version | head -n 1), $runs runs each, medians in ms"

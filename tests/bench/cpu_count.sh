@@ -10,7 +10,7 @@ cc=${CC:-cc}
 repeats=${1:-21}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-sources="tests/bench/cpu_count.c src/count/count_tables.c
+sources="tests/bench/cpu_count.c src/count/count_tables.c src/count/count_fast.c
          src/count/count_vectors.c src/count/count_planes.c src/count/count_reference.c src/histogram/histogram.c src/histogram/pixels.c"
 
 case $($cc -dumpmachine) in

@@ -1,5 +1,5 @@
 /*
- * The histogram kernels compared with a count on the host, the memory, CUB and the PCIe bus.
+ * The histogram kernel compared with a count on the host, the memory, CUB and the PCIe bus.
  *
  *   gpu_histogram [--check] [--mib=N] [PHOTO.ppm]
  *
@@ -27,8 +27,7 @@ struct kernel {
     cudaError_t (*launch)(const struct ih_gpu_histogram_args *args);
 };
 static const struct kernel kernels[] = {
-#define KERNEL(name, why) {#name, ih_histogram_##name},
-#include "kernels/kernels.def"
+    {"replicated", ih_histogram_replicated},
 };
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 

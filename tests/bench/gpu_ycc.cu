@@ -13,7 +13,7 @@
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
-#include "kernels/ladder.h"
+#include "kernels/kernels.h"
 #include "kernels/ycc.h"
 
 enum { MIB = 1 << 20, PITCH_MULTIPLE = 32 };

@@ -38,7 +38,7 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   ppm a.ppm 4 1 '\x00\x10\xFF\x00\x10\xFF\x00\x10\x20\x40\x10\x20'
   imghist_ok a.ppm --chart=c.svg
   shares=$(described c.svg)
-  [[ $shares == *"red mean 16.0  sd 27.7  low 75.0"*%" high 0"*%"; green mean 16.0  sd 0.0; blue "*"low 0"*%" high 50.0"*%* ]] ||
+  [[ $shares == *"red mean 16.0  sd 27.7  crushed 75.0"*%"  blown 0"*%"; green mean 16.0  sd 0.0; blue "*"crushed 0"*%"  blown 50.0"*%* ]] ||
     fail "$shares"
 }
 
@@ -282,9 +282,27 @@ END
   run ! cmp -s c--scale=log.png c--scale=sqrt.png
 }
 
+@test "chart: --scale-y=percent, for images of different sizes" {
+  # 40 % of the pixels have the value 50, 60 % the value 100
+  pgm small.pgm 5 1 '\x32\x32\x64\x64\x64'
+  pgm large.pgm 5 100 "$(printf '\\x32\\x32\\x64\\x64\\x64%.0s' {1..100})"
+  for scale in linear sqrt log; do
+    for name in small large; do
+      imghist_ok $name.pgm --chart=$name.svg --scale=$scale --scale-y=percent
+      grep -o '<text.*%</text>' $name.svg | sed 's/.*>\(.*\)<.*/\1/; s/[^0-9.]//g' >$name.numbers
+    done
+    [ $scale = log ] || cmp small.numbers large.numbers
+    grep -qx 0 large.numbers && grep -qxE '10|50' large.numbers || fail "$scale: $(tr '\n' ' ' <large.numbers)"
+    awk '$1 > 63.6 { exit 1 }' large.numbers # the axis ends a little above 60 %
+  done
+  imghist_ok large.pgm --chart=c.svg
+  ! grep -q '>[0-9.]* *%</text>' c.svg || fail "percent by default"
+  described large.svg | grep -qF 'Percentages of the pixels are drawn on a log(1 + n) scale.'
+}
+
 @test "chart: invalid sizes, themes and scales" {
   dot a.pgm
-  for look in --theme=blue --scale=cubic --chart-size=319x200 --chart-size=320x199 --chart-size=8193x200 --chart-size=400 \
+  for look in --theme=blue --scale=cubic --scale-y=both --chart-size=319x200 --chart-size=320x199 --chart-size=8193x200 --chart-size=400 \
     --chart-size=400x --chart-size=400x200x1; do
     imghist_status 2 a.pgm --chart=c.png "$look"
     assert_stderr_has "${look%%=*}"

@@ -159,7 +159,7 @@ B  b.pgm  1 image, 0.0 megapixels
     imghist_refused 2 "--diff: writes text, CSV or JSON, not $option" --diff a.pgm b.pgm $option
   done
   imghist_refused 2 "--diff: --csv has no layouts here" --diff a.pgm b.pgm --csv=bins
-  imghist_refused 2 "--diff: --chart needs a .png, .svg" --diff a.pgm b.pgm --chart=charts
+  imghist_refused 2 "--diff: --chart needs a .png .svg" --diff a.pgm b.pgm --chart=charts
   [ ! -e charts ]
 }
 
@@ -249,6 +249,12 @@ B  b.pgm  1 image, 0.0 megapixels
   for text in '>scene.png (areas), gray16.png (lines)<' '>Histogram of scene.png (areas), gray16.png (lines)<' \
     'areas: 1 image' 'mean 141.2 → 78.2'; do
     grep -qF "$text" c.svg || fail "no $text"
+  done
+  for name in crushed blown; do # shares of clipped pixels, as the text summary of each has them
+    shares=$(for image in scene.png gray16.png; do
+      "$IMGHIST" "$SAMPLES/$image" --text | sed -n "s/.*$name: \(any \(channel \)*\)*\([0-9.]*\) %.*/\3 %/p"
+    done | paste -sd/ | sed 's,/, → ,')
+    sed $'s/\xE2\x80\xAF/ /g' c.svg | grep -qF "$name $shares" || fail "no $name $shares"
   done
   imghist_ok --diff "$SAMPLES/scene.png" "$SAMPLES/gray16.png" --chart=c.svg --title=Ours -q
   grep -qF '>Ours<' c.svg

@@ -276,7 +276,7 @@ scans() {
   assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   dot a.pgm
   imghist_fails 1 "imghist: /dev/full: cannot write: No space left on device" a.pgm --csv -o /dev/full
-  for arguments in --csv --csv=long -v; do
+  for arguments in --csv --csv=long --json --ndjson -v; do
     run --separate-stderr sh -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $arguments
     assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   done
@@ -298,9 +298,14 @@ scans() {
 @test "failures: a closed pipe ends the run without a message, like cat" {
   mkdir d out
   for i in {1..100}; do dot "d/$i"; done
+  mkfifo pipe
   for options in "--csv=long" "--text" "--ndjson -o out/x.ndjson --csv=long -o -" "--chart=out/c.png --total --csv=bins"; do
+    (: <pipe) & # ends before imghist starts, which could otherwise write a short text into the pipe
+    exec 9>pipe
+    wait $!
     # shellcheck disable=SC2086 # the options are words
-    run --separate-stderr bash -c '"$IMGHIST" d "$@" -j 2 | :; exit "${PIPESTATUS[0]}"' - $options
+    run --separate-stderr bash -c 'exec "$IMGHIST" d "$@" -j 2 >&9 9>&-' - $options
+    exec 9>&-
     assert_status 141
     assert_no_stderr
     [ -z "$(ls -A out)" ] || fail "$(ls -A out)"

@@ -120,6 +120,117 @@ close_to_table() {
 @test "formats: AVIF" { close_to_table heif avif; }
 @test "formats: JPEG XL, lossy" { close_to_table jxl jxl-lossy; }
 
+# libde265 leaves blocks of these unwritten. With 10 bits a sample has two bytes; both fills of new memory must lie below the
+# largest sample, or both are clamped to it and look alike.
+@test "formats: HEIC of 10 bits whose blocks are missing is damaged" {
+  here heif || skip "heif is not in this build"
+  ! grep -aq __asan_init "$IMGHIST" || skip "the sanitizer fills new memory itself"
+  while read -r at byte; do
+    cp "$FILES/heic-10.heic" damaged.heic
+    printf %b "$byte" | dd of=damaged.heic bs=1 seek="$at" conv=notrunc status=none
+    imghist_refused 1 "damaged HEIF: " --csv damaged.heic
+  done <<'END'
+468 \x98
+544 \x3B
+623 \xF8
+END
+}
+
+# ---- boxes of HEIF: the same coded images with other properties, references and tracks ----
+
+boxes() {
+  here heif || skip "heif is not in this build"
+  needs python3
+  python3 "$TESTS/cli/make_boxes.py" boxes
+  FILES=boxes
+  counted plain.avif | grep -q . || skip "libheif has no AV1 decoder"
+}
+
+# The files of make_boxes.py and their pixels in each half of 64 x 64: SIZE, then alpha in its four bands. avifdec 0.11.1 and
+# Pillow 13 count all of them so, except that Pillow leaves the crop out, and avifdec does not read size-0.
+sound() {
+  cat <<'END'
+alpha 64x64 16:1024,100:1024,235:1024,250:1024
+alpha-limited 64x64 0:1024,98:1024,255:2048
+alpha-limited-grid 128x64 0:2048,98:2048,255:4096
+alpha-limited-sequence 64x64 0:1024,98:1024,255:2048
+cropped-first 40x64
+depth 64x64
+depth-unknown 64x64
+descriptions 64x64
+layer-0 64x64
+not-essential 64x64
+other-unknown 64x64
+plain 64x64
+rotated-first 64x128
+size-0 64x64 16:1024,100:1024,235:1024,250:1024
+END
+}
+
+@test "formats: HEIF boxes that change no sample, or whose change is applied" {
+  boxes
+  sound | while read -r name size alpha; do
+    n=$((${size%x*} * ${size#*x} / 2))
+    echo "$name.avif red=10:$n,200:$n green=30:$n,220:$n blue=90:$n,130:$n${alpha:+ alpha=$alpha}"
+    [ "$("$IMGHIST" --device=cpu --csv=images "boxes/$name.avif" | awk -F, 'END { print $5 "x" $6 }')" = "$size" ] ||
+      echo "$name: not $size"
+  done >expected
+  mapfile -t names < <(cut -d' ' -f1 expected)
+  counted "${names[@]}" >actual
+  diff expected actual
+  # 10 bits: expanded to 10 bits first, then reduced, as avifdec and Pillow do
+  counted alpha-limited-10.avif | grep -q ' alpha=0:1024,127:1024,255:2048$'
+}
+
+# avifdec, Pillow and libheif 1.23 refuse them too, or leave alpha or the selection out.
+@test "formats: HEIF boxes that must be applied and are not are refused by name" {
+  boxes
+  while read -r name words; do
+    imghist_refused 1 "imghist: boxes/$name.avif: HEIF with $words" --csv=long -q "boxes/$name.avif"
+  done <<'END'
+unknown the essential property 'zzzz' is not supported
+unknown-alpha the essential property 'zzzz' is not supported
+unknown-tile the essential property 'zzzz' is not supported
+unknown-alpha-tile the essential property 'zzzz' is not supported
+required the essential property 'rref' is not supported
+scaled the essential property 'iscl' is not supported
+layer-1 the essential property 'lsel' is not supported
+point-1 the essential property 'a1op' is not supported
+alpha-of-tiles alpha of its parts instead of the image is not supported
+END
+}
+
+@test "formats: HEIF that another libheif may read is not called damaged" {
+  boxes
+  for name in uncompressed same; do
+    imghist --csv "boxes/$name.avif"
+    [ "$status" -eq 0 ] || assert_fails 1 "imghist: boxes/$name.avif: HEIF that is not supported by libheif "
+  done
+  ! [[ $("$IMGHIST" --list) == *"libheif 1.15."* ]] || imghist_fails 1 "an image of the type 'unci'" boxes/uncompressed.avif
+  imghist_fails 1 "imghist: boxes/no-primary.avif: damaged HEIF: " --csv boxes/no-primary.avif
+}
+
+# Decoding takes 130 MB. libheif calls the lack of it damage, or an unsupported conversion of colours.
+@test "formats: HEIF without enough memory says so" {
+  boxes
+  ! is_emulated && ! grep -aq __asan_init "$IMGHIST" || skip "no limit of the address space"
+  for kilobytes in 90000 110000; do
+    (
+      ulimit -v $kilobytes
+      imghist_refused 1 "imghist: boxes/large.avif: out of memory" --csv -j1 --device=cpu boxes/large.avif
+    )
+  done
+}
+
+@test "formats: a thumbnail, depth and a gain map are no frames of HEIF" {
+  boxes
+  "$IMGHIST" --device=cpu --frames --csv=images boxes/frames.avif | cut -d, -f1,2 >actual
+  printf '%s\n' file,status 'boxes/frames.avif#1,ok' 'boxes/frames.avif#2,ok' | diff - actual
+  [ "$("$IMGHIST" --device=cpu --ndjson boxes/frames.avif | jq .frames)" -eq 2 ]
+  "$IMGHIST" --device=cpu --frames --csv=images boxes/frame-unknown.avif 2>/dev/null >actual || true
+  grep -q "^boxes/frame-unknown.avif#2,error,HEIF with the essential property 'zzzz' is not supported," actual
+}
+
 @test "formats: every file has a line in the table" {
   diff <(cd "$FILES" && printf '%s\n' *) <(cut -f1 "$TESTS/formats/expected.tsv" | sed 1d | LC_ALL=C sort)
 }

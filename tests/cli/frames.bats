@@ -148,6 +148,13 @@ END
   done
   counts_of rgba{1,2,3}.png | grep ^alpha >expected
   counts_of rgba.avif --frames | grep ^alpha | cmp - expected
+  # Pillow 13 takes a track of depth for no alpha. One of sound is no picture.
+  for other in auxiliary:alpha/auxiliary:depth auxv/soun; do
+    LC_ALL=C sed "s/$other/" rgba.avif >other.avif
+    cmp -s rgba.avif other.avif && fail "avifenc writes no $other"
+    counts_of other.avif --frames >actual
+    counts_of rgba.avif --frames | grep -v ^alpha | cmp - actual || fail "$other"
+  done
   python3 - >expected <<'END'
 import random, struct
 from collections import Counter
@@ -231,7 +238,8 @@ write("fewer.png", patched(1, 0, struct.pack(">I", 9)))
 write("lost.png", [c for i, c in enumerate(chunks) if not third < i < controls[3]])
 write("short.png", chunks[:third] + [(b"fcTL", chunks[third][1][:4])] + chunks[third + 1:])
 write("crc.png", chunks, 1)
-write("front.png", chunks[:1] + [(b"teSt", bytes(70000))] + chunks[1:])
+write("front.png", chunks[:1] + [(b"teSt", bytes(70000))] + chunks[1:]) # sound
+write("late.png", [c for c in chunks if c[0] not in (b"acTL", b"fcTL", b"fdAT")][:-1] + [chunks[1]] + chunks[-1:])
 open("cut.png", "wb").write(data[:-30])
 END
   while read -r name message; do
@@ -251,8 +259,12 @@ lost #3: damaged PNG:
 fewer #9: damaged PNG: it has 8 of 9 frames
 crc : damaged PNG:
 cut : damaged PNG: the file ends before the image does
-front #2: PNG: its frames are not supported: more than 64 KiB of other data is before the chunk acTL
 END
+  filled a.png | sed s/^a/front/ >expected
+  filled front.png | cmp - expected
+  imghist_quiet late.png --csv=images # an animation must be announced before the image
+  imghist_quiet late.png --csv=images --frames
+  assert_output_has "late.png,ok,"
 }
 
 @test "frames: files that follow each other, on a stream, in a file, in a decoder process" {
@@ -318,6 +330,37 @@ END
     cat "$first" | "$IMGHIST" - --csv=stats >out 2>messages
     [ "$first" = moving.gif ] || [ ! -s messages ] || fail "$first"
   done
+}
+
+@test "frames: gain maps and thumbnails in a JPEG file are told of, and are no frames" {
+  needs python3 djpeg cjpeg
+  cp "$SAMPLES/scene.jpg" first.jpg
+  djpeg -scale 1/4 first.jpg | cjpeg -quality 70 >second.jpg
+  counts_of first.jpg >first
+  counts_of second.jpg >second
+  for kind in stereo thumbnail adobe iso apple; do
+    python3 "$TESTS/cli/make_frames.py" jpeg first.jpg second.jpg $kind $kind.jpg
+    if [ $kind = stereo ]; then cat first second; else cat first; fi >expected
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      {
+        counts_of $kind.jpg $how 2>messages | cmp - first || fail "$kind $how"
+        [ "$(cat messages)" = "imghist: $kind.jpg: note: only the first of several images was counted" ] || fail "$kind $how"
+        counts_of $kind.jpg --frames $how 2>messages | cmp - expected || fail "$kind $how: frames"
+        [ ! -s messages ] || fail "$kind $how: a note"
+        cat $kind.jpg $kind.jpg second.jpg | counts_of - --frames $how | cmp - <(cat expected expected second) ||
+          fail "$kind $how: a stream"
+      }
+    done
+    head -c -2000 $kind.jpg >cut.jpg # the second picture is cut
+    [ $kind = stereo ] || counts_of cut.jpg --frames | cmp - first || fail "$kind: cut"
+  done
+  imghist_output_has '"warnings":["only the first of several images was counted"]' adobe.jpg --ndjson
+  { cat first.jpg; head -c 1000 /dev/zero; cat second.jpg; } >preview.jpg # a preview after the end marker
+  imghist_ok preview.jpg --csv=stats
+  assert_stderr_has "only the first of several images was counted"
+  { cat first.jpg; printf 'SEFT other data'; } >trailer.jpg
+  imghist_quiet trailer.jpg --csv=stats
 }
 
 @test "frames: --region applies to each image" {

@@ -55,8 +55,8 @@ open("b.raw", "wb").write(bytes((x * 5 + y * 3) % 256 for y in range(33) for x i
   n=0
   opj_compress -i a.raw -F 512,256,3,8,u@1x1:2x1:2x1 -mct 0 -o a.jp2 >log 2>&1 || fail "$(cat log)"
   assert_same a.jp2
-  opj_compress -i b.raw -F 51,33,3,8,u@1x1:2x2:2x2 -mct 0 -o b.j2k >log 2>&1 || fail "$(cat log)"
-  assert_same b.j2k
+  opj_compress -i b.raw -F 51,33,3,8,u@1x1:2x2:2x2 -mct 0 -o b.jp2 >log 2>&1 || fail "$(cat log)"
+  assert_same b.jp2
 }
 
 @test "jp2: the counts of Pillow" {
@@ -85,6 +85,16 @@ for name, picture in (("rgb", image), ("rgba", rgba), ("gray", gray), ("la", la)
     n=$((n + 1))
   done
   [ "$n" -eq 16 ]
+}
+
+@test "jp2: a lack of memory is no damage" {
+  has_jp2
+  needs opj_compress
+  ! is_emulated && ! grep -aq __asan_init "$IMGHIST" || skip "no limit of the address space"
+  head -c 25000000 /dev/zero >a.raw
+  opj_compress -i a.raw -F 5000,5000,1,8,u -o a.jp2 >log 2>&1 || fail "$(cat log)"
+  ulimit -v 60000
+  imghist_refused 1 "imghist: a.jp2: out of memory" --csv -j1 --device=cpu a.jp2
 }
 
 @test "jp2: a file that is cut anywhere is an error" {

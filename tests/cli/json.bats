@@ -23,14 +23,6 @@ valid() {
   [ $n_parsers -gt 0 ] || skip "python3 and jq are missing"
 }
 
-# valid_lines FILE: every line is a document.
-valid_lines() {
-  rm -rf split.json
-  mkdir split.json
-  split -l 1 "$1" split.json/
-  valid split.json/*
-}
-
 # mixed: writes sound and damaged inputs; the array `mixed` lists them.
 mixed() {
   dot good.pgm
@@ -66,17 +58,6 @@ files() { grep -o '"file":"[^"]*"' "$1" | cut -d'"' -f4; }
   diff expected actual
 }
 
-@test "json: the keys of an object, in their order" {
-  dot a.pgm
-  "$IMGHIST" a.pgm --ndjson >out.json
-  [ "$(grep -o '"[a-z0-9_]*":' out.json | tr -d '":' | uniq | paste -sd' ')" = "schema version file status \
-format library width height pixels source_depth range reduction luma_weights alpha clip_limits low high not_applied \
-channels name count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy \
-clip_low clip_high histogram name count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy \
-clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high all_low all_high" ] ||
-    fail "$(cat out.json)"
-}
-
 @test "json: the mean luminance is linear light, on both parts of the sRGB curve" {
   for v in 0 1 8 10 11 12 128 255; do
     dot a.pgm "$(printf %02x $v)"
@@ -95,14 +76,6 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
   assert_output_has '"clip":{"any_low":2,"any_high":5,"all_low":1,"all_high":3}'
   imghist a.ppm --ndjson
   assert_output_has '"mean_luma":96.500000,"mean_luminance":0.346928,"srgb":true,"clip":{"any_low":2'
-}
-
-@test "json: an image without pixels has null" {
-  pam clear.pam 1 1 4 '\x10\x20\x30\x00'
-  "$IMGHIST" clear.pam --alpha=skip-transparent --json >out.json
-  valid out.json
-  grep -q '"mean_luma":null,"mean_luminance":null' out.json
-  [ "$(grep -o '"median":null' out.json | wc -l)" -eq 5 ]
 }
 
 @test "json: other parsers read the document" {
@@ -126,16 +99,6 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
         "ok error error ok error ok" ] || fail "$format -j $j"
     done
   done
-}
-
-@test "json: a line of --ndjson is the same object as in --json" {
-  mixed
-  imghist_status 1 "${mixed[@]}" --ndjson -o lines.ndjson
-  [ "$(wc -l <lines.ndjson)" -eq 6 ]
-  [ "$(grep -c '^{"schema":"imghist/2","version":"[0-9.]*","file":.*}$' lines.ndjson)" -eq 6 ]
-  valid_lines lines.ndjson
-  imghist "${mixed[@]}" --json -o out.json
-  sed -e '1d;$d' -e 's/,$//' out.json | diff - lines.ndjson
 }
 
 @test "json: an error has the message of standard error" {
@@ -185,73 +148,6 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
   imghist_refused 1 "nope: the list cannot be opened" a.pgm --json --files-from=nope
 }
 
-@test "json: -o keeps a document of failures only" {
-  damaged bad.png
-  mkdir out
-  imghist_status 1 bad.png missing --json -o out/a.json
-  imghist_status 1 bad.png missing --ndjson -o out/a.ndjson
-  [ "$(ls -A out)" = $'a.json\na.ndjson' ] || fail "$(ls -A out)"
-  [ "$(files out/a.json | paste -sd' ')" = "bad.png missing" ]
-  [ "$(wc -l <out/a.ndjson)" -eq 2 ]
-  valid out/a.json
-  valid_lines out/a.ndjson
-}
-
-@test "json: -o leaves no CSV file and no summary if all inputs fail" {
-  damaged bad.png
-  mkdir out
-  imghist_status 1 bad.png --csv -o out/a.csv
-  imghist_status 1 bad.png -o out/a.txt
-  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
-}
-
-@test "json: --chart alone leaves no file if all inputs fail" {
-  damaged bad.png
-  imghist_fails 1 "bad.png" bad.png --chart=c.png
-  [ ! -e c.png ]
-}
-
-@test "json: a full disk is an error" {
-  dot a.pgm
-  for format in --json --ndjson; do
-    # shellcheck disable=SC2016 # the inner shell expands it
-    run --separate-stderr bash -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $format
-    assert_fails 1 "standard output: cannot write"
-  done
-}
-
-@test "json: jq reads the original names" {
-  needs jq
-  names=('plain.pgm' 'quo"te' 'back\slash' $'new\nline' $'tab\there' $'\e[31mred' $'\x01' "it's" 'ä€😀'
-    ' spaces ' '<b>&' '{}' $'del\x7f')
-  for name in "${names[@]}"; do dot "$name"; done
-  "$IMGHIST" "${names[@]}" --ndjson >out.json
-  valid_lines out.json
-  printf '%s\0' "${names[@]}" >expected
-  LC_ALL=C.UTF-8 jq -j '.file + "\u0000"' out.json >actual
-  cmp expected actual
-  [ "$(grep -c file_b64 out.json)" -eq 0 ]
-}
-
-@test "json: no control character reaches a terminal" {
-  dot $'\e[31m\x7f\x01\xc2\x9b'
-  "$IMGHIST" $'\e[31m\x7f\x01\xc2\x9b' --ndjson >out.json
-  grep -qF '"file":"\u001b[31m\u007f\u0001\u009b"' out.json
-}
-
-@test "json: a name that is not valid UTF-8 has its bytes in file_b64" {
-  for name in $'caf\xe9' $'\xff' $'\xff\xfe' $'\xff\xfe\xfd'; do
-    dot "$name" || skip "the file system refuses this name"
-    "$IMGHIST" "$name" --json >out.json
-    valid out.json
-    printf %s "$name" >expected
-    grep -o '"file_b64":"[^"]*"' out.json | cut -d'"' -f4 | base64 -d | cmp expected -
-  done
-  dot $'caf\xe9'
-  "$IMGHIST" $'caf\xe9' --ndjson >out.json
-  grep -qF $'"file":"caf\xef\xbf\xbd","file_b64":"Y2Fm6Q==","status":' out.json
-}
-
 @test "json: jq and Python read the same bytes of every name" {
   needs jq
   command -v python3 >/dev/null || skip "python3 is missing"
@@ -282,13 +178,6 @@ END
   done
 }
 
-@test "json: --json and --ndjson take no value" {
-  dot a.pgm
-  for format in --json --ndjson; do
-    imghist_refused 2 "$format: takes no value" a.pgm $format=x
-  done
-}
-
 @test "json: device, kernel and threads change no byte; -v adds their names" {
   "$IMGHIST" "$SAMPLES" --json --device=cpu --kernel=reference -j 1 >expected
   "$IMGHIST" "$SAMPLES" --json -j 7 | cmp - expected
@@ -298,14 +187,6 @@ END
     fail "wrong decoder, device or kernel"
   printf '%s' "$output" >out.json
   valid out.json
-}
-
-@test "json: --list and --help name both" {
-  for option in --list --help; do
-    imghist $option
-    [[ $output =~ [\ -]json\  ]] || fail "no json in $option"
-    [[ $output =~ [\ -]ndjson\  ]] || fail "no ndjson in $option"
-  done
 }
 
 @test "json: --bench --json is a document" {
@@ -318,4 +199,3 @@ END
 @test "json: --bench takes no --ndjson" {
   imghist_refused 2 "--ndjson" --bench=1k --ndjson
 }
-

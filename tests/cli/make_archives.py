@@ -97,6 +97,72 @@ write("crc.zip", bytes(crc))
 write("text.gz", gzip.compress(b"text, not an archive\n" * 50))
 write("twice.tar.gz", gzip.compress(gzip.compress(plain)))
 
+
+# gzip: a wrong checksum, a wrong length, a wrong checksum of the first of two parts, and what may follow.
+sound = gzip.compress(plain, mtime=0)
+for name, at in (("sum", -8), ("length", -4)):
+    wrong = bytearray(sound)
+    wrong[at] ^= 1
+    write("gzip_%s.tar.gz" % name, bytes(wrong))
+parts = [gzip.compress(plain[:4608], mtime=0), gzip.compress(plain[4608:], mtime=0)]
+write("gzip_parts.tar.gz", parts[0] + parts[1] + bytes(600))
+write("gzip_part.tar.gz", parts[0][:-8] + bytes([parts[0][-8] ^ 1]) + parts[0][-7:] + parts[1])
+write("gzip_header.tar.gz", b"\x1f\x8b\x08\x02" + sound[4:10] + b"\0\0" + sound[10:])
+write("gzip_more.tar.gz", sound + b"more")
+write("gzip_cut.tar.gz", sound[:-3])
+noise = [("%03d.pgm" % i, pgm(i, 10000)) for i in range(200)]
+late = bytearray(gzip.compress(tar(noise)))
+late[-8] ^= 1
+write("gzip_late.tar.gz", bytes(late))
+
+
+def zip_in_two_lists(change=lambda directory: directory, members=three, before=b"", stated=None):
+    """A zip file whose directory is that of other members, or changed."""
+    data, other = zipped(three, zipfile.ZIP_STORED), zipped(members, zipfile.ZIP_STORED)
+    directory = bytearray(other[other.index(b"PK\1\2"):other.index(b"PK\5\6")])
+    change(directory)
+    body = before + data[:data.index(b"PK\1\2")]
+    n = len(members) if stated is None else stated
+    return body + directory + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, n, n, len(directory), len(body), 0)
+
+
+def set_at(at, value):
+    def change(directory):
+        directory[at] = value
+    return change
+
+
+write("zip_lacks.zip", zip_in_two_lists(members=three[:2]))
+write("zip_extra.zip", zip_in_two_lists(members=three + [("e.pgm", pgm(9))]))
+write("zip_name.zip", zip_in_two_lists(set_at(46, ord("x"))))
+write("zip_crc.zip", zip_in_two_lists(set_at(16, 77)))
+write("zip_size.zip", zip_in_two_lists(set_at(24, 77)))
+write("zip_place.zip", zip_in_two_lists(set_at(46 + 7 + 42, 77)))
+write("zip_number.zip", zip_in_two_lists(stated=7))
+write("zip_twice.zip", zipped(three) + zipped([("e.pgm", pgm(9))]))
+write("zip_directory.zip", zipped(three)[:-30])
+write("zip_prefix.zip", b"#!/bin/sh\nexit 0\n" + zipped(three))
+with zipfile.ZipFile("zip_order.zip", "w") as archive:
+    for name, content in three:
+        archive.writestr(name, content)
+    archive.filelist.reverse() # the order of the directory
+with open("zip_sizes.zip", "wb") as file: # sizes of 64 bits before the members only
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in three:
+            with archive.open(name, "w", force_zip64=True) as member:
+                member.write(content)
+write("zip.xz", lzma.compress(zipped(three)))
+
+# Old tar programs: a checksum of signed bytes, rubbish after the name, a size in base 256.
+odd = bytearray(tarfile.TarInfo("caf\u00e9.pgm").tobuf(tarfile.USTAR_FORMAT, "latin-1"))
+odd[124:136] = b"\x80" + len(pgm(1)).to_bytes(11, "big")
+odd[50:57] = b"rubbish"
+odd[148:156] = b" " * 8
+odd[148:156] = b"%06o\0 " % sum(b - 256 if b > 127 else b for b in odd)
+write("old.tar", bytes(odd) + pgm(1).ljust(512, b"\0") + bytes(1024))
+write("empty.tar", bytes(10240))
+write("empty.tar.gz", gzip.compress(bytes(10240)))
+
 encrypted = bytearray(zipped(three, zipfile.ZIP_STORED))
 at = encrypted.index(b"PK\3\4", 4)  # the second member
 encrypted[at + 6] |= 1

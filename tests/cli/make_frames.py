@@ -4,6 +4,8 @@ as imghist's "NAME#k,channel,bin,count", without luma and without empty bins. Th
 and of the PNG specification.
 part: those of the region 50%x67%+50%+33% of each frame.
 make_frames.py pillow FILE NAME: prints the same as Pillow shows the frames.
+make_frames.py jpeg FIRST SECOND KIND FILE: a JPEG file with a second picture: a stereo pair, a large thumbnail, or a gain map of
+Adobe, ISO or Apple, as CIPA DC-007-2009, Ultra HDR 1.1, ISO 21496-1 and Apple's files have them.
 """
 import random
 import struct
@@ -226,6 +228,35 @@ def png(file, name, seed):
     open(file, "wb").write(out + chunk(b"IEND", b""))
 
 
+def jpeg(first, second, kind, file):
+    """The index of both pictures stands in the first, big-endian for thumbnails and little-endian for others."""
+    first, second = open(first, "rb").read(), open(second, "rb").read()
+    order = ">" if kind == "thumbnail" else "<"
+    kinds = [0x030000, {"stereo": 0x020002, "thumbnail": 0x010001}.get(kind, 0)]
+    hdr = b"http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:hdrgm='http://ns.adobe.com/hdr-gain-map/1.0/' hdrgm:Version='1.0'/>"
+    apple = b"http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:HDRGainMap='http://ns.apple.com/HDRGainMap/1.0/'/>"
+    iso = b"urn:iso:std:iso:ts:21496:-1\0"
+
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+    marks = {"adobe": segment(0xE1, hdr), "apple": segment(0xE1, apple), "iso": segment(0xE2, iso + bytes(60))}
+    second = second[:2] + marks.get(kind, b"") + second[2:]
+
+    def index(first_bytes, second_at):
+        entry = struct.Struct(order + "HHII")
+        tags = [(0xB000, 7, 4, 0x30303130 if order == ">" else 0x30313030), (0xB001, 4, 1, 2), (0xB002, 7, 32, 50)]
+        out = (b"MM\0*" if order == ">" else b"II*\0") + struct.pack(order + "IH", 8, len(tags))
+        out += b"".join(entry.pack(*tag) for tag in tags) + struct.pack(order + "I", 0)
+        out += struct.pack(order + "IIIHH", kinds[0], first_bytes, 0, 0, 0)
+        return b"MPF\0" + out + struct.pack(order + "IIIHH", kinds[1], len(second), second_at, 0, 0)
+
+    front = first[:2] + (segment(0xE1, hdr) + segment(0xE2, iso + bytes(4)) if kind in ("adobe", "iso") else b"")
+    n_bytes = len(front) + len(segment(0xE2, index(0, 0))) + len(first) - 2
+    front += segment(0xE2, index(n_bytes, n_bytes - len(front) - 8))
+    open(file, "wb").write(front + first[2:] + second)
+
+
 def pillow(file, name):
     from PIL import Image
 
@@ -242,5 +273,7 @@ def pillow(file, name):
 
 if sys.argv[1] == "pillow":
     pillow(sys.argv[2], sys.argv[3])
+elif sys.argv[1] == "jpeg":
+    jpeg(*sys.argv[2:])
 else:
     {"gif": gif, "tiff": tiff, "png": png}[sys.argv[1]](sys.argv[2], sys.argv[3], int(sys.argv[4]))

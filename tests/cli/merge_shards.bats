@@ -206,10 +206,10 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     cat plain part.1 >among
     imghist_refused 1 "among: a record of a shard among others" among --csv -o out.csv
     sed 's/"position":\[[0-9,]*\],//' part.2 >nowhere
-    imghist_refused 1 "nowhere: line 1: a record without its place in the run" part.1 nowhere --csv -o out.csv
+    imghist_refused 1 "nowhere: line 1: damaged record: position is missing" part.1 nowhere --csv -o out.csv
     for shard in 0/2 3/2 1/0 1/99999 x/2 12 ''; do
       sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2 >impossible
-      imghist_refused 1 "impossible: line 1: an impossible shard" part.1 impossible --csv -o out.csv
+      imghist_refused 1 "impossible: line 1: damaged record: shard is impossible" part.1 impossible --csv -o out.csv
     done
   done
   [ ! -e out.csv ]

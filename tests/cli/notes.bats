@@ -70,6 +70,21 @@ open(sys.argv[1], "wb").write(bytes_)
 END
 }
 
+# samples FILE N PHOTOMETRIC [KIND]: a TIFF of one pixel with N samples 10, 20, ...; KIND of the last one: 2 is alpha.
+samples() {
+  python3 - "$@" <<'END'
+import struct, sys
+n, photometric, kind = int(sys.argv[2]), int(sys.argv[3]), int((sys.argv + [0])[4])
+bits = n - (1 if photometric < 2 else 3 if photometric == 2 else 4)
+tags = [(256, 4, 1, 1), (257, 4, 1, 1), (258, 3, n, 200), (259, 3, 1, 1), (262, 3, 1, photometric), (273, 4, 1, 300),
+        (277, 3, 1, n), (278, 4, 1, 1), (279, 4, 1, n), (284, 3, 1, 1), (338, 3, bits, 240)]
+file = b"II*\0" + struct.pack("<LH", 8, len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + bytes(4)
+file = file.ljust(200, b"\0") + struct.pack("<%dH" % n, *[8] * n)
+file = file.ljust(240, b"\0") + struct.pack("<%dH" % bits, *[0] * (bits - 1) + [kind])
+open(sys.argv[1], "wb").write(file.ljust(300, b"\0") + bytes(10 * (i + 1) for i in range(n)))
+END
+}
+
 # animated FILE PNG N: the same PNG with the chunk of an animation of N frames.
 animated() {
   python3 - "$1" "$2" "$3" <<'END'
@@ -93,6 +108,30 @@ noted() {
 
 # reads FORMAT: this build decodes it.
 reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
+
+@test "notes: samples that are not counted" {
+  needs python3
+  reads tiff || skip "no TIFF in this build"
+  samples a.tif 5 1
+  samples b.tif 6 2 2
+  samples c.tif 7 5
+  while IFS='|' read -r file n channels text; do
+    imghist_ok $file --ndjson
+    [ "$stderr" = "imghist: $file: note: only $text" ] || fail "$file: $stderr"
+    [ "$(jq -r '"\(.not_counted)|\(.channels[:-1] | map(.name, .mean) | join(","))"' <<<"$output")" = "$n|$channels" ] ||
+      fail "$file: $(jq -c 'del(.channels)' <<<"$output")"
+    [ "$(jq -r '.warnings | join(",")' <<<"$output")" = "extra samples of each pixel were not counted" ]
+    echo "$output" >$file.ndjson
+    "$IMGHIST" $file.ndjson --ndjson -q | cmp - $file.ndjson
+  done <<'END'
+a.tif|4|gray,10|gray was counted; 4 further samples of each pixel were not
+b.tif|2|red,10,green,20,blue,30,alpha,60|red, green, blue and alpha were counted; 2 further samples of each pixel were not
+c.tif|3|red,207,green,198,blue,190|red, green and blue were counted; 3 further samples of each pixel were not
+END
+  imghist_ok a.tif b.tif c.tif --csv=stats
+  [ "$(grep -c 'further sample' <<<"$stderr")" -eq 1 ] || fail "$stderr"
+  assert_stderr_has "3 inputs have extra samples, which were not counted"
+}
 
 @test "notes: further frames and pages of a file" {
   needs python3

@@ -404,7 +404,7 @@ END
     case $name in
       --help | --version) continue ;;
       # with a report that cannot be written, --bench ends before it measures
-      --text | --csv | --json | --chart | --chart-size | --theme | --output | --device | --threads | --quiet | --verbose | --bench)
+      --text | --csv | --json | --output | --device | --threads | --quiet | --bench)
         [[ $name != --text && $name != --csv ]] || option=$name # --bench has no layouts
         [ "$name" = --output ] && set -- || set -- "$option" # one table, in one format
         imghist_fails 1 "no/dir: cannot write" "$@" --bench=1k --device=cpu -o no/dir

@@ -23,8 +23,8 @@ wiped() {
   return 0
 }
 
-# Two inputs; the second takes long enough for the line to be drawn.
-START='(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw -'
+# Two inputs; the second takes long enough for the line to be drawn, also if imghist starts a second late.
+START='(sleep 2.5; printf x) | "$IMGHIST" --raw=1 a.raw -'
 
 setup_file() { export LINE START; }
 
@@ -35,7 +35,7 @@ setup_file() { export LINE START; }
   grep -qE $'\r'"$LINE"$'\e\\[K' terminal || fail "no line: $(cat -v terminal)"
   wiped
   grep -qF 'imghist: 1/2 files' terminal || fail "not 1 of 2: $(cat -v terminal)"
-  local closing=$'\e\\[K''imghist: 2 images counted in 1\.[0-9] s$'
+  local closing=$'\e\\[K''imghist: 2 images counted in [0-9]+\.[0-9] s$'
   tail -1 terminal | tr -d '\r' | grep -qE "$closing" || fail "not wiped: $(cat -v terminal)"
   [ "$(grep -c '' terminal)" -eq 1 ] || fail "more than one closing line: $(cat -v terminal)"
   [ "$(wc -l <out.csv)" -eq 5 ]
@@ -55,14 +55,14 @@ setup_file() { export LINE START; }
 @test "progress: the line is wiped before messages and records on the same terminal" {
   needs_terminal
   printf abc >a.raw
-  on_terminal '(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats' || [ $? -eq 1 ]
+  on_terminal '(sleep 2.5; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats' || [ $? -eq 1 ]
   tr -d '\r' <terminal | sed $'s/.*\e\\[K//' >seen # the visible part of each line
   grep -qx 'imghist: missing: cannot open: No such file or directory' seen || fail "$(cat -v terminal)"
   [ "$(grep -cE '^(a.raw|-),[0-9]+,1,(gray|luma),' seen)" -eq 4 ] || fail "$(cat -v terminal)"
   wiped
   [ "$(tail -1 seen | sed 's/[0-9.]* s;/T s;/')" = "imghist: 2 images counted in T s; 1 of 3 inputs failed" ] || fail "$(cat -v terminal)"
   [ "$(grep -c 'files/s' seen)" -eq 0 ] || fail "$(cat -v terminal)"
-  on_terminal '(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats -o out.csv' || [ $? -eq 1 ]
+  on_terminal '(sleep 2.5; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats -o out.csv' || [ $? -eq 1 ]
   wiped
   grep -qE $'\r\e\\[Kimghist: missing: ' terminal || fail "$(cat -v terminal)"
 }
@@ -70,7 +70,7 @@ setup_file() { export LINE START; }
 @test "progress: the line is wiped by a signal" {
   needs_terminal
   printf abc >a.raw
-  on_terminal '(sleep 2; printf x) | timeout --foreground -s INT 1.2 "$IMGHIST" --raw=1 a.raw - --csv -o out.csv; echo ended' ||
+  on_terminal '(sleep 4; printf x) | timeout --foreground -s INT 2.5 "$IMGHIST" --raw=1 a.raw - --csv -o out.csv; echo ended' ||
     true
   wiped
   tr -d '\r' <terminal | sed $'s/.*\e\\[K//' >seen
@@ -128,7 +128,7 @@ setup_file() { export LINE START; }
   mkfifo d/slow # a skipped file
   printf 'd\nd/1.pgm\n' >list
   while read -r n_done inputs; do
-    on_terminal "(sleep 1.2; cat d/1.pgm) | \"\$IMGHIST\" $inputs --csv=stats -o out.csv"
+    on_terminal "(sleep 2.5; cat d/1.pgm) | \"\$IMGHIST\" $inputs --csv=stats -o out.csv"
     tr '\r' '\n' <terminal | sed $'s/\e\\[K//g' >drawn
     grep -q "^imghist: $n_done files, .* elapsed" drawn || fail "$inputs: $(cat drawn)"
   done <<<$'5/6 d -\n0/9 --files-from=list -' # standard input comes first; two of nine will be skipped
@@ -136,7 +136,7 @@ setup_file() { export LINE START; }
 
 @test "progress: a line every five seconds" {
   ! is_emulated || skip "qemu-user is too slow to start"
-  (sleep 6; printf x) | "$IMGHIST" --raw=1 - --csv --progress=always >/dev/null 2>stderr
+  (sleep 8; printf x) | "$IMGHIST" --raw=1 - --csv --progress=always >/dev/null 2>stderr
   [ "$(wc -l <stderr)" -eq 2 ] || fail "$(cat stderr)"
   [[ $(head -1 stderr) =~ ^'imghist: 0/1 files, 0.0 files/s, 0.0 MP/s, 0:0'[56]' elapsed'$ ]] || fail "$(cat stderr)"
 }
@@ -169,8 +169,10 @@ setup_file() { export LINE START; }
 
 @test "progress: -v counts waiting for a pipe as reading" {
   ! is_emulated || skip "qemu-user is too slow to start"
-  (sleep 1.2; printf x) | "$IMGHIST" --raw=1 - --csv -v >/dev/null 2>stderr
-  [ "$(awk '$1 == "in" || $1 == "reading" {print int($2)}' stderr | paste -sd' ')" = "1 1" ] ||
+  mkfifo pipe
+  (exec 8>pipe && sleep 1.2 && printf x >&8) 3>&- & # the pipe is open once imghist opens it
+  "$IMGHIST" --raw=1 pipe --csv -v >/dev/null 2>stderr
+  [ "$(awk '$1 == "in" || $1 == "reading" {print ($2 >= 1)}' stderr | paste -sd' ')" = "1 1" ] ||
     fail "$(cat stderr)"
   [ "$(awk '$1 == "decoding" || $1 == "counting" || $1 == "writing" {print int($2)}' stderr | paste -sd' ')" = "0 0 0" ] ||
     fail "$(cat stderr)"

@@ -46,18 +46,6 @@ END
   [ $n -ge 5 ] || fail "only $n files"
 }
 
-@test "record: the alpha policy, the reduction and the counted pixels" {
-  needs jq
-  for alpha in count skip-transparent; do
-    "$IMGHIST" "$SAMPLES/cutout.png" --ndjson --alpha=$alpha >out.json
-    [ "$(jq -r '"\(.alpha) \(.reduction) \(.pixels == .channels[0].count)"' out.json)" = \
-      "$alpha round(v*255/max) true" ] || fail "$(cat out.json)"
-    "$IMGHIST" "$SAMPLES/cutout.png" --total-only --ndjson --alpha=$alpha >out.json
-    [ "$(jq -r '"\(.alpha) \(.pixels == .channels[0].count)"' out.json)" = "$alpha true" ] || fail "$(cat out.json)"
-  done
-  [ "$(jq '.pixels < 32000' out.json)" = true ]
-}
-
 @test "record: the library is that of --list, on every device and in every process" {
   needs jq
   for file in "$SAMPLES"/scene.png "$SAMPLES"/scene.jpg "$FILES"/bmp-24-windows.bmp; do

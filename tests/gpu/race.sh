@@ -1,7 +1,7 @@
 #!/bin/sh
 # race.sh [BUILD]: shows that racecheck finds a missing __syncthreads.
 #
-# Compiles the sum in shared memory twice, as it is and without its barriers. Under
+# Compiles the sum in shared memory of kernels/ladder/sum.cu twice, as it is and without its barriers. Under
 # compute-sanitizer's racecheck the first must have no hazards and the second at least one. So a
 # clean racecheck of the other kernels means something. Needs a GPU, nvcc and compute-sanitizer;
 # exits with 77 if one is missing.

@@ -7,7 +7,8 @@
 #   counters   the same on random jobs and on inputs that fuzzing found
 #   memcheck   parity under compute-sanitizer, on small data: out-of-bounds accesses and leaks
 #   racecheck  the same: data races in shared memory
-#   ladder     every rung of --bench is right; memcheck and racecheck are clean
+#   bench      every method of --bench is right; memcheck and racecheck are clean
+#   ladder     every step of kernels/ladder is right; memcheck and racecheck are clean
 #   race       racecheck finds the race in a kernel without its __syncthreads
 #   library    pixels and batches in device memory through imghist.h against the CPU and a plain loop;
 #              memcheck and racecheck clean
@@ -121,6 +122,16 @@ tests/bench/gpu_batch.sh --check >"$logs/gpu_batch.log" 2>&1 || failed gpu_batch
 library+="plans $(sed -n 's/^parity on small inputs: //p' "$logs/gpu_batch.log")"
 say "library: $library"
 
+# ---- the ladder --------------------------------------------------------------------------------
+
+make -s CUDA=1 CUDA_ARCH="$arch" ${DEPS:+DEPS="$DEPS"} build/ladder/histogram build/ladder/sum >"$logs/ladder.log" 2>&1 ||
+  { tail -n 40 "$logs/ladder.log" >&2; fail "the ladder does not build"; }
+for ladder in histogram sum; do
+  "build/ladder/$ladder" 16 >"$logs/ladder_$ladder.log" 2>&1 || failed "ladder_$ladder" # a wrong step ends it
+done
+n_steps=$(cat "$logs/ladder_histogram.log" "$logs/ladder_sum.log" | grep -Ec '^  (cpu|gpu), ')
+say "ladder: $n_steps steps right"
+
 # ---- under compute-sanitizer ------------------------------------------------------------------
 
 declare -A checks # the processes
@@ -144,7 +155,9 @@ for tool in memcheck racecheck; do
   [ "$tool" = racecheck ] || leaks=(--leak-check full)
   sanitize parity "$tool" "${leaks[@]}" "$parity_test"
   sanitize planes "$tool" "${leaks[@]}" "$planes_test"
-  sanitize ladder "$tool" "$imghist" --bench=1M --csv --device=cuda
+  sanitize bench "$tool" "$imghist" --bench=1M --csv --device=cuda
+  sanitize ladder_histogram "$tool" build/ladder/histogram 1
+  sanitize ladder_sum "$tool" build/ladder/sum 1
   sanitize device_buffer "$tool" --report-api-errors no "$build/device_buffer"
   sanitize device_batch "$tool" --report-api-errors no "$build/device_batch"
   sanitize gpu_batch "$tool" build/gpu_batch --check
@@ -156,11 +169,8 @@ say "$race"
 
 # ---- the program, on the GPU and on the CPU ---------------------------------------------------
 
-kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' kernels/kernels.def)
-[ -n "$kernels" ] || fail "kernels.def lists no kernel"
-for kernel in $kernels; do
-  "$imghist" --list | grep -qw -- "$kernel" || fail "imghist --list does not show the kernel $kernel"
-done
+kernels=$("$imghist" --list | sed -n 's/^  \([a-z_]*\) *cuda: .*/\1/p')
+[ -n "$kernels" ] || fail "imghist --list shows no kernel of CUDA"
 read -r -a photos <<<"${PHOTOS:-}"
 
 # run_imghist FILE ARG...: writes standard output to FILE and prints the exit status, for the caller to
@@ -217,12 +227,13 @@ for name in "${!checks[@]}"; do end_check "$name"; done
 for tool in memcheck racecheck; do
   all_passed "parity-$tool"
   all_passed "planes-$tool"
-  ! grep -Eq ',(wrong|failed),' "$logs/ladder-$tool.log" || fail "a rung of the ladder is wrong: $logs/ladder-$tool.log"
+  ! grep -Eq ',(wrong|failed),' "$logs/bench-$tool.log" || fail "a method of --bench is wrong: $logs/bench-$tool.log"
 done
-n_rungs=$(grep -Ec ',cuda,.*,ok,' "$logs/ladder-memcheck.log") || fail "the ladder: no rung ran on the GPU"
-ladder="$n_rungs rungs right, memcheck and racecheck clean"
+n_methods=$(grep -Ec ',cuda,.*,ok,' "$logs/bench-memcheck.log") || fail "bench: no method ran on the GPU"
+bench="$n_methods methods right, memcheck and racecheck clean"
+ladder="$n_steps steps right, memcheck and racecheck clean"
 library+=", memcheck and racecheck clean"
-say "memcheck: 0 errors; racecheck: 0 hazards; ladder: $n_rungs rungs right"
+say "memcheck: 0 errors; racecheck: 0 hazards; bench: $n_methods methods right"
 
 # ---- the hardware JPEG decoders ----------------------------------------------------------------
 
@@ -286,6 +297,7 @@ command: make test-gpu (CUDA_ARCH=$arch)
 parity: $parity
 memcheck: 0 errors
 racecheck: 0 hazards
+bench: $bench
 ladder: $ladder
 $race
 library: $library

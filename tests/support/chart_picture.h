@@ -170,11 +170,12 @@ static inline int bin_column(const struct picture *p, int v)
     return p->left + (p->right - p->left) * (2 * v + 1) / (2 * IH_BINS);
 }
 
-/* Returns the top of the bar in a column of pixels: the first row that differs from the column of
- * an empty bin. The bottom of the plot if there is no bar. */
+/* Returns the top of the bar in a column of pixels: the first row below the names of the zones
+ * that differs from the column of an empty bin. The bottom of the plot if there is no bar. */
 static inline int bar_top_at(const struct picture *p, int x, int empty_x)
 {
-    for (int y = p->top; y < p->bottom; y++)
+    enum { ZONE_NAMES = 19 }; /* rows in a chart of the default size */
+    for (int y = p->top + ZONE_NAMES; y < p->bottom; y++)
         if (!same_colour(pixel_at(p, x, y), pixel_at(p, empty_x, y)))
             return y;
     return p->bottom;

@@ -47,6 +47,8 @@ static inline int make_folder(void **state)
         struct jpeg_file f = make_jpeg(&kinds[i], 30 + 7 * i, 41 - 3 * i);
         if (i % 2 == 1) /* half of the files have a colour profile */
             splice(&f, 2, 0, profile, sizeof profile);
+        if (i % 3 == 1) /* another image follows */
+            splice(&f, f.n, 0, "\0\xFF\xD8\xFF", 4);
         write_file(folder, i, f.bytes, i == CUT ? f.n - 40 : f.n);
         free(f.bytes);
     }
@@ -175,6 +177,7 @@ static inline bool take(void *user, const char *path, const struct ih_result *re
             assert_int_equal(result->info.source_depth, e->info.source_depth);
             assert_int_equal(result->spec.n_channels, e->spec.n_channels);
             assert_int_equal(result->info.not_applied, e->info.not_applied);
+            assert_int_equal(result->info.warnings, e->info.warnings);
             assert_int_equal(result->info.n_frames, e->info.n_frames);
             assert_int_equal(result->info.range, e->info.range);
             assert_int_equal(result->alpha, e->alpha);
@@ -255,6 +258,8 @@ static inline void count_on_cpu(const char *folder)
     assert_int_equal(expected[0].status, IH_OK);
     assert_int_equal(expected[0].info.not_applied, 0);
     assert_int_equal(expected[1].info.not_applied, IH_NOT_APPLIED_ICC_PROFILE);
+    assert_int_equal(expected[0].info.warnings, 0);
+    assert_int_equal(expected[1].info.warnings, IH_WARNING_MORE_IMAGES);
     assert_int_equal(expected[CUT].status, IH_CORRUPT);
     assert_int_equal(expected[N_FILES - 1].status, IH_IO);
 }

@@ -239,6 +239,28 @@ TEST(run_lengths_of_padding)
     }
 }
 
+/* A jump past the last row ends the image, wherever it goes: Pillow 13, OpenCV 5 and ffmpeg 5.1
+ * read these files, and Mozilla's rle4-delta-320x240.bmp ends so. */
+TEST(run_lengths_that_end_with_a_jump)
+{
+    static const uint8_t jumps[][2] = {{0, 1}, {2, 1}, {4, 1}, {5, 1}, {0, 2}, {255, 255}};
+    for (size_t i = 0; i < 2 * sizeof jumps / sizeof *jumps; i++) {
+        const uint8_t *jump = jumps[i / 2];
+        struct file f = START(INFO, 4, 2, 8, RLE8, .n_colours = 10);
+        PUT(&f, 4, 3, 0, 0, 1, 5, 0, 2, jump[0], jump[1]);
+        if (i % 2)
+            PUT(&f, 0, 1);
+        assert_decodes(f.bytes, f.n, "bmp", 4, 2, 3,
+                       EXPECT(COLOUR(3), COLOUR(3), COLOUR(3), COLOUR(3), COLOUR(5), COLOUR(0),
+                              COLOUR(0), COLOUR(0)));
+    }
+    struct file f = START(INFO, 2, 2, 4, RLE4, .n_colours = 16); /* all rows */
+    PUT(&f, 0, 2, 0, 2);
+    assert_decodes(f.bytes, f.n, "bmp", 2, 2, 3,
+                   EXPECT(COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0)));
+    assert_cuts_are_refused(f.bytes, f.n);
+}
+
 TEST(bad_run_lengths)
 {
     static const struct {
@@ -247,8 +269,8 @@ TEST(bad_run_lengths)
     } bad[] = {{{5, 1, 0, 1}, "past the end of its row"},
                {{3, 1, 2, 1}, "past the end of its row"},
                {{0, 5, 1, 1, 1, 1}, "past the end of its row"},
-               {{0, 2, 5, 0}, "out of the image"},
-               {{0, 2, 0, 3}, "out of the image"},
+               {{0, 2, 5, 0}, "out of its row"},
+               {{0, 2, 5, 2}, "out of its row"},
                {{1, 200, 0, 1}, "colour 200 of a palette of 10"},
                {{4, 1, 4, 1, 0, 1}, "past the end of its row"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -281,9 +303,9 @@ TEST(sizes)
 
 TEST(other_kinds)
 {
-    static const uint32_t kinds[][3] = {{INFO, 24, 4},   {INFO, 0, 5},    {INFO, 4, RLE8},
-                                        {INFO, 8, RLE4}, {OS2, 1, 3},     {OS2, 24, 4},
-                                        {INFO, 24, 3},   {INFO, 32, 1234}};
+    static const uint32_t kinds[][3] = {{INFO, 24, 4},   {INFO, 0, 5},     {INFO, 4, RLE8},
+                                        {INFO, 8, RLE4}, {OS2, 1, 3},      {OS2, 24, 4},
+                                        {INFO, 24, 3},   {INFO, 32, 1234}, {INFO, 64, RGB}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct file f = START(kinds[i][0], 1, 1, kinds[i][1], kinds[i][2], .n_colours = 2);
         assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "compression");
@@ -296,6 +318,21 @@ TEST(other_kinds)
     f = START(20, 1, 1, 24, .compression = RGB);
     f.bytes[14] = 21; /* not the size of any header */
     assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
+}
+
+/* Fields on which no pixel depends: Pillow 13 and OpenCV 5 read the same pixels. */
+TEST(fields_without_effect)
+{
+    static const struct {
+        size_t at;
+        uint8_t value;
+    } fields[] = {{2, 0}, {2, 255}, {26, 0}, {26, 3}, {34, 255}, {38, 0}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        struct file f = START(INFO, 1, 1, 24, .compression = RGB);
+        PUT(&f, 1, 2, 3, 0);
+        f.bytes[fields[i].at] = fields[i].value;
+        assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(3, 2, 1));
+    }
 }
 
 TEST(damage)

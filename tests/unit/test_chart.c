@@ -1,4 +1,5 @@
 /* Charts as decoded pixels: bars and their colours, scales, sizes, marks of clipping, and text. */
+#include "chart/parts.h"
 #include "tests/support/chart_picture.h"
 #include <locale.h>
 
@@ -11,7 +12,7 @@ TEST(constant_gray_is_one_bar)
     struct picture p = draw_usual(r);
     int height = p.bottom - p.top;
     for (int v = 0; v < IH_BINS; v++) {
-        if (v % 64 == 0 || v == 255) /* bins with grid lines */
+        if (v % 64 == 0 || v % 85 == 0) /* bins with grid lines and guides */
             continue;
         int top = bar_top(&p, v, v == 40 ? 41 : 40);
         if (v == 100)
@@ -117,6 +118,25 @@ TEST(ends_are_cut_and_marked)
     check_spike(255, 1000000);
 }
 
+TEST(a_bright_sky_does_not_flatten_the_body)
+{
+    check_spike(252, 3000);
+}
+
+/* The peak of a smooth histogram is more than the 98th percentile, and is shown whole. */
+TEST(smooth_peaks_are_not_cut)
+{
+    struct ih_result *r = new_result(1);
+    for (unsigned v = 60; v < 180; v++) {
+        const uint64_t slope = v < 120 ? v - 60 : 180 - v;
+        add_gray(r, v, 1 + slope * slope);
+    }
+    struct picture p = draw_usual(r);
+    assert_in_range(bar_top(&p, 120, 20), p.top + 1, p.top + (p.bottom - p.top) / 10);
+    assert_int_equal(count_colour(&p, TEXT, p.left, p.top - 8, p.right, p.top), 0);
+    free(p.pixels);
+}
+
 TEST(ends_alone_are_not_cut)
 {
     struct ih_result *r = new_result(1);
@@ -152,8 +172,8 @@ TEST(no_pixels_are_no_bars)
         struct picture p = draw_usual(r);
         int y = p.bottom - (p.bottom - p.top) / 8; /* below the text in the middle */
         for (int x = p.left; x < p.right; x++) {
-            struct colour c = pixel_at(&p, x, y); /* panel or grid */
-            assert_true(c.red < 60 && c.green < 60 && c.blue < 60);
+            struct colour c = pixel_at(&p, x, y); /* panel, grid or guide */
+            assert_true(c.red < 90 && c.green < 90 && c.blue < 90);
         }
         free(p.pixels);
     }
@@ -387,8 +407,8 @@ TEST(transparency_is_only_in_the_footer)
     struct picture p[2];
     for (int i = 0; i < 2; i++) {
         struct ih_result *r = new_smooth_result(4);
-        r->histogram.bins[3][255] -= i ? 5000 : 0;
-        r->histogram.bins[3][0] += i ? 5000 : 0;
+        r->histogram.bins[3][255] -= i ? 5000 : 2500;
+        r->histogram.bins[3][0] += i ? 5000 : 2500;
         p[i] = draw_usual(r);
     }
     assert_false(same_picture(&p[0], &p[1]));
@@ -396,4 +416,27 @@ TEST(transparency_is_only_in_the_footer)
     assert_memory_equal(p[0].pixels, p[1].pixels, above_footer);
     free(p[0].pixels);
     free(p[1].pixels);
+}
+
+/* Each clipped channel has a mark in its colour above the plot, on its side. */
+TEST(clipped_channels_have_marks)
+{
+    struct ih_result *r = new_smooth_result(3);
+    add_pixels(r, (const uint8_t[]){0, 100, 255, 255}, 50);
+    const struct ih_chart_theme *t = ih_chart_theme_find("dark");
+    const struct colour red = {t->red.red, t->red.green, t->red.blue};
+    const struct colour green = {t->green.red, t->green.green, t->green.blue};
+    const struct colour blue = {t->blue.red, t->blue.green, t->blue.blue};
+    struct picture p = draw_usual(r);
+    int n[3][2] = {{0}};
+    for (int y = 0; y < p.top - 2; y++)
+        for (int x = 0; x < p.width; x++) {
+            n[0][x > p.width / 2] += same_colour(pixel_at(&p, x, y), red);
+            n[1][x > p.width / 2] += same_colour(pixel_at(&p, x, y), green);
+            n[2][x > p.width / 2] += same_colour(pixel_at(&p, x, y), blue);
+        }
+    assert_true(n[0][0] >= 16 && n[0][1] == 0);
+    assert_true(n[1][0] == 0 && n[1][1] == 0);
+    assert_true(n[2][0] == 0 && n[2][1] >= 16);
+    free(p.pixels);
 }

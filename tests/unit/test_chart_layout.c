@@ -76,11 +76,14 @@ TEST(no_text_touches_another)
     }
 }
 
+/* part   anywhere in a text; after "^" only at its start */
 static bool has_text(const char *part)
 {
-    for (size_t i = 0; i < notes.n; i++)
-        if (strstr(notes.boxes[i].text, part))
+    for (size_t i = 0; i < notes.n; i++) {
+        const char *text = notes.boxes[i].text;
+        if (*part == '^' ? strncmp(text, part + 1, strlen(part + 1)) == 0 : !!strstr(text, part))
             return true;
+    }
     return false;
 }
 
@@ -93,7 +96,7 @@ TEST(large_charts_have_all_text)
                                            "blue",       "luma",
                                            "mean 127.5", "sd 57.0",
                                            "pixels",     "value",
-                                           "at 0",       "at 255",
+                                           "^crushed ",  "^blown ",
                                            "64",         "128",
                                            "192",        "255",
                                            "5k",         "10k"};
@@ -137,7 +140,7 @@ TEST(the_smallest_chart_has_the_important_text)
 {
     check_size_texts(new_smooth(3, 1), IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT,
                      (const char *const[]){"photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red",
-                                           "luma", "at 255", "255", "linear", NULL},
+                                           "luma", "^blown ", "255", "linear", NULL},
                      (const char *const[]){NULL});
 }
 
@@ -166,11 +169,44 @@ TEST(transparency_is_a_share_of_all_pixels)
     add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 254}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 32);
+    r->alpha = IH_ALPHA_EITHER;
     check_texts(
         r, (const char *const[]){"20.0\xe2\x80\xaf% transparent, 16.0\xe2\x80\xaf% partly", NULL},
         (const char *const[]){"alpha", NULL});
     check_texts(new_smooth(3, 1), (const char *const[]){NULL},
                 (const char *const[]){"transparent", NULL});
+}
+
+TEST(a_counted_ground_is_said)
+{
+    for (int skips = 0; skips <= 1; skips++) {
+        struct ih_result *r = new_result(4);
+        static const char *const said[] = {"are counted (--alpha=skip-transparent leaves", NULL};
+        static const char *const nothing[] = {NULL};
+        add_pixels(r, (const uint8_t[]){50, 50, 50, 0}, skips ? 0 : 10);
+        add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 10);
+        r->alpha = skips ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+        check_texts(r, skips ? nothing : said, skips ? said : nothing);
+    }
+}
+
+/* The name of the value axis keeps clear of its 0. */
+TEST(captions_keep_clear_of_numbers)
+{
+    struct ih_result *r = new_smooth(3, 1);
+    for (unsigned width = 320; width <= 4096; width *= 2) {
+        const struct box *caption = NULL;
+        draw_notes(&notes, r, "linear", width, width / 2 + 100);
+        for (size_t i = 0; i < notes.n; i++)
+            if (strcmp(notes.boxes[i].text, "value") == 0)
+                caption = &notes.boxes[i];
+        assert_non_null(caption);
+        for (size_t i = 0; i < notes.n; i++)
+            if (strcmp(notes.boxes[i].text, "0") == 0 && notes.boxes[i].left > caption->right)
+                assert_true(notes.boxes[i].left - caption->right >
+                            (caption->bottom - caption->top) / 2);
+    }
+    free(r);
 }
 
 TEST(clipping_is_a_share_of_pixels)
@@ -180,15 +216,16 @@ TEST(clipping_is_a_share_of_pixels)
     add_pixels(r, (const uint8_t[]){0, 100, 100, 255}, 30);
     add_gray(r, 0, 10);
     check_texts(
-        r, (const char *const[]){"4.00\xe2\x80\xaf% at 0, 1.00\xe2\x80\xaf% in all channels", NULL},
-        (const char *const[]){"at 255", NULL});
+        r,
+        (const char *const[]){"crushed 4.00\xe2\x80\xaf% (all channels 1.00\xe2\x80\xaf%)", NULL},
+        (const char *const[]){"^blown", NULL});
     r = new_result(1);
     r->spec.clip_high = 250;
     add_gray(r, 100, 75);
     add_gray(r, 251, 25);
     check_texts(r,
-                (const char *const[]){"25.0\xe2\x80\xaf% at 250\xe2\x80\x93"
+                (const char *const[]){"blown 25.0\xe2\x80\xaf% at 250\xe2\x80\x93"
                                       "255",
                                       NULL},
-                (const char *const[]){"all channels", "at 0", NULL});
+                (const char *const[]){"all channels", "^crushed", NULL});
 }

@@ -219,7 +219,7 @@ static struct picture draw_bars(const struct bar *a, size_t n_a, const struct ba
     return p;
 }
 
-/* A tenth as many pixels give a bar as high, hollow and between the colours of gray and luma. */
+/* A tenth as many pixels give a bar as high, hollow and bright, beside a quiet area. */
 TEST(chart_has_areas_and_lines_of_the_same_height)
 {
     struct picture p = draw_bars(BARS({20, 500}, {200, 500}), BARS({100, 50}, {150, 50}),
@@ -229,10 +229,10 @@ TEST(chart_has_areas_and_lines_of_the_same_height)
     assert_in_range(line, area - 8, area + 2); /* the pen is some pixels wide */
     const int middle = (area + p.bottom) / 2, x = bin_column(&p, 100), x_area = bin_column(&p, 20);
     assert_true(same_colour(pixel_at(&p, x, middle), colour_of(PANEL)));
-    assert_true(same_colour(pixel_at(&p, x_area, middle), (struct colour){150, 154, 162}));
+    assert_in_range(pixel_at(&p, x_area, middle).red, 50, 100);
     int n_bright[2] = {0, 0}; /* left and right of the middle */
     for (int k = -8; k < 8; k++)
-        n_bright[k > 0] += pixel_at(&p, x + k, middle).red > 120;
+        n_bright[k > 0] += pixel_at(&p, x + k, middle).red > 150;
     assert_in_range(n_bright[0], 1, 2);
     assert_in_range(n_bright[1], 1, 2);
     free(p.pixels);

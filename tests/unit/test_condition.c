@@ -5,7 +5,7 @@
 
 /* Those of records, with fewer formats. */
 static const char *const formats[] = {"jpeg", "png", "gif", NULL};
-static const struct ih_field_set fields = {ih_field_types, IH_N_FIELDS,
+static const struct ih_field_set fields = {ih_schema, IH_N_FIELDS,
                                            "fields are the columns of --csv=images, and texts are "
                                            "quoted",
                                            formats};
@@ -204,16 +204,16 @@ TEST(ranges)
     check_range("source_max", 4294967295, "4294967296");
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         char text[64], expected[128];
-        const struct ih_field_type *const type = &ih_field_types[i];
-        if (type->kind == IH_KIND_TEXT || type->high > 0)
+        const struct ih_record_field *const field = &ih_schema[i];
+        if (!field->column || ih_field_value_type(field) == IH_TYPE_TEXT || field->high > 0)
             continue;
-        snprintf(text, sizeof text, "0 > %s", type->name);
+        snprintf(text, sizeof text, "0 > %s", field->column);
         snprintf(expected, sizeof expected,
-                 "column 1: %s is never below 0: the comparison decides nothing", type->name);
+                 "column 1: %s is never below 0: the comparison decides nothing", field->column);
         check_error(text, expected);
-        snprintf(text, sizeof text, "%s != 1.5", type->name);
+        snprintf(text, sizeof text, "%s != 1.5", field->column);
         snprintf(expected, sizeof expected,
-                 "column 1: %s is a whole number: the comparison decides nothing", type->name);
+                 "column 1: %s is a whole number: the comparison decides nothing", field->column);
         check_error(text, expected);
     }
     check_error("width == width", "column 1: a field is compared with itself");

@@ -188,7 +188,7 @@ static void assert_lossless(const struct kind *k)
     struct file f = write_file(k, true);
     for (size_t at = 0; k->has_no_profile && at + 4 <= f.n; at++)
         if (memcmp(f.bytes + at, "colr", 4) == 0)
-            memcpy(f.bytes + at, "free", 4);
+            memcpy(f.bytes + at, "rloc", 4);
     for (size_t i = 0; i < N * n_channels; i++) {
         unsigned v = value(k, i / n_channels, (unsigned)(i % n_channels));
         bool is_limited = k->is_limited && i % n_channels == 0; /* alpha is not */
@@ -357,7 +357,7 @@ TEST(unknown_codec)
             memcpy(f.bytes + at, "vvcC", 4);
 #endif
     }
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "this libheif does not decode");
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "is not supported by libheif ");
     free(f.bytes);
 }
 

@@ -89,6 +89,12 @@ TEST(headers)
         struct file f = file_of(ICON, 1, &image);
         assert_decodes(f.bytes, f.n, "ico", 2, 1, 4, EXPECT(1, 2, 3, 255, 4, 5, 6, 0));
         assert_cuts_are_refused(f.bytes, f.n);
+        if (sizes[i] < 124)
+            continue;
+        memcpy(f.bytes + 22 + 112, "\x84\0\0", 4); /* a colour profile, right after the pixels */
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "in place of the mask");
+        f.bytes[22 + 112] = 136; /* after the mask */
+        assert_decodes(f.bytes, f.n, "ico", 2, 1, 4, EXPECT(1, 2, 3, 255, 4, 5, 6, 0));
     }
     struct image image = dib(2, 1, 24, 0);
     image.bytes[0] = 41;
@@ -152,6 +158,9 @@ TEST(damage)
     f = file_of(ICON, 1, &image);
     f.bytes[22 + 8] = 3; /* half a mask */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged ICO: an impossible size");
+    f = file_of(ICON, 1, &image);
+    f.bytes[22 + 11] = 0x80; /* rows from the top */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "ICO of negative size is not supported");
     f = file_of(ICON, 1, &image);
     f.bytes[22 + 4] = 0;
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged ICO: it has no pixels");

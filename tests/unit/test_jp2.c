@@ -15,6 +15,7 @@ struct kind {
     bool has_alpha;                /* the last component is alpha */
     bool has_every_value;          /* SIDE x SIDE pixels with every sample value */
     unsigned chroma_dx, chroma_dy; /* 0: no YCbCr */
+    unsigned step;                 /* of every component on the grid; 0: 1 */
     unsigned x0;                   /* of the image on its grid */
     OPJ_COLOR_SPACE colours;       /* 0: by the number of components */
 };
@@ -63,8 +64,8 @@ static OPJ_BOOL seek_stream(OPJ_OFF_T to, void *user)
 static void fill_components(const struct kind *k, opj_image_t *image)
 {
     image->x0 = k->x0;
-    image->x1 = k->x0 + width_of(k);
-    image->y1 = height_of(k);
+    image->x1 = k->x0 + width_of(k) * (k->step ? k->step : 1);
+    image->y1 = height_of(k) * (k->step ? k->step : 1);
     for (unsigned c = 0; c < k->n_components; c++) {
         opj_image_comp_t *out = &image->comps[c];
         out->alpha = k->has_alpha && c == k->n_components - 1;
@@ -84,6 +85,8 @@ static void write_file(struct file *f, const struct kind *k)
         p->dy = is_chroma ? k->chroma_dy : 1;
         p->w = (width_of(k) + p->dx - 1) / p->dx;
         p->h = (height_of(k) + p->dy - 1) / p->dy;
+        p->dx *= k->step ? k->step : 1;
+        p->dy *= k->step ? k->step : 1;
         p->prec = k->bits;
         p->sgnd = k->is_signed;
     }
@@ -190,12 +193,9 @@ TEST(ycc)
     static struct file f;
     for (unsigned dx = 1; dx <= 2; dx++)
         for (unsigned dy = 1; dy <= dx; dy++)
-            for (unsigned bare = 0; bare <= (dx > 1); bare++) {
-                const struct kind k = {.n_components = 3,
-                                       .bits = 8,
-                                       .chroma_dx = dx,
-                                       .chroma_dy = dy,
-                                       .is_bare = bare};
+            for (unsigned step = 1; step <= 2; step++) {
+                const struct kind k = {
+                    .n_components = 3, .bits = 8, .chroma_dx = dx, .chroma_dy = dy, .step = step};
                 uint8_t expected[N * 3];
                 const unsigned chroma_width = (WIDTH + dx - 1) / dx;
                 write_file(&f, &k);
@@ -212,6 +212,81 @@ TEST(ycc)
     write_file(
         &f, &(struct kind){.n_components = 3, .bits = 8, .chroma_dx = 2, .chroma_dy = 1, .x0 = 1});
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "JPEG 2000 with ");
+}
+
+/* Only a colour box makes components YCbCr. A codestream has none, however they are subsampled. */
+TEST(no_colour_box)
+{
+    static struct file f;
+    for (unsigned step = 2; step <= 3; step++)
+        assert_kind(&(struct kind){.n_components = 3, .bits = 8, .is_bare = true, .step = step});
+    write_file(&f,
+               &(struct kind){
+                   .n_components = 3, .bits = 8, .is_bare = true, .chroma_dx = 2, .chroma_dy = 1});
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED,
+                   "JPEG 2000 with components of different sizes that no box calls YCbCr");
+}
+
+/* ---- what the format leaves open ---- */
+
+/* Returns the place of the bytes, which must occur. */
+static size_t find(const struct file *f, const char *bytes, size_t n)
+{
+    size_t at = 0;
+    while (at + n < f->n && memcmp(f->bytes + at, bytes, n) != 0)
+        at++;
+    assert_true(at + n < f->n);
+    return at;
+}
+
+/* The codestream declares that a marker may stand before each packet, and a predictable end of each
+ * code block, but has neither. Every sample is the same without. Markers after the headers of
+ * packets are required once they are declared. */
+TEST(left_out)
+{
+    enum { SCOD = 4, STYLE = 12, SOP = 2, EPH = 4, PTERM = 16 };
+    static const uint8_t declared[][2] = {{SOP, 0}, {0, PTERM}, {SOP, PTERM}, {EPH, 0}};
+    static struct file f;
+    uint8_t expected[N * 3];
+    const struct kind k = {.n_components = 3, .bits = 8, .is_tiled = true};
+    for (size_t i = 0; i < N * 3; i++)
+        expected[i] = picture(i / 3, (unsigned)(i % 3));
+    for (size_t i = 0; i < sizeof declared / sizeof *declared; i++) {
+        write_file(&f, &k);
+        const size_t at = find(&f, "\xFF\x52\0\x0C", 4);
+        f.bytes[at + SCOD] |= declared[i][0];
+        f.bytes[at + STYLE] |= declared[i][1];
+        if (declared[i][0] & EPH)
+            assert_refused(f.bytes, f.n, IH_CORRUPT, "EPH marker");
+        else
+            assert_decodes(f.bytes, f.n, "jp2", WIDTH, HEIGHT, 3, expected);
+    }
+}
+
+/* T.800 reserves 0xFF30 to 0xFF3F for markers without a segment, which readers skip. */
+TEST(reserved_markers)
+{
+    static struct file f, longer;
+    uint8_t expected[N];
+    for (size_t i = 0; i < N; i++)
+        expected[i] = picture(i, 0);
+    write_file(&f, &(struct kind){.n_components = 1, .bits = 8, .is_bare = true});
+    const size_t at = find(&f, "\xFF\x90", 2);
+    longer = f;
+    memcpy(longer.bytes + at, "\xFF\x30\xFF\x3F", 4);
+    memcpy(longer.bytes + at + 4, f.bytes + at, f.n - at);
+    longer.n = f.n + 4;
+    assert_decodes(longer.bytes, longer.n, "jp2", WIDTH, HEIGHT, 1, expected);
+}
+
+/* What OpenJPEG cannot do is no damage. */
+TEST(limits_of_openjpeg)
+{
+    static struct file f;
+    write_file(&f, &(struct kind){.n_components = 1, .bits = 8, .is_bare = true});
+    f.bytes[2 + 2 + 38] = 37; /* 38 bits a sample, the most of the format */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "JPEG 2000 that is not supported by OpenJPEG ");
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, opj_version());
 }
 
 /* ---- boxes of our own around a codestream ---- */

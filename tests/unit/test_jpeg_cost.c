@@ -1,15 +1,10 @@
 /*
- * Progressive JPEG files with far more scans than any encoder writes are refused: before decoding
- * if the file can be read twice, else on the way. All coefficients of the files are 0, so the files
- * are small and each scan is nearly empty.
+ * Progressive JPEG files with far more scans than any encoder writes are refused on the way. All
+ * coefficients of the files are 0, so the files are small and each scan is nearly empty.
  */
 #include "tests/support/test.h"
 
-#include "base/clock.h"
-
 #include "tests/support/progressive.h"
-
-#define NS_A_SECOND ((uint64_t)1000 * 1000 * 1000)
 
 static void put(struct jpeg_file *f, const char *bytes, size_t n)
 {
@@ -67,7 +62,7 @@ struct cost_case {
     const char *says; /* NULL: the file is sound */
 };
 
-/* Reads the first rows. Refused files that can be read twice take neither time nor memory. */
+/* Reads the first rows. */
 static void check_case(const struct cost_case *k, enum opened opened, bool gives_pixels)
 {
     struct jpeg_file f = make_empty_scans(k->side, k->n_components, k->n_scans);
@@ -95,10 +90,6 @@ static void check_case(const struct cost_case *k, enum opened opened, bool gives
         assert_int_equal(status, IH_LIMIT);
         assert_int_equal(err.limit, IH_LIMIT_NONE);
         assert_string_equal(err.message, k->says);
-        if (opened != OPENED_ONCE && k->n_scans <= 100) {
-            assert_int_equal(budget.taken_bytes, 0);
-            assert_true(src.time.used_ns < NS_A_SECOND / 2);
-        }
     } else {
         assert_int_equal(status, IH_OK);
         assert_int_equal(gives_pixels ? band[0] : planes.planes[0][0], 128);
@@ -157,7 +148,6 @@ TEST(limits)
     jpeg_create_decompress(&c);
     jpeg_mem_src(&c, f.bytes, f.n);
     jpeg_read_header(&c, TRUE);
-    assert_true(ih_jpeg_cost_is_doubtful(&c));
     for (unsigned components = 1; components <= 7; components++) {
         struct ih_jpeg_cost cost = {0};
         const unsigned n_in_scan = (components & 1) + (components >> 1 & 1) + (components >> 2);

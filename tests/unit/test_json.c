@@ -149,32 +149,6 @@ TEST(gray)
           "{'schema':'imghist/2','version':'" IH_VERSION "','file':'four.pgm'," FOUR "}\n");
 }
 
-/* Two pixels, 10 20 30 with alpha 5 and with alpha 6; the luma of both is 19. */
-TEST(planes_in_order)
-{
-    static const char *const expected[] = {
-        "[{'name':'red','count':2,'sum':20,", "},{'name':'green','count':2,'sum':40,",
-        "},{'name':'blue','count':2,'sum':60,", "},{'name':'alpha','count':2,'sum':11,",
-        "},{'name':'luma','count':2,'sum':38,"};
-    struct ih_result r;
-    init_result(&r, "a", 4, 2, 1);
-    for (unsigned p = 0; p < 3; p++)
-        add(&r.histogram, p, 10 * (p + 1), 2);
-    add(&r.histogram, 3, 5, 1);
-    add(&r.histogram, 3, 6, 1);
-    add(&r.histogram, IH_LUMA, 19, 2);
-    char *text = write_results(&ih_output_ndjson, &r, 1, false);
-    const char *at = text;
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        char *part = expand(expected[i]);
-        at = strstr(at, part);
-        if (!at)
-            fail_msg("%s is missing or out of order in %s", part, text);
-        free(part);
-    }
-    free(text);
-}
-
 /* The values of --clip and --luma are written, and the joint counts are not swapped. */
 TEST(settings_and_joint_counts)
 {
@@ -195,7 +169,7 @@ TEST(settings_and_joint_counts)
     check_part(&r, "'clip_low':1,'clip_high':3,");
 }
 
-/* What the decoder knows of the file; null is what a record of an older version does not tell. */
+/* What the decoder knows of the file. */
 TEST(what_is_known_of_the_file)
 {
     static const struct {
@@ -208,7 +182,6 @@ TEST(what_is_known_of_the_file)
         {IH_NOT_APPLIED_COLOUR_SPACE | IH_NOT_APPLIED_ICC_PROFILE, "['icc_profile','colour_space']",
          "false"},
         {IH_NOT_APPLIED_KNOWN, "['icc_profile','gamma','colour_space','orientation']", "false"},
-        {IH_NOT_APPLIED_UNKNOWN, "null", "null"},
     };
     struct ih_result r;
     init_four(&r, "a");
@@ -226,10 +199,8 @@ TEST(what_is_known_of_the_file)
     r.info.range = IH_RANGE_FULL;
     check_part(&r, ",'range':'full',");
     r.version = r.library = "";
-    r.alpha = IH_ALPHA_EITHER;
     check_part(&r, "{'schema':'imghist/2','version':null,'file':'a','status':'ok','format':'pnm',"
                    "'library':null,");
-    check_part(&r, ",'alpha':null,");
     r.version = "9.9";
     check_part(&r, "'version':'9.9'");
 }
@@ -354,34 +325,4 @@ TEST(no_records)
 {
     check(&ih_output_json, NULL, 0, false, "{'schema':'imghist/2','images':[]}\n");
     check(&ih_output_ndjson, NULL, 0, false, "");
-}
-
-/* A run may fail after it opened its output and before the first record. */
-TEST(no_output_before_the_first_record)
-{
-    const struct ih_output_options options = {.verbose = false};
-    struct ih_error err;
-    void *output = NULL;
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
-    assert_int_equal(ih_output_json.begin(f, &options, &output, &err), IH_OK);
-    ih_output_json.close(output);
-    assert_int_equal(fclose(f), 0);
-    assert_int_equal(size, 0);
-    free(text);
-}
-
-TEST(verbose_names_decoder_device_and_kernel)
-{
-    struct ih_result r[2];
-    init_four(&r[0], "a");
-    r[0].counted_by = "cuda:0 \"GPU\"";
-    init_failure(&r[1], "b", "why");
-    check(&ih_output_ndjson, r, 2, true,
-          "{'schema':'imghist/2','version':'" IH_VERSION "','file':'a'," FOUR
-          ",'decoder':'pnm 1','device':'cuda:0 \\'GPU\\'','kernel':'tables'}\n"
-          "{'schema':'imghist/2','version':'" IH_VERSION
-          "','file':'b','status':'error','error':'why'}\n");
 }

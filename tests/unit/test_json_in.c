@@ -180,26 +180,20 @@ struct pair {
     uint64_t list[3];
 };
 
-static bool read_count(struct ih_json_in *in, void *to)
+static bool read_member(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
-    return ih_json_count(in, to);
+    void *at = (char *)to + field->offset_bytes;
+    return field->kind == 0   ? ih_json_count(in, at)
+           : field->kind == 1 ? ih_json_text(in, at)
+                              : ih_json_counts(in, at, 3);
 }
 
-static bool read_text(struct ih_json_in *in, void *to)
-{
-    return ih_json_text(in, to);
-}
-
-static bool read_list(struct ih_json_in *in, void *to)
-{
-    return ih_json_counts(in, to, 3);
-}
-
-static const struct ih_json_field fields[] = {
-    {"a", read_count, offsetof(struct pair, a)},
-    {"b", read_text, offsetof(struct pair, b)},
-    {"list", read_list, offsetof(struct pair, list)},
+static const struct ih_field fields[] = {
+    {"a", 0, offsetof(struct pair, a), NULL},
+    {"b", 1, offsetof(struct pair, b), NULL},
+    {"list", 2, offsetof(struct pair, list), NULL},
 };
+static const struct ih_json_members members = {fields, sizeof *fields, 3, read_member};
 
 TEST(objects)
 {
@@ -208,7 +202,7 @@ TEST(objects)
     struct pair pair = {.a = 0};
     struct ih_json_in in =
         input("{\"list\":[1, 2 ,18446744073709551615],\"x\":[{}],\"b\":\"t\",\"a\":5}", &copy);
-    assert_true(ih_json_object(&in, fields, 3, &pair, &seen));
+    assert_true(ih_json_object(&in, &members, &pair, &seen));
     assert_int_equal(seen, 7);
     assert_int_equal(pair.a, 5);
     assert_string_equal(pair.b, "t");
@@ -221,7 +215,7 @@ TEST(objects)
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         in = input(same[i], &copy);
-        assert_true(ih_json_object(&in, fields, 3, &pair, &seen));
+        assert_true(ih_json_object(&in, &members, &pair, &seen));
         assert_int_equal(seen, 7);
         assert_int_equal(pair.a, 7);
         assert_string_equal(pair.b, "t");
@@ -236,12 +230,12 @@ TEST(objects)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         in = input(bad[i], &copy);
-        if (ih_json_object(&in, fields, 3, &pair, &seen) || !in.why)
+        if (ih_json_object(&in, &members, &pair, &seen) || !in.why)
             fail_msg("%s", bad[i]);
         free(copy);
     }
     in = input("{\"a\":7}", &copy);
-    assert_true(ih_json_object(&in, fields, 3, &pair, &seen));
+    assert_true(ih_json_object(&in, &members, &pair, &seen));
     assert_int_equal(seen, 1);
     free(copy);
 }

@@ -87,6 +87,14 @@ TEST(pam_header)
     check(BYTES("P7\n# WIDTH 9\n\n  \nWIDTH  1 \n  HEIGHT\t1\r\nDEPTH 1\n#\nMAXVAL 0255\n"
                 "TUPLTYPE  GRAYSCALE  \nENDHDR \na"),
           1, 1, 1, 8, (const uint8_t *)"a");
+    static const char *const firsts[] = {"P7#c\n", "P7 \n", "P7\t# P7\n", "P7\r\n", "P7\n\n"};
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) { /* as netpbm 11.1 reads them */
+        char file[100];
+        const int n =
+            snprintf(file, sizeof file, "%sWIDTH +1\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR x\r\na",
+                     firsts[i]);
+        check((const uint8_t *)file, (size_t)n, 1, 1, 1, 8, (const uint8_t *)"a");
+    }
     assert_refused(BYTES("P7\nWIDTH 1\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\na"),
                    IH_CORRUPT, "header line");
     assert_refused(BYTES("P7\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\na"), IH_CORRUPT, "no pixels");
@@ -170,6 +178,10 @@ TEST(comments)
     check(BYTES("P5\n#\n#\n2 #\n1 # c\n#\n255\n\x01\x02"), 2, 1, 1, 8, expected);
     check(BYTES("P1\n2 1#\n1# 0\n0"), 2, 1, 1, 1, EXPECT(0, 255));
     check(BYTES("P4\n# c\n2 # 9\n1\n\x80"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P5#c\n2 1\n255\n\x01\x02"), 2, 1, 1, 8, expected);
+    check(BYTES("P2#\n#x\n2 1 255 1 2"), 2, 1, 1, 8, expected);
+    check(BYTES("P4#c\r2 1\n\x80"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P5\f2\v1\n255\f\x01\x02"), 2, 1, 1, 8, expected); /* Pillow and OpenCV */
     assert_refused(BYTES("P5\n2 1\n255#c\n\n\x01\x02"), IH_UNSUPPORTED, "a comment that touches");
     assert_refused(BYTES("P4\n2 1#c\n\n\x80"), IH_UNSUPPORTED, "a comment that touches");
 }
@@ -232,7 +244,9 @@ TEST(probe)
                                           "P0\n1 1\n",
                                           "P8\n1 1\n",
                                           "P7 332\n#IMGINFO",
-                                          "P7\r\nWIDTH 1\n",
+                                          "P7 WIDTH 1\n",
+                                          "P7\r\n1 1\n",
+                                          "P62 1\n255\n",
                                           "p5\n",
                                           "P1 is the top",
                                           "P5\n1 one\n",

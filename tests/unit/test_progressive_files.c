@@ -6,11 +6,11 @@
 /* Segments that are allowed before, between and after scans. */
 TEST(segments)
 {
-    static const uint8_t between[] = {0xFF, 0xFE, 0,    2, /* an empty comment */
-                                      0xFF, 0xFE, 0,    6,    0xFF, 0xDA, 0,
-                                      8, /* not a scan: inside a comment */
-                                      0xFF, 0xFF, 0xFF, 0xFE, 0,    3,    'x', /* fill bytes */
-                                      0xFF, 0xFF};
+    static const uint8_t between[] = {0xFF, 0xFE, 0, 2, /* an empty comment */
+                                      0xFF, 0xFE, 0, 6, 0xFF,
+                                      0xDA, 0,    8, /* not a scan: inside a comment */
+                                      0xFF, 0xFE, 0, 3, 'x'};
+    static const uint8_t filled[] = {0xFF, 0xFF, 0xFE, 0, 2}; /* a fill byte before the marker */
     static const uint8_t no_restarts[] = {0xFF, 0xDD, 0, 4, 0, 0};
     static const uint8_t alone[] = {0xFF, 0x01}; /* TEM */
     static uint8_t application[4 + 1533] = {0xFF, 0xE2, 0x05, 0xFF};
@@ -28,7 +28,10 @@ TEST(segments)
         }
         splice(&f, f.n, 0, "after the end.", 14);
         assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, N_WAYS);
-        splice(&f, f.n - 16, 0, alone, sizeof alone); /* unusual: the ordinary way */
+        splice(&f, 2, 0, filled, sizeof filled); /* unusual: the ordinary way */
+        assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, 0);
+        splice(&f, 2, sizeof filled, "", 0);
+        splice(&f, f.n - 16, 0, alone, sizeof alone);
         assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, 0);
         free(f.bytes);
     }

@@ -70,6 +70,8 @@ TEST(names)
         FILE_OF("WMF", "\xD7\xCD\xC6\x9A\0\0"),
         FILE_OF("WMF", "\1\0\x09\0\0\3\x20\0"),
         FILE_OF("EMF", "\1\0\0\0\x6C\0\0\0AAAABBBBCCCCDDDDaaaabbbbccccdddd EMF\0\0\1\0"),
+        FILE_OF("HEIF in its compact form (mif3)", "\0\0\0\x10"
+                                                   "ftypmif3avif"),
         FILE_OF("image sequence (HEIF)", "\0\0\0\x18"
                                          "ftypmsf1\0\0\0\0msf1iso8"),
 #ifndef IH_WITH_avif

@@ -1,5 +1,5 @@
 /* Saved counts. The files in tests/saved come from make.py there, which follows the layout without
- * imghist; each version stays readable. */
+ * imghist. */
 #include "tests/support/library_data.h"
 
 #include "histogram/result.h"
@@ -56,30 +56,11 @@ static void mend(struct bytes *b)
         b->p[b->n - 8 + i] = (uint8_t)(sum >> 8 * i);
 }
 
-/* ---- versions ---- */
+/* ---- what is saved ---- */
 
-/* The oldest version that can say it has one way only to say it: what is loaded is saved as the
- * same bytes. */
-TEST(empty_counts_are_of_version_1)
+TEST(image)
 {
-    for (unsigned version = 1; version <= 3; version++) {
-        struct bytes saved = {.n = 25};
-        memcpy(saved.p, "ihcounts", 8);
-        saved.p[8] = (uint8_t)version;
-        mend(&saved);
-        struct ih_counts *counts = open_counts();
-        assert_int_equal(load(counts, saved.p, saved.n, NULL), version == 1   ? IH_OK
-                                                               : version == 2 ? IH_CORRUPT
-                                                                              : IH_UNSUPPORTED);
-        if (version == 1)
-            assert_saves_as(counts, &saved);
-        ih_counts_close(counts);
-    }
-}
-
-TEST(version_1_image)
-{
-    const struct bytes saved = read_saved("image-1");
+    const struct bytes saved = read_saved("image");
     struct ih_counts *counts = open_counts();
     struct ih_stats stats;
     assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
@@ -109,9 +90,9 @@ TEST(version_1_image)
     ih_counts_close(counts);
 }
 
-TEST(version_1_sum)
+TEST(sum)
 {
-    const struct bytes saved = read_saved("sum-1");
+    const struct bytes saved = read_saved("sum");
     struct ih_counts *counts = open_counts();
     assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
     const struct ih_summary s = summary_of(counts);
@@ -127,9 +108,9 @@ TEST(version_1_sum)
     ih_counts_close(counts);
 }
 
-TEST(version_1_empty)
+TEST(empty)
 {
-    const struct bytes saved = read_saved("empty-1");
+    const struct bytes saved = read_saved("empty");
     struct ih_counts *counts = open_counts();
     assert_saves_as(counts, &saved);
     assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
@@ -137,11 +118,10 @@ TEST(version_1_empty)
     ih_counts_close(counts);
 }
 
-/* What version 1 cannot say: a range of samples, a region and a mask, and that a record does not
- * tell what was applied. */
-TEST(version_2)
+/* A range of samples, a region and a mask. */
+TEST(part)
 {
-    const struct bytes saved = read_saved("image-2");
+    const struct bytes saved = read_saved("part");
     struct ih_counts *counts = open_counts(), *sum = open_counts(), *other = open_counts();
     struct ih_error err;
     assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
@@ -164,42 +144,17 @@ TEST(version_2)
     ih_counts_close(other);
 }
 
-/* What differs only in what version 2 says is not added. */
-TEST(version_2_measurements)
+TEST(other_versions)
 {
-    const struct bytes saved = read_saved("image-2");
-    const size_t text = saved.n - 8 - 8 - 4 - 12 - 8; /* the region's: length, 7 bytes */
-    const struct {
-        size_t at;
-        uint8_t value;
-        const char *reason;
-    } cases[] = {{text + 5, '0', "region"}, {text + 9, 'M', "mask"}, {saved.n - 20, 63, "reduced"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ih_counts *counts = open_counts(), *other = open_counts();
-        struct bytes b = saved;
-        struct ih_error err;
-        b.p[cases[i].at] = cases[i].value;
-        mend(&b);
-        assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
-        assert_int_equal(load(other, b.p, b.n, NULL), IH_OK);
-        assert_int_equal(ih_counts_add(counts, other, &err), IH_USAGE);
-        if (!strstr(err.message, cases[i].reason))
-            fail_msg("case %zu: %s", i, err.message);
-        assert_saves_as(counts, &saved);
-        ih_counts_close(counts);
-        ih_counts_close(other);
-    }
-}
-
-TEST(newer_version)
-{
-    struct bytes saved = read_saved("image-1");
+    struct bytes saved = read_saved("image");
     struct ih_counts *counts = open_counts();
     struct ih_error err;
-    saved.p[8] = 3;
-    mend(&saved);
-    assert_int_equal(load(counts, saved.p, saved.n, &err), IH_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "version 3"));
+    for (uint8_t version = 1; version <= 3; version += 2) {
+        saved.p[8] = version;
+        mend(&saved);
+        assert_int_equal(load(counts, saved.p, saved.n, &err), IH_UNSUPPORTED);
+        assert_non_null(strstr(err.message, version == 1 ? "version 1" : "version 3"));
+    }
     ih_counts_close(counts);
 }
 
@@ -254,21 +209,28 @@ TEST(sums_of_loaded_counts)
     ih_context_close(context);
 }
 
+/* Sums of different measurements are refused, by the name of the difference. */
 TEST(other_measurements_are_not_added)
 {
-    static const char *const reasons[] = {"luma weights", "clip limits", "alpha"};
-    const struct bytes saved = read_saved("image-1");
-    for (unsigned i = 0; i < 3; i++) {
-        static const unsigned at[] = {18, 20, 19}; /* luma, clip_low, alpha */
+    const struct bytes saved = read_saved("part");
+    const size_t text = saved.n - 8 - 8 - 4 - 12 - 8; /* the region's: length, 7 bytes */
+    const struct {
+        size_t at;
+        uint8_t value;
+        const char *reason;
+    } cases[] = {{18, 1, "luma weights"},   {20, 1, "clip limits"},  {19, 1, "alpha"},
+                 {text + 5, '0', "region"}, {text + 9, 'M', "mask"}, {saved.n - 20, 63, "reduced"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ih_counts *counts = open_counts(), *other = open_counts();
-        struct bytes changed = saved;
+        struct bytes b = saved;
         struct ih_error err;
-        changed.p[at[i]] = i > 0;
-        mend(&changed);
+        b.p[cases[i].at] = cases[i].value;
+        mend(&b);
         assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
-        assert_int_equal(load(other, changed.p, changed.n, &err), IH_OK);
+        assert_int_equal(load(other, b.p, b.n, NULL), IH_OK);
         assert_int_equal(ih_counts_add(counts, other, &err), IH_USAGE);
-        assert_non_null(strstr(err.message, reasons[i]));
+        if (!strstr(err.message, cases[i].reason))
+            fail_msg("case %zu: %s", i, err.message);
         assert_saves_as(counts, &saved);
         ih_counts_close(counts);
         ih_counts_close(other);
@@ -280,7 +242,7 @@ TEST(other_measurements_are_not_added)
 TEST(damaged_bytes)
 {
     struct ih_counts *counts = open_counts();
-    struct bytes b = read_saved("sum-1");
+    struct bytes b = read_saved("sum");
     struct ih_error err;
     for (size_t n = 0; n < b.n; n += n < 200 ? 1 : 97)
         assert_int_equal(load(counts, b.p, n, &err), IH_CORRUPT);
@@ -295,66 +257,37 @@ TEST(damaged_bytes)
     ih_counts_close(counts);
 }
 
-/* Version 2 is only for what version 1 cannot say, and its texts and range make sense. */
-TEST(version_2_contradictions)
-{
-    const struct bytes saved = read_saved("image-2");
-    const size_t text = saved.n - 8 - 8 - 4 - 12 - 8;
-    const struct {
-        size_t at;
-        uint8_t value;
-        const char *reason;
-    } cases[] = {{8, 1, "field without a meaning"},
-                 {text + 2, '?', "field without a meaning"},
-                 {text + 5, '2', "width and height"}, /* beyond the image */
-                 {saved.n - 19, 4, "field without a meaning"},
-                 {saved.n - 15, 4, "field without a meaning"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ih_counts *counts = open_counts();
-        struct bytes b = saved;
-        struct ih_error err;
-        b.p[cases[i].at] = cases[i].value;
-        mend(&b);
-        assert_int_equal(load(counts, b.p, b.n, &err), IH_CORRUPT);
-        if (!strstr(err.message, cases[i].reason))
-            fail_msg("case %zu: %s", i, err.message);
-        ih_counts_close(counts);
-    }
-    struct ih_counts *counts = open_counts();
-    struct bytes b = read_saved("image-1"); /* a version 2 with nothing more to say */
-    memset(b.p + b.n - 8, 0, 14);
-    b.n += 14;
-    b.p[8] = 2;
-    mend(&b);
-    assert_int_equal(load(counts, b.p, b.n, NULL), IH_CORRUPT);
-    ih_counts_close(counts);
-}
-
 /* A right checksum does not make wrong counts right. */
 TEST(contradictions)
 {
-    static const struct {
+    const struct bytes part = read_saved("part");
+    const size_t text = part.n - 8 - 8 - 4 - 12 - 8; /* the region's: length, 7 bytes */
+    const struct {
+        const char *name;
         size_t at;
         uint8_t value;
         const char *reason;
     } cases[] = {
-        {16, 3, "field without a meaning"},  /* kind */
-        {17, 5, "field without a meaning"},  /* channels */
-        {17, 0, "field without a meaning"},  /* bytes are left over */
-        {18, 2, "field without a meaning"},  /* luma weights */
-        {20, 251, "clip limits"},            /* low above high */
-        {22, 1, "field without a meaning"},  /* reduction */
-        {32, 16, "field without a meaning"}, /* not_applied */
-        {40, 3, "width and height"},         /* width */
-        {56, 2, "field without a meaning"},  /* n_images of an image */
-        {72, 5, "number of pixels"},         /* n_pixels */
-        {80, 0, "clip counts"},              /* any_low */
-        {104, 2, "clip counts"},             /* all_high */
-        {112 + 8, 1, "number of pixels"},    /* a bin of gray */
-        {112 + 7, 128, "number of pixels"},  /* more than sums can hold */
-    };
+        {"image", 16, 3, "field without a meaning"},         /* kind */
+        {"image", 17, 5, "field without a meaning"},         /* channels */
+        {"image", 17, 0, "field without a meaning"},         /* bytes are left over */
+        {"image", 18, 2, "field without a meaning"},         /* luma weights */
+        {"image", 20, 251, "clip limits"},                   /* low above high */
+        {"image", 22, 1, "field without a meaning"},         /* reduction */
+        {"image", 32, 16, "field without a meaning"},        /* not_applied */
+        {"image", 40, 3, "width and height"},                /* width */
+        {"image", 56, 2, "field without a meaning"},         /* n_images of an image */
+        {"image", 72, 5, "number of pixels"},                /* n_pixels */
+        {"image", 80, 0, "clip counts"},                     /* any_low */
+        {"image", 104, 2, "clip counts"},                    /* all_high */
+        {"image", 112 + 8, 1, "number of pixels"},           /* a bin of gray */
+        {"image", 112 + 7, 128, "number of pixels"},         /* more than sums can hold */
+        {"part", text + 2, '?', "field without a meaning"},  /* a region */
+        {"part", text + 5, '2', "width and height"},         /* beyond the image */
+        {"part", part.n - 19, 4, "field without a meaning"}, /* the range and the extremes */
+        {"part", part.n - 15, 4, "field without a meaning"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bytes b = read_saved("image-1");
+        struct bytes b = read_saved(cases[i].name);
         struct ih_counts *counts = open_counts();
         struct ih_error err;
         b.p[cases[i].at] = cases[i].value;
@@ -369,7 +302,7 @@ TEST(contradictions)
 /* The needed size is returned, and too small a buffer is left alone. */
 TEST(size_of_the_buffer)
 {
-    const struct bytes saved = read_saved("image-1");
+    const struct bytes saved = read_saved("image");
     struct ih_counts *counts = open_counts();
     uint8_t *small = malloc(saved.n - 1);
     assert_non_null(small);

@@ -466,6 +466,186 @@ TEST(other_kinds)
     refuse(TIFFTAG_INKSET, INKSET_MULTIINK, &inks, "set of inks 2");
 }
 
+/* ---- tags ---- */
+
+enum { GRAY_WIDTH = 8, GRAY_HEIGHT = 4, GRAY_PIXELS = GRAY_WIDTH * GRAY_HEIGHT };
+
+/* An entry of a directory. */
+struct entry {
+    uint32_t tag, type, count, value; /* as in the file */
+};
+
+static void put_number(struct file *f, uint32_t number, unsigned n, bool is_big)
+{
+    for (unsigned i = 0; i < n; i++)
+        f->bytes[f->n++] = (uint8_t)(number >> 8 * (is_big ? n - 1 - i : i));
+}
+
+/* 8 x 4 gray pixels 0, 4, ..., 124, and one more entry, which replaces the one with its tag. */
+static void write_gray(struct file *f, struct entry more, bool is_big)
+{
+    const struct entry entries[] = {
+        {256, 4, 1, GRAY_WIDTH}, {257, 4, 1, GRAY_HEIGHT}, {258, 3, 1, 8},
+        {259, 3, 1, 1},          {262, 3, 1, 1},           {273, 4, 1, 8},
+        {277, 3, 1, 1},          {278, 4, 1, GRAY_HEIGHT}, {279, 4, 1, GRAY_PIXELS}};
+    const unsigned n_entries = sizeof entries / sizeof *entries;
+    unsigned n = n_entries + 1;
+    for (unsigned i = 0; i < n_entries; i++)
+        n -= entries[i].tag == more.tag;
+    memcpy(f->bytes, is_big ? "MM\0*" : "II*\0", f->n = 4);
+    put_number(f, 8 + GRAY_PIXELS, 4, is_big);
+    for (unsigned i = 0; i < GRAY_PIXELS; i++)
+        f->bytes[f->n++] = (uint8_t)(4 * i);
+    put_number(f, n, 2, is_big);
+    for (unsigned i = 0, has_more = 0; i < n_entries || !has_more;) {
+        const bool is_more = !has_more && (i == n_entries || entries[i].tag >= more.tag);
+        const struct entry e = is_more ? more : entries[i];
+        has_more |= is_more;
+        i += !is_more || (i < n_entries && entries[i].tag == more.tag);
+        const unsigned n_value = e.type == 3 && e.count == 1 ? 2 : 4;
+        put_number(f, e.tag, 2, is_big);
+        put_number(f, e.type, 2, is_big);
+        put_number(f, e.count, 4, is_big);
+        put_number(f, e.value, n_value, is_big);
+        put_number(f, 0, 4 - n_value, is_big);
+    }
+    put_number(f, 0, 4, is_big);
+}
+
+/* What a tag may hold: nothing, values past the end of the file, a type that does not exist, 0, the
+ * largest value, and more values than there is room for. */
+static const struct entry faults[] = {{0, 4, 0, 0},        {0, 2, 50, 999999},    {0, 99, 1, 0},
+                                      {0, 3, 1, 0},        {0, 3, 1, UINT16_MAX}, {0, 5, 1, 999999},
+                                      {0, 4, 1000, 999990}};
+enum { FAULTS = sizeof faults / sizeof *faults };
+
+static struct decoded decode_with_fault(uint32_t tag, unsigned fault, bool is_big)
+{
+    static struct file f;
+    struct entry e = faults[fault];
+    e.tag = tag;
+    write_gray(&f, e, is_big);
+    return decode(f.bytes, f.n, MAX_PIXELS, 0);
+}
+
+/* Pillow 13.0, OpenCV 5.0 and tifffile 2026.3.3 read the pixels of all these files, sum 1984, but
+ * for a few that Pillow refuses. */
+TEST(faults_in_tags_that_no_pixel_depends_on)
+{
+    static const uint16_t tags[] = {
+        263,   264,   265,   269,   270,   271,   272,   274,   280,   281,   282,   283,   284,
+        285,   286,   287,   288,   289,   290,   291,   292,   293,   296,   297,   300,   301,
+        305,   306,   315,   316,   317,   318,   319,   320,   321,   326,   327,   328,   330,
+        332,   333,   334,   336,   337,   340,   341,   342,   343,   344,   345,   346,   347,
+        351,   400,   401,   402,   403,   404,   405,   433,   434,   435,   512,   513,   514,
+        515,   517,   518,   519,   520,   521,   529,   530,   531,   532,   559,   700,   32781,
+        32932, 32934, 32953, 33300, 33421, 33432, 33550, 33723, 33922, 34016, 34264, 34377, 34665,
+        34675, 34735, 34853, 34908, 37439, 37724, 42112, 50838, 51123, 65000, 65535};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        for (unsigned fault = 0; fault < FAULTS; fault++) {
+            struct decoded d = decode_with_fault(tags[i], fault, i % 2);
+            unsigned sum = 0;
+            for (size_t j = 0; d.status == IH_OK && j < d.n_pixels; j++)
+                sum += d.pixels[j];
+            if (d.status != IH_OK || d.n_pixels != GRAY_PIXELS || sum != 1984)
+                fail_msg("tag %u, fault %u: %s", tags[i], fault, d.error.message);
+            free(d.pixels);
+        }
+}
+
+/* A fault in one that the pixels depend on is damage, but for five that leave no doubt: a strip
+ * that is higher than the image, byte counts that libtiff computes, and 0 as the colour space
+ * (white). */
+TEST(faults_in_tags_that_pixels_depend_on)
+{
+    static const uint16_t tags[] = {256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 322, 339};
+    unsigned n_read = 0;
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        for (unsigned fault = 0; fault < FAULTS; fault++) {
+            struct decoded d = decode_with_fault(tags[i], fault, i % 2);
+            n_read += d.status == IH_OK;
+            if (d.status == IH_OK && tags[i] != 262 && tags[i] != 278 && tags[i] != 279)
+                fail_msg("tag %u, fault %u: no error", tags[i], fault);
+            free(d.pixels);
+        }
+    assert_int_equal(n_read, 5);
+}
+
+/* Offsets without values, or 0. */
+TEST(strips_without_a_place)
+{
+    for (unsigned fault = 0; fault < 4; fault += 3) {
+        struct decoded d = decode_with_fault(273, fault, false);
+        assert_int_equal(d.status, IH_CORRUPT);
+        assert_string_equal(d.error.message, "damaged TIFF: a strip or tile is not in the file");
+        free(d.pixels);
+    }
+}
+
+/* Old-style JPEG, and the process of lossless JPEG (SOF3), which libjpeg-turbo lacks. */
+TEST(jpeg_that_is_not_supported)
+{
+    static struct file f;
+    static const uint8_t lossless[] = {0xFF,        0xD8, 0xFF,       0xC3, 0, 11,   8, 0,
+                                       GRAY_HEIGHT, 0,    GRAY_WIDTH, 1,    1, 0x11, 0};
+    static const char *const reasons[] = {
+        "TIFF with JPEG of the obsolete kind (6) is not supported",
+        "TIFF not supported by this libtiff: Unsupported JPEG process: SOF type 0xc3"};
+    for (unsigned i = 0; i < 2; i++) {
+        write_gray(&f, (struct entry){259, 3, 1, i ? COMPRESSION_JPEG : COMPRESSION_OJPEG}, false);
+        memcpy(f.bytes + 8, lossless, sizeof lossless);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
+        assert_int_equal(d.status, IH_UNSUPPORTED);
+        assert_string_equal(d.error.message, reasons[i]);
+        free(d.pixels);
+    }
+}
+
+/* The orientation and the profile are told, whatever libtiff thinks of them. */
+TEST(orientation_and_profile)
+{
+    static const struct {
+        struct entry entry;
+        unsigned orientation, not_applied;
+    } cases[] = {{{274, 3, 1, 6}, 6, IH_NOT_APPLIED_ORIENTATION},
+                 {{274, 3, 1, 1}, 1, 0},
+                 {{274, 3, 1, 0}, 0, 0},
+                 {{274, 3, 1, 9}, 0, 0},
+                 {{34675, 7, 4, 0}, 1, IH_NOT_APPLIED_ICC_PROFILE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct file f;
+        write_gray(&f, cases[i].entry, false);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
+        assert_int_equal(d.status, IH_OK);
+        assert_int_equal(d.info.orientation, cases[i].orientation);
+        assert_int_equal(d.info.not_applied, cases[i].not_applied);
+        free(d.pixels);
+    }
+}
+
+TEST(extra_samples_are_told)
+{
+    static const struct {
+        uint16_t photometric, n_samples, extra, n_not_counted;
+    } cases[] = {{PHOTOMETRIC_MINISBLACK, 1, NONE, 0}, {PHOTOMETRIC_MINISBLACK, 6, 0, 5},
+                 {PHOTOMETRIC_MINISBLACK, 2, 2, 0},    {PHOTOMETRIC_RGB, 4, 0, 1},
+                 {PHOTOMETRIC_RGB, 4, 2, 0},           {PHOTOMETRIC_RGB, 6, 0, 3},
+                 {PHOTOMETRIC_RGB, 6, 1, 2},           {PHOTOMETRIC_SEPARATED, 6, 0, 2}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        static struct file f;
+        struct kind k =
+            kind_of(cases[i / 2].photometric, 8, cases[i / 2].n_samples, COMPRESSION_NONE);
+        k.extra = cases[i / 2].extra;
+        k.planar = i % 2 ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG;
+        write_file(&f, &k);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
+        if (d.status != IH_OK || d.info.n_not_counted != cases[i / 2].n_not_counted)
+            fail_msg("case %zu: %s, %u", i, d.error.message, d.info.n_not_counted);
+        assert_int_equal(d.info.warnings, d.info.n_not_counted ? IH_WARNING_EXTRA_SAMPLES : 0);
+        free(d.pixels);
+    }
+}
+
 /* Damages each byte of small files, and cuts them before the end of samples or directory. */
 TEST(damage)
 {

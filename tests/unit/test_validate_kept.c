@@ -126,88 +126,39 @@ static void check_same(struct ih_jpeg_workspace **workspace, const struct jpeg_f
     free(out.stream);
 }
 
-static bool streams_accept(struct ih_jpeg_workspace *workspace, const struct jpeg_file *f)
-{
-    struct ih_jpeg_plan plan;
-    assert_int_equal(ih_jpeg_validate_header(f->bytes, f->n, &plan), IH_JPEG_REASON_NONE);
-    return ih_jpeg_validate_streams(&plan, workspace);
-}
-
 static void check_orders(bool is_gray)
 {
     struct jpeg_file files[N_FILES_MAX];
     struct outcome alone[N_FILES_MAX];
-    bool is_accepted[N_FILES_MAX]; /* by the streams */
     struct ih_jpeg_workspace *used = NULL;
     const unsigned n = make_files(files, is_gray);
-    /* Four streams validate it once its tables are known. */
-    assert_true(files[0].n > 13 << 10);
-    unsigned n_sound = 0, n_accepted = 0;
+    unsigned n_sound = 0;
     for (unsigned i = 0; i < n; i++) {
         struct ih_jpeg_workspace *workspace = NULL;
         alone[i] = validate_with(&workspace, &files[i]);
         assert_int_equal(alone[i].reason, validate(files[i].bytes, files[i].n));
-        memset(workspace, 0, sizeof *workspace);
-        is_accepted[i] = streams_accept(workspace, &files[i]);
         n_sound += alone[i].reason == IH_JPEG_REASON_NONE;
-        n_accepted += is_accepted[i];
         free(workspace);
     }
-    print_message("%u files, %u sound, %u accepted by the streams\n", n, n_sound, n_accepted);
-    assert_true(n_accepted >= N_TABLES && n - n_sound >= N_TABLES);
+    print_message("%u files, %u sound\n", n, n_sound);
+    assert_true(n_sound >= N_TABLES && n - n_sound >= N_TABLES);
     for (unsigned i = 0; i < n * n; i++) {
         struct ih_jpeg_workspace *workspace = NULL;
         const unsigned a = i / n, b = i % n, order[] = {a, b, a, a, b, a};
         for (unsigned k = 0; k < sizeof order / sizeof *order; k++)
             check_same(&workspace, &files[order[k]], &alone[order[k]]);
-        assert_int_equal(streams_accept(workspace, &files[a]), is_accepted[a]);
-        assert_int_equal(streams_accept(workspace, &files[b]), is_accepted[b]);
         check_same(&workspace, &files[a], &alone[a]);
         free(workspace);
     }
     for (unsigned i = 0; i < 200 * n; i++) { /* more tables than a workspace keeps */
         const unsigned k = (i * i + i / n) % n;
         check_same(&used, &files[k], &alone[k]);
-        if (i % 3 == 0)
-            assert_int_equal(streams_accept(used, &files[k]), is_accepted[k]);
     }
     free(used);
     for (unsigned i = 0; i < n; i++) {
         free(files[i].bytes);
         free(alone[i].stream);
     }
-}
-
-static bool has_tables(struct ih_jpeg_workspace *workspace, const struct jpeg_file *f)
-{
-    struct ih_jpeg_plan plan;
-    assert_int_equal(ih_jpeg_validate_header(f->bytes, f->n, &plan), IH_JPEG_REASON_NONE);
-    return ih_jpeg_has_tables(workspace, &plan);
-}
-
-/* After two files with the same codes, those of all components. */
-TEST(tables_are_known)
-{
-    enum { CHANGED_OF_CHROMA = 7 };
-    struct jpeg_file gray = file_with(0, true), colour = file_with(0, false),
-                     other = file_with(CHANGED_OF_CHROMA, false);
-    struct ih_jpeg_workspace *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_false(has_tables(w, &gray));
-        free(validate_with(&w, &gray).stream);
-    }
-    assert_true(has_tables(w, &gray));
-    for (unsigned i = 0; i < 2; i++) {
-        assert_false(has_tables(w, &colour));
-        free(validate_with(&w, &colour).stream);
-    }
-    assert_true(has_tables(w, &colour));
-    assert_false(has_tables(w, &other));
-    free(w);
-    free(gray.bytes);
-    free(colour.bytes);
-    free(other.bytes);
 }
 
 TEST(gray_files)

@@ -1,11 +1,14 @@
 /*
- * The markers of a JPEG file: the byte after 0xFF. Source: ITU-T T.81, table B.1.
+ * The markers of a JPEG file: the byte after 0xFF (ITU-T T.81, table B.1), and the one reader of
+ * them. Libjpeg finds the markers of a file that it decodes; this reader serves all that looks at a
+ * file without it.
  */
 #ifndef IH_DECODE_JPEG_MARKERS_H
 #define IH_DECODE_JPEG_MARKERS_H
 
+#include "base/source.h"
+
 enum ih_jpeg_marker {
-    IH_JPEG_TEM = 0x01,  /* stands alone, as SOI does; unused */
     IH_JPEG_SOF0 = 0xC0, /* frame: baseline, Huffman codes */
     IH_JPEG_SOF2 = 0xC2, /* frame: progressive, Huffman codes */
     IH_JPEG_DHT = 0xC4,
@@ -21,5 +24,43 @@ enum ih_jpeg_marker {
     IH_JPEG_APP15 = 0xEF,
     IH_JPEG_COM = 0xFE
 };
+
+enum {
+    IH_JPEG_MARKER_BYTES = 2,
+    IH_JPEG_HEAD_BYTES = 4 /* of a segment: its marker and its length */
+};
+
+enum ih_jpeg_found {
+    IH_JPEG_SEGMENT,
+    IH_JPEG_TOO_SHORT, /* fewer bytes than a segment's head */
+    IH_JPEG_NO_MARKER, /* another byte than 0xFF */
+    IH_JPEG_BAD_LENGTH /* below 2, or past the end */
+};
+
+/* A segment in memory: marker, length and data. */
+struct ih_jpeg_segment {
+    unsigned marker;
+    size_t size_bytes;   /* with marker and length */
+    const uint8_t *data; /* borrowed */
+    size_t n;            /* bytes of data */
+};
+
+/* Reads the segment at the first of these bytes. */
+enum ih_jpeg_found ih_jpeg_read_segment(const uint8_t *bytes, size_t size_bytes,
+                                        struct ih_jpeg_segment *segment);
+
+/* Bytes of a scan's data before the marker that ends it; size_bytes: no marker follows. */
+size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes);
+
+/*
+ * Consumes the pictures after an image that are no images of their own: gain maps, and the large
+ * thumbnails that the image's index lists (CIPA DC-007, "MPF").
+ *
+ * src          after the image's last byte
+ * thumbnails   of struct ih_jpeg_notes
+ *
+ * Returns IH_OK or IH_IO.
+ */
+enum ih_status ih_jpeg_skip_parts(struct ih_source *src, uint64_t thumbnails, struct ih_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The parts of the JPEG decoder that dec_jpeg.c and decode/progressive/ share: libjpeg-turbo fed
- * from a source (reader.c), the cost of scans (cost.c), and rows delivered as planes (raw.c).
+ * from a source (reader.c), and rows delivered as planes (raw.c).
  *
  * libjpeg repairs damage and only warns. Counts of repaired pixels would be wrong without a sign,
  * so every warning that means lost or doubtful pixels is an error here. Other irregularities are
@@ -11,6 +11,7 @@
 #define IH_DECODE_JPEG_PARTS_H
 
 #include "base/source.h"
+#include "decode/metadata.h"
 #include "histogram/pixels.h"
 
 #include <setjmp.h>
@@ -23,7 +24,7 @@
 
 enum { IH_JPEG_COMPONENTS_MAX = 4 }; /* in a scan */
 
-/* ---- cost.c ---- */
+/* ---- reader.c ---- */
 
 /* All zero before the first scan. */
 struct ih_jpeg_cost {
@@ -39,17 +40,6 @@ struct ih_jpeg_cost {
 enum ih_status ih_jpeg_cost_add(struct ih_jpeg_cost *cost,
                                 const struct jpeg_decompress_struct *header, unsigned components,
                                 struct ih_error *err);
-
-/* False: the image is so small that no number of scans that is allowed costs too much. */
-bool ih_jpeg_cost_is_doubtful(const struct jpeg_decompress_struct *header);
-
-/* Adds all scans of the file, of which src is at the first byte. Returns also IH_IO. Damage is not
- * judged. */
-enum ih_status ih_jpeg_cost_of_file(struct ih_source *src,
-                                    const struct jpeg_decompress_struct *header,
-                                    struct ih_error *err);
-
-/* ---- reader.c ---- */
 
 /* A piece of a file in memory. */
 struct ih_jpeg_span {
@@ -71,9 +61,8 @@ struct ih_jpeg_reader {
     bool is_after_segment;     /* that it has read since then */
     bool is_lenient;           /* set by the caller after init */
     bool is_started;
-    unsigned warnings;    /* set of enum ih_warning */
-    unsigned not_applied; /* set of enum ih_not_applied, of the segments before the first scan */
-    unsigned orientation; /* likewise; 1 to 8, 0: not known */
+    unsigned warnings; /* set of enum ih_warning */
+    struct ih_jpeg_notes notes;
     struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */

@@ -1,11 +1,13 @@
 #include "decode/jpeg/parts.h"
 
 #include "decode/jpeg/markers.h"
-#include "decode/metadata.h"
 
 #include <string.h>
 
-enum { JPEG_LS_FRAME = 0xF7 }; /* a marker, which begins the image in JPEG-LS (ITU-T T.87) */
+enum {
+    JPEG_LS_FRAME = 0xF7, /* a marker, which begins the image in JPEG-LS (ITU-T T.87) */
+    HIERARCHY = 0xDE      /* DHP, which begins a hierarchical one */
+};
 
 static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
 {
@@ -23,11 +25,12 @@ static void on_error_exit(j_common_ptr cinfo)
 {
     struct ih_jpeg_reader *r = reader_of(cinfo);
     const struct jpeg_decompress_struct *c = &r->cinfo;
-    const bool is_jpeg_ls = r->errors.msg_code == JERR_UNKNOWN_MARKER &&
-                            r->errors.msg_parm.i[0] == JPEG_LS_FRAME && c->image_width == 0;
-    char text[JMSG_LENGTH_MAX];
-    if (is_jpeg_ls)
+    const bool is_other_kind = r->errors.msg_code == JERR_UNKNOWN_MARKER && c->image_width == 0;
+    char text[JMSG_LENGTH_MAX], reason[sizeof text + 32];
+    if (is_other_kind && r->errors.msg_parm.i[0] == JPEG_LS_FRAME)
         ih_jpeg_reader_fail(r, IH_UNSUPPORTED, "JPEG-LS is not supported");
+    if (is_other_kind && r->errors.msg_parm.i[0] == HIERARCHY)
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, "hierarchical JPEG is not supported");
     if (r->errors.msg_code == JERR_EMPTY_IMAGE && c->image_height == 0 && c->image_width > 0)
         ih_jpeg_reader_fail(r, IH_UNSUPPORTED,
                             "JPEG without a height in its header (DNL) is not supported");
@@ -49,9 +52,16 @@ static void on_error_exit(j_common_ptr cinfo)
 #if JPEG_LIB_VERSION < 70 /* later interfaces have arithmetic coding, and no such message */
     case JERR_ARITH_NOTIMPL:
 #endif
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_COMPONENT_COUNT:
     case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_NOT_COMPILED:
+    case JERR_WIDTH_OVERFLOW: /* limits of the library, not of the format */
         r->errors.format_message(cinfo, text);
-        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, text);
+        snprintf(reason, sizeof reason, "JPEG is not supported: %s", text);
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, reason);
         break;
     default:
         r->errors.format_message(cinfo, text);
@@ -157,6 +167,52 @@ static void on_message(j_common_ptr cinfo, int level)
     ih_jpeg_reader_fail(r, IH_CORRUPT, text);
 }
 
+/* ---- the cost of scans ---- */
+
+/* A scan, even an empty one of a few bytes, costs a pass over all blocks of its components. So a
+ * small hostile file with many scans could keep a core busy for minutes. */
+enum {
+    /* Encoders write about ten scans. libjpeg's pass over each block six times, those of mozjpeg
+     * and jpegli not more often, so this leaves a factor of five. */
+    PASSES_MAX = 32,
+    SCANS_MAX = 100 /* also of a small image: each scan has tables to set up */
+};
+
+/* Any file may visit this many blocks, which takes a core one to two seconds. */
+#define BLOCKS_FREE ((uint64_t)1 << 26)
+
+static uint64_t blocks_of(const jpeg_component_info *component)
+{
+    return (uint64_t)component->width_in_blocks * component->height_in_blocks;
+}
+
+static uint64_t blocks_max(const struct jpeg_decompress_struct *header, uint64_t *n_blocks)
+{
+    *n_blocks = 0;
+    for (int i = 0; i < header->num_components; i++)
+        *n_blocks += blocks_of(&header->comp_info[i]);
+    const uint64_t n_max = *n_blocks * PASSES_MAX; /* at most 2^26 blocks of each component */
+    return n_max > BLOCKS_FREE ? n_max : BLOCKS_FREE;
+}
+
+enum ih_status ih_jpeg_cost_add(struct ih_jpeg_cost *cost,
+                                const struct jpeg_decompress_struct *header, unsigned components,
+                                struct ih_error *err)
+{
+    uint64_t n_blocks;
+    const uint64_t n_max = blocks_max(header, &n_blocks);
+    for (int i = 0; i < header->num_components; i++)
+        if (components >> i & 1)
+            cost->n_blocks += blocks_of(&header->comp_info[i]);
+    if (++cost->n_scans > SCANS_MAX)
+        return ih_error_set(err, IH_LIMIT, "JPEG with more than %d scans", SCANS_MAX);
+    if (cost->n_blocks > n_max)
+        return ih_error_set(err, IH_LIMIT,
+                            "JPEG whose scans pass over the image more than %llu times",
+                            (unsigned long long)(n_max / n_blocks));
+    return IH_OK;
+}
+
 /* The library calls this at least once in every scan of a file that has several, and for each row
  * of MCUs. */
 static void on_progress(j_common_ptr cinfo)
@@ -256,11 +312,8 @@ static boolean note_segment(j_decompress_ptr cinfo)
         bytes[i] = next_byte(cinfo);
     skip_input(cinfo, (long)(length - n));
     r->is_after_segment = true;
-    const unsigned marker = (unsigned)cinfo->unread_marker;
     if (!r->is_started)
-        r->not_applied |= ih_jpeg_segment_not_applied(marker, bytes, n);
-    if (!r->is_started && r->orientation == 0)
-        r->orientation = ih_jpeg_segment_orientation(marker, bytes, n);
+        ih_jpeg_note(&r->notes, (unsigned)cinfo->unread_marker, bytes, n);
     return TRUE;
 }
 

@@ -154,11 +154,20 @@ enum { IDATS_MAX = 64 * 1024 };
 
 #define CHUNK_BYTES_MAX 0x7fffffffu
 
-struct chunk {
-    size_t at; /* offset of the data in the held bytes */
-    uint32_t length;
-    char name[5];
-};
+bool ih_png_read_head(const uint8_t head[IH_PNG_CHUNK_HEAD_BYTES], struct ih_png_chunk *chunk)
+{
+    memcpy(chunk->name, head + 4, 4);
+    chunk->name[4] = '\0';
+    chunk->length = ih_be32(head);
+    chunk->data = head + IH_PNG_CHUNK_HEAD_BYTES;
+    chunk->size_bytes = IH_PNG_CHUNK_HEAD_BYTES + (size_t)chunk->length + IH_PNG_CRC_BYTES;
+    return chunk->length <= CHUNK_BYTES_MAX;
+}
+
+bool ih_png_is_named(const struct ih_png_chunk *chunk, const char *name)
+{
+    return memcmp(chunk->name, name, 4) == 0;
+}
 
 static bool is_depth_of(unsigned colour, unsigned depth)
 {
@@ -194,28 +203,19 @@ bool ih_png_parse_header(const uint8_t bytes[IH_PNG_HEADER_BYTES], struct ih_png
 }
 
 /* Reads the chunk that begins at `at`, and checks its CRC. */
-static bool read_chunk(struct ih_png_file *f, size_t at, struct chunk *chunk)
+static bool read_chunk(struct ih_png_file *f, size_t at, struct ih_png_chunk *chunk)
 {
-    if (!ih_png_file_fill(f, at + 8))
+    if (!ih_png_file_fill(f, at + IH_PNG_CHUNK_HEAD_BYTES) ||
+        !ih_png_read_head(f->bytes + at, chunk) || !ih_png_file_fill(f, at + chunk->size_bytes))
         return false;
-    chunk->length = ih_be32(f->bytes + at);
-    chunk->at = at + 8;
-    memcpy(chunk->name, f->bytes + at + 4, 4);
-    chunk->name[4] = '\0';
-    if (chunk->length > CHUNK_BYTES_MAX || !ih_png_file_fill(f, at + 12 + (size_t)chunk->length))
-        return false;
-    const uint8_t *data = f->bytes + chunk->at;
-    return ih_be32(data + chunk->length) == crc32_of(data - 4, (size_t)chunk->length + 4);
-}
-
-static bool is_named(const struct chunk *chunk, const char *name)
-{
-    return memcmp(chunk->name, name, 4) == 0;
+    chunk->data = f->bytes + at + IH_PNG_CHUNK_HEAD_BYTES; /* the bytes may have moved */
+    return ih_be32(chunk->data + chunk->length) ==
+           crc32_of(chunk->data - 4, (size_t)chunk->length + 4);
 }
 
 /* True: a chunk without effect on pixels. Its name consists of letters, the first lower case. The
  * third must be upper case, because newer versions of libpng refuse other names. */
-static bool is_ancillary(const struct chunk *chunk)
+static bool is_ancillary(const struct ih_png_chunk *chunk)
 {
     enum { LOWER_CASE = 0x20 };
     for (int i = 0; i < 4; i++) {
@@ -224,7 +224,7 @@ static bool is_ancillary(const struct chunk *chunk)
             return false;
     }
     return (chunk->name[0] & LOWER_CASE) != 0 && (chunk->name[2] & LOWER_CASE) == 0 &&
-           !is_named(chunk, "tRNS");
+           !ih_png_is_named(chunk, "tRNS");
 }
 
 /* In RGB and RGBA images PLTE is a suggestion for displays of few colours: checked, not used. */
@@ -274,26 +274,28 @@ static bool take_transparency(struct ih_png_image *image, const uint8_t *data, u
 bool ih_png_read_front(struct ih_png_chunks *c)
 {
     struct ih_png_file *f = c->file;
-    struct chunk chunk;
+    struct ih_png_chunk chunk;
     if (!ih_png_file_fill(f, IH_PNG_HEADER_BYTES) || !ih_png_parse_header(f->bytes, &c->image))
         return false;
-    for (size_t at = IH_PNG_HEADER_BYTES;; at = chunk.at + chunk.length + 4) {
-        if (!ih_png_file_fill(f, at + 8))
+    for (size_t at = IH_PNG_HEADER_BYTES;; at += chunk.size_bytes) {
+        if (!ih_png_file_fill(f, at + IH_PNG_CHUNK_HEAD_BYTES) ||
+            !ih_png_read_head(f->bytes + at, &chunk))
             return false;
-        c->data_at = at + 8;
-        if (memcmp(f->bytes + at + 4, "IDAT", 4) == 0) {
+        if (ih_png_is_named(&chunk, "IDAT")) { /* its data is read later */
+            c->data_at = at + IH_PNG_CHUNK_HEAD_BYTES;
             ih_png_note(&c->notes, "IDAT", NULL, 0);
             return c->image.colour != IH_PNG_PALETTE || c->image.palette.n_entries > 0;
         }
         if (!read_chunk(f, at, &chunk))
             return false;
-        const uint8_t *data = f->bytes + chunk.at;
-        bool ok = is_named(&chunk, "PLTE")   ? take_palette(&c->image, data, chunk.length)
-                  : is_named(&chunk, "tRNS") ? take_transparency(&c->image, data, chunk.length)
-                                             : is_ancillary(&chunk);
+        bool ok = ih_png_is_named(&chunk, "PLTE")
+                      ? take_palette(&c->image, chunk.data, chunk.length)
+                  : ih_png_is_named(&chunk, "tRNS")
+                      ? take_transparency(&c->image, chunk.data, chunk.length)
+                      : is_ancillary(&chunk);
         if (!ok)
             return false;
-        ih_png_note(&c->notes, chunk.name, data, chunk.length);
+        ih_png_note(&c->notes, chunk.name, chunk.data, chunk.length);
     }
 }
 
@@ -315,25 +317,25 @@ static bool note_length(struct ih_png_chunks *c, uint32_t length)
 bool ih_png_read_back(struct ih_png_chunks *c)
 {
     struct ih_png_file *f = c->file;
-    struct chunk chunk;
-    size_t at = c->data_at - 8;
-    for (;; at = chunk.at + chunk.length + 4) {
+    struct ih_png_chunk chunk;
+    size_t at = c->data_at - IH_PNG_CHUNK_HEAD_BYTES;
+    for (;; at += chunk.size_bytes) {
         if (!read_chunk(f, at, &chunk))
             return false;
-        if (!is_named(&chunk, "IDAT"))
+        if (!ih_png_is_named(&chunk, "IDAT"))
             break;
         if (chunk.length == 0 || !note_length(c, chunk.length))
             return false;
     }
     while (is_ancillary(&chunk)) {
-        ih_png_note(&c->notes, chunk.name, f->bytes + chunk.at, chunk.length);
-        at = chunk.at + chunk.length + 4;
+        ih_png_note(&c->notes, chunk.name, chunk.data, chunk.length);
+        at += chunk.size_bytes;
         if (!read_chunk(f, at, &chunk))
             return false;
     }
-    const size_t end = chunk.at + 4;
+    const size_t end = at + chunk.size_bytes;
     c->is_followed = f->size > end && ih_decode_has_signature(f->bytes + end, f->size - end);
-    return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
+    return c->n_lengths > 0 && ih_png_is_named(&chunk, "IEND") && chunk.length == 0;
 }
 
 void ih_png_join(struct ih_png_chunks *c)

@@ -1,8 +1,8 @@
 /*
- * The bytes of a PNG file held in memory, and its chunks, parsed by stricter rules than libpng's.
+ * The bytes of a PNG file held in memory, and the one reader of its chunks beside libpng's.
  *
- * A file that these calls accept, libpng accepts too, as the same image. They judge no other file:
- * false means only that libpng has to decide.
+ * The fast path reads by stricter rules than libpng's: a file that its calls accept, libpng accepts
+ * too, as the same image. They judge no other file: false means only that libpng has to decide.
  */
 #ifndef IH_DECODE_PNG_CHUNKS_H
 #define IH_DECODE_PNG_CHUNKS_H
@@ -44,6 +44,24 @@ enum ih_status ih_png_file_read(struct ih_png_file *f, void *dst, size_t size_by
 void ih_png_file_release(struct ih_png_file *f);
 
 /* ---- the chunks ---- */
+
+enum {
+    IH_PNG_SIGNATURE_BYTES = 8,
+    IH_PNG_CHUNK_HEAD_BYTES = 8, /* length and name */
+    IH_PNG_CRC_BYTES = 4
+};
+
+struct ih_png_chunk {
+    char name[5];
+    uint32_t length;     /* of data */
+    const uint8_t *data; /* borrowed */
+    size_t size_bytes;   /* with head and CRC */
+};
+
+/* Reads the head of a chunk. False: it is longer than the format allows. */
+bool ih_png_read_head(const uint8_t head[IH_PNG_CHUNK_HEAD_BYTES], struct ih_png_chunk *chunk);
+
+bool ih_png_is_named(const struct ih_png_chunk *chunk, const char *name);
 
 struct ih_png_chunks {
     struct ih_png_file *file; /* borrowed */

@@ -20,17 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIGNATURE_BYTES = 8, CHUNK_HEAD_BYTES = 8, CRC_BYTES = 4, SEQUENCE_BYTES = 4 };
+enum { SEQUENCE_BYTES = 4 };
 enum { DISPOSE_NONE, DISPOSE_BACKGROUND, DISPOSE_PREVIOUS };
 enum { BLEND_SOURCE, BLEND_OVER };
-
-#define CHUNK_BYTES_MAX 0x7fffffffu
-
-/* A chunk of the held file. */
-struct chunk {
-    const uint8_t *name, *data;
-    uint32_t length;
-};
 
 /* fcTL */
 struct control {
@@ -41,14 +33,14 @@ struct control {
 struct ih_png_frames {
     struct ih_source *src; /* borrowed */
     struct ih_held held;
-    size_t capacity;         /* of held.file */
-    size_t n_left;           /* bytes of the last chunk that are still to be read */
-    size_t at;               /* of the next chunk; 0: the first image is not complete */
-    uint32_t n_stated;       /* frames, of acTL */
-    uint32_t n_begun;        /* frames of the animation */
-    uint32_t n_in_sequence;  /* fcTL and fdAT chunks so far */
-    struct chunk plte, trns; /* length 0: none */
-    struct control control;  /* of the frame that is shown */
+    size_t capacity;                /* of held.file */
+    size_t n_left;                  /* bytes of the last chunk that are still to be read */
+    size_t at;                      /* of the next chunk; 0: the first image is not complete */
+    uint32_t n_stated;              /* frames, of acTL */
+    uint32_t n_begun;               /* frames of the animation */
+    uint32_t n_in_sequence;         /* fcTL and fdAT chunks so far */
+    struct ih_png_chunk plte, trns; /* length 0: none */
+    struct control control;         /* of the frame that is shown */
     struct ih_sample_range sample_range;
 
     /* The image that is being decoded: */
@@ -67,29 +59,6 @@ struct ih_png_frames {
 };
 
 /* ---- the file ---- */
-
-static bool is_named(const uint8_t *name, const char *expected)
-{
-    return memcmp(name, expected, 4) == 0;
-}
-
-bool ih_png_is_animated(struct ih_source *src)
-{
-    const uint8_t *head;
-    size_t n, at = SIGNATURE_BYTES;
-    struct ih_error ignored;
-    while (at + CHUNK_HEAD_BYTES <= IH_SOURCE_BUFFER_BYTES &&
-           ih_source_peek(src, at + CHUNK_HEAD_BYTES, &head, &n, &ignored) == IH_OK &&
-           n >= at + CHUNK_HEAD_BYTES && !is_named(head + at + 4, "IDAT")) {
-        const uint32_t length = ih_be32(head + at);
-        if (is_named(head + at + 4, "acTL"))
-            return true;
-        if (length > IH_SOURCE_BUFFER_BYTES)
-            return false;
-        at += CHUNK_HEAD_BYTES + length + CRC_BYTES;
-    }
-    return false;
-}
 
 /* Reads n bytes more of the file, exactly: another image may follow it. */
 static enum ih_status read_more(struct ih_png_frames *f, size_t n, struct ih_error *err)
@@ -127,34 +96,36 @@ static enum ih_status read_rest(struct ih_png_frames *f, struct ih_error *err)
     return IH_OK;
 }
 
-/* Reads chunks up to the header of one with this name, or of IEND. */
-static enum ih_status read_up_to(struct ih_png_frames *f, const char *last, struct ih_error *err)
+/* Reads chunks up to the head of one with this name, or of IEND. *is_animated: an acTL is among
+ * them. */
+static enum ih_status read_up_to(struct ih_png_frames *f, const char *last, bool *is_animated,
+                                 struct ih_error *err)
 {
     for (;;) {
-        if (read_rest(f, err) != IH_OK || read_more(f, CHUNK_HEAD_BYTES, err) != IH_OK)
+        struct ih_png_chunk chunk;
+        if (read_rest(f, err) != IH_OK || read_more(f, IH_PNG_CHUNK_HEAD_BYTES, err) != IH_OK)
             return err->status;
-        const uint8_t *head = f->held.file + f->held.file_bytes - CHUNK_HEAD_BYTES;
-        const uint32_t length = ih_be32(head);
-        if (length > CHUNK_BYTES_MAX)
+        if (!ih_png_read_head(f->held.file + f->held.file_bytes - IH_PNG_CHUNK_HEAD_BYTES, &chunk))
             return ih_error_set(err, IH_CORRUPT, "damaged PNG: a chunk is too long");
-        f->n_left = (size_t)length + CRC_BYTES;
-        if (is_named(head + 4, last) || is_named(head + 4, "IEND"))
+        f->n_left = (size_t)chunk.length + IH_PNG_CRC_BYTES;
+        *is_animated |= ih_png_is_named(&chunk, "acTL");
+        if (ih_png_is_named(&chunk, last) || ih_png_is_named(&chunk, "IEND"))
             return IH_OK;
     }
 }
 
 /* The next chunk. All of them are complete, and the last is IEND. */
-static struct chunk next_chunk(struct ih_png_frames *f)
+static struct ih_png_chunk next_chunk(struct ih_png_frames *f)
 {
-    const uint8_t *head = f->held.file + f->at;
-    const struct chunk chunk = {head + 4, head + CHUNK_HEAD_BYTES, ih_be32(head)};
-    f->at += CHUNK_HEAD_BYTES + (size_t)chunk.length + CRC_BYTES;
+    struct ih_png_chunk chunk;
+    ih_png_read_head(f->held.file + f->at, &chunk);
+    f->at += chunk.size_bytes;
     return chunk;
 }
 
 /* ---- the chunks of the animation ---- */
 
-static enum ih_status check_sequence(struct ih_png_frames *f, const struct chunk *chunk,
+static enum ih_status check_sequence(struct ih_png_frames *f, const struct ih_png_chunk *chunk,
                                      struct ih_error *err)
 {
     if (chunk->length >= SEQUENCE_BYTES && ih_be32(chunk->data) == f->n_in_sequence++)
@@ -162,7 +133,7 @@ static enum ih_status check_sequence(struct ih_png_frames *f, const struct chunk
     return ih_error_set(err, IH_CORRUPT, "damaged PNG: its frames are out of order");
 }
 
-static enum ih_status read_control(struct ih_png_frames *f, const struct chunk *chunk,
+static enum ih_status read_control(struct ih_png_frames *f, const struct ih_png_chunk *chunk,
                                    struct ih_error *err)
 {
     enum { CONTROL_BYTES = 26 };
@@ -190,18 +161,18 @@ static enum ih_status read_control(struct ih_png_frames *f, const struct chunk *
 static enum ih_status read_front(struct ih_png_frames *f, struct ih_error *err)
 {
     enum { ACTL_BYTES = 8 };
-    f->at = SIGNATURE_BYTES;
+    f->at = IH_PNG_SIGNATURE_BYTES;
     for (;;) {
-        const struct chunk chunk = next_chunk(f);
-        if (is_named(chunk.name, "IDAT") || is_named(chunk.name, "IEND"))
+        const struct ih_png_chunk chunk = next_chunk(f);
+        if (ih_png_is_named(&chunk, "IDAT") || ih_png_is_named(&chunk, "IEND"))
             return IH_OK;
-        if (is_named(chunk.name, "acTL") && chunk.length == ACTL_BYTES)
+        if (ih_png_is_named(&chunk, "acTL") && chunk.length == ACTL_BYTES)
             f->n_stated = ih_be32(chunk.data);
-        else if (is_named(chunk.name, "PLTE"))
+        else if (ih_png_is_named(&chunk, "PLTE"))
             f->plte = chunk;
-        else if (is_named(chunk.name, "tRNS"))
+        else if (ih_png_is_named(&chunk, "tRNS"))
             f->trns = chunk;
-        else if (is_named(chunk.name, "fcTL") && read_control(f, &chunk, err) != IH_OK)
+        else if (ih_png_is_named(&chunk, "fcTL") && read_control(f, &chunk, err) != IH_OK)
             return err->status;
         if (f->n_begun > 1 ||
             (f->n_begun == 1 && (f->control.width != f->width || f->control.height != f->height)))
@@ -209,25 +180,32 @@ static enum ih_status read_front(struct ih_png_frames *f, struct ih_error *err)
     }
 }
 
-enum ih_status ih_png_frames_open(struct ih_source *src, const struct ih_decode_options *options,
+enum ih_status ih_png_frames_open(struct ih_png_file *file, const struct ih_decode_options *options,
                                   struct ih_image_info *info, struct ih_png_frames **frames,
                                   struct ih_error *err)
 {
+    bool is_animated = false;
     struct ih_png_frames *f = calloc(1, sizeof *f);
     if (!f)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    f->src = src;
+    f->src = file->src;
     f->held.budget = options->budget;
-    f->held.time = &src->time;
+    f->held.time = &f->src->time;
     f->sample_range = options->sample_range;
-    enum ih_status status = read_more(f, SIGNATURE_BYTES, err);
+    enum ih_status status = read_more(f, IH_PNG_SIGNATURE_BYTES, err);
     if (status == IH_OK)
-        status = read_up_to(f, "IDAT", err);
-    if (status == IH_OK) {
-        ih_source_open_memory(&f->memory, f->held.file, f->held.file_bytes);
-        f->file = (struct ih_png_file){.src = &f->memory, .sample_range = f->sample_range};
-        status = ih_png_stream_open(&f->file, info, &f->stream, err);
+        status = read_up_to(f, "IDAT", &is_animated, err);
+    if (status != IH_OK || !is_animated) { /* the streaming path reads on, and judges damage */
+        file->bytes = f->held.file;
+        file->size = f->held.file_bytes;
+        file->capacity = f->capacity;
+        f->held = (struct ih_held){.budget = NULL};
+        ih_png_frames_close(f);
+        return IH_OK;
     }
+    ih_source_open_memory(&f->memory, f->held.file, f->held.file_bytes);
+    f->file = (struct ih_png_file){.src = &f->memory, .sample_range = f->sample_range};
+    status = ih_png_stream_open(&f->file, info, &f->stream, err);
     if (status != IH_OK) {
         ih_png_frames_close(f);
         return status;
@@ -259,7 +237,8 @@ void ih_png_frames_close(struct ih_png_frames *f)
 static enum ih_status read_all(struct ih_png_frames *f, struct ih_error *err)
 {
     const size_t n_read = f->held.file_bytes;
-    if (read_up_to(f, "IEND", err) != IH_OK || read_rest(f, err) != IH_OK)
+    bool is_animated = true;
+    if (read_up_to(f, "IEND", &is_animated, err) != IH_OK || read_rest(f, err) != IH_OK)
         return err->status;
     ih_source_close(&f->memory);
     ih_source_open_memory(&f->memory, f->held.file + n_read, f->held.file_bytes - n_read);
@@ -362,10 +341,10 @@ static uint8_t *put_chunk(struct ih_png_frames *f, const char *name, const uint8
     put_be32(p, (uint32_t)n);
     memcpy(p + 4, name, 4);
     if (n > 0)
-        memcpy(p + CHUNK_HEAD_BYTES, data, n);
-    memset(p + CHUNK_HEAD_BYTES + n, 0, CRC_BYTES);
-    f->plain_bytes += CHUNK_HEAD_BYTES + n + CRC_BYTES;
-    return p + CHUNK_HEAD_BYTES;
+        memcpy(p + IH_PNG_CHUNK_HEAD_BYTES, data, n);
+    memset(p + IH_PNG_CHUNK_HEAD_BYTES + n, 0, IH_PNG_CRC_BYTES);
+    f->plain_bytes += IH_PNG_CHUNK_HEAD_BYTES + n + IH_PNG_CRC_BYTES;
+    return p + IH_PNG_CHUNK_HEAD_BYTES;
 }
 
 /* Makes a PNG of the frame whose fcTL was read, and moves on to what follows the frame. */
@@ -373,9 +352,10 @@ static enum ih_status make_plain(struct ih_png_frames *f, struct ih_error *err)
 {
     enum { IHDR_BYTES = 13 };
     const uint8_t *file = f->held.file;
-    memcpy(f->plain, file, SIGNATURE_BYTES);
-    f->plain_bytes = SIGNATURE_BYTES;
-    uint8_t *header = put_chunk(f, "IHDR", file + SIGNATURE_BYTES + CHUNK_HEAD_BYTES, IHDR_BYTES);
+    memcpy(f->plain, file, IH_PNG_SIGNATURE_BYTES);
+    f->plain_bytes = IH_PNG_SIGNATURE_BYTES;
+    uint8_t *header =
+        put_chunk(f, "IHDR", file + IH_PNG_SIGNATURE_BYTES + IH_PNG_CHUNK_HEAD_BYTES, IHDR_BYTES);
     put_be32(header, f->control.width);
     put_be32(header + 4, f->control.height);
     if (f->plte.length > 0)
@@ -384,12 +364,12 @@ static enum ih_status make_plain(struct ih_png_frames *f, struct ih_error *err)
         put_chunk(f, "tRNS", f->trns.data, f->trns.length);
     for (;;) {
         const size_t at = f->at;
-        const struct chunk chunk = next_chunk(f);
-        if (is_named(chunk.name, "fcTL") || is_named(chunk.name, "IEND")) {
+        const struct ih_png_chunk chunk = next_chunk(f);
+        if (ih_png_is_named(&chunk, "fcTL") || ih_png_is_named(&chunk, "IEND")) {
             f->at = at;
             break;
         }
-        if (!is_named(chunk.name, "fdAT"))
+        if (!ih_png_is_named(&chunk, "fdAT"))
             continue;
         if (check_sequence(f, &chunk, err) != IH_OK)
             return err->status;
@@ -428,16 +408,16 @@ static enum ih_status keep_canvas(struct ih_png_frames *f, struct ih_error *err)
 static enum ih_status find_frame(struct ih_png_frames *f, bool *has_next, struct ih_error *err)
 {
     for (;;) {
-        const struct chunk chunk = next_chunk(f);
-        *has_next = is_named(chunk.name, "fcTL");
+        const struct ih_png_chunk chunk = next_chunk(f);
+        *has_next = ih_png_is_named(&chunk, "fcTL");
         if (*has_next)
             return read_control(f, &chunk, err);
-        if (is_named(chunk.name, "fdAT"))
+        if (ih_png_is_named(&chunk, "fdAT"))
             return ih_error_set(err, IH_CORRUPT, "damaged PNG: its frames are out of order");
-        if (!is_named(chunk.name, "IEND"))
+        if (!ih_png_is_named(&chunk, "IEND"))
             continue;
-        f->at -= CHUNK_HEAD_BYTES + (size_t)chunk.length + CRC_BYTES;
-        if (f->n_begun != f->n_stated && f->n_stated <= CHUNK_BYTES_MAX)
+        f->at -= chunk.size_bytes;
+        if (f->n_begun != f->n_stated && f->n_stated <= INT32_MAX) /* more: not known */
             return ih_error_set(err, IH_CORRUPT, "damaged PNG: it has %u of %u frames", f->n_begun,
                                 f->n_stated);
         return IH_OK;

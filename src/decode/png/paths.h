@@ -56,17 +56,15 @@ void ih_png_stream_close(struct ih_png_stream *s); /* NULL is allowed */
 
 struct ih_png_frames;
 
-/* Whether the source begins with a PNG that has an acTL chunk before its first IDAT, as far as the
- * source's buffer shows. Consumes nothing, and waits for no more bytes than that. */
-bool ih_png_is_animated(struct ih_source *src);
-
 /*
  * Reads the whole PNG, and none of the bytes after it.
  *
+ * file      nothing held, its source and budget set
  * info      filled but for the format; complete after the last read of the first image
- * *frames   owned by the caller; untouched on failure
+ * *frames   owned by the caller; untouched on failure, and if the PNG is not animated: no acTL
+ *           comes before IDAT. Then file holds the bytes that were read.
  */
-enum ih_status ih_png_frames_open(struct ih_source *src, const struct ih_decode_options *options,
+enum ih_status ih_png_frames_open(struct ih_png_file *file, const struct ih_decode_options *options,
                                   struct ih_image_info *info, struct ih_png_frames **frames,
                                   struct ih_error *err);
 

@@ -11,8 +11,7 @@
  *
  * Palettes are expanded by image.c, because libpng only warns of an index past the end of the
  * palette and invents a colour. Errors that libpng calls benign (a wrong Adler-32, too many pixels,
- * a bad tRNS) are errors here: a file is either sound or refused. One is accepted: bytes in IDAT
- * after the end of the zlib stream, which some encoders write as padding.
+ * a bad tRNS) are errors here, unless no pixel depends on them: see on_warning.
  */
 #include "decode/png/paths.h"
 #include "decode/read_bytes.h"
@@ -27,7 +26,9 @@ struct ih_png_stream {
     png_structp png;
     png_infop info;
     struct ih_image_info *told; /* borrowed: the caller's */
-    struct ih_png_scan scan;    /* of the bytes that libpng has read */
+    struct ih_png_notes notes;
+    uint8_t data[IH_METADATA_BYTES]; /* the first bytes of the chunk that libpng reads */
+    size_t n_data;
     uint32_t width, height;
     unsigned n_channels;
     bool is_started, is_complete;
@@ -53,20 +54,59 @@ static uint32_t n_in_pass(uint32_t n, uint32_t start, uint32_t step)
     return (n + step - 1 - start) / step;
 }
 
+static bool is_in_chunk(png_structp png, const char name[4])
+{
+    return png_get_io_chunk_type(png) == ih_be32((const uint8_t *)name);
+}
+
+/* A sound file may have a chunk, or a method in IHDR, of a later edition of the format. */
 static void on_error(png_structp png, png_const_charp message)
 {
+    enum { COMPRESSION = 10, FILTERS = 11, INTERLACING = 12 };
     struct ih_png_stream *s = png_get_error_ptr(png);
-    if (s->error.status == IH_OK)
+    const uint8_t *header = s->data;
+    if (s->error.status != IH_OK)
+        png_longjmp(png, 1);
+    if (strstr(message, "unhandled critical chunk") && is_in_chunk(png, "CgBI"))
+        ih_error_set(&s->error, IH_UNSUPPORTED,
+                     "CgBI (PNG for iPhone apps) is not supported: convert it");
+    else if (strstr(message, "unhandled critical chunk"))
+        ih_error_set(&s->error, IH_UNSUPPORTED, "PNG with a chunk %.4s is not supported", message);
+    else if (strstr(message, "Invalid IHDR data") &&
+             (header[COMPRESSION] > 0 || header[FILTERS] > 0 || header[INTERLACING] > 1))
+        ih_error_set(&s->error, IH_UNSUPPORTED,
+                     "PNG of compression %u, filtering %u and interlacing %u is not supported",
+                     header[COMPRESSION], header[FILTERS], header[INTERLACING]);
+    else
         ih_error_set(&s->error, IH_CORRUPT, "damaged PNG: %s", message);
     png_longjmp(png, 1);
 }
 
-/* Before the image, png_set_benign_errors makes errors of the warnings that matter. While rows are
- * read, all matter but one. */
-static void on_warning(png_structp png, png_const_charp message)
+/*
+ * What libpng calls benign is an error, except where no pixel depends on it:
+ * - bytes in IDAT after the end of the zlib stream, which some encoders write as padding;
+ * - PLTE in an image without a palette;
+ * - tRNS without an entry in a palette image, or in an image with alpha;
+ * - bytes in IEND.
+ * Before the image, other chunks are not parsed, and a warning about IHDR is followed by an error.
+ */
+static bool is_accepted(png_structp png, const char *message)
 {
     const struct ih_png_stream *s = png_get_error_ptr(png);
-    if (s->is_started && !strstr(message, "Extra compressed data"))
+    const unsigned colour = png_get_color_type(png, s->info);
+    if (is_in_chunk(png, "IDAT"))
+        return strstr(message, "Extra compressed data") != NULL;
+    if (is_in_chunk(png, "PLTE"))
+        return colour != PNG_COLOR_TYPE_PALETTE && !strstr(message, "tRNS"); /* before PLTE */
+    if (is_in_chunk(png, "tRNS"))
+        return (colour & PNG_COLOR_MASK_ALPHA) ||
+               (colour == PNG_COLOR_TYPE_PALETTE && s->n_data == 0);
+    return !s->is_started || is_in_chunk(png, "IEND");
+}
+
+static void on_warning(png_structp png, png_const_charp message)
+{
+    if (!is_accepted(png, message))
         on_error(png, message);
 }
 
@@ -87,7 +127,26 @@ static void release(png_structp png, png_voidp p)
     free(p);
 }
 
-static void read_bytes(png_structp png, png_bytep dst, size_t size)
+/* libpng tells which part of a chunk it reads. It parses none of these chunks itself: for one that
+ * it hands out whole, it allocates the length that the chunk claims. */
+static void note_bytes(struct ih_png_stream *s, const uint8_t *bytes, size_t size)
+{
+    const uint32_t part = png_get_io_state(s->png) & PNG_IO_MASK_LOC;
+    const uint32_t type = png_get_io_chunk_type(s->png);
+    const size_t room = sizeof s->data - s->n_data, n = size < room ? size : room;
+    if (part == PNG_IO_CHUNK_DATA) {
+        memcpy(s->data + s->n_data, bytes, n);
+        s->n_data += n;
+    } else if (part == PNG_IO_CHUNK_CRC) {
+        const char name[4] = {(char)(type >> 24), (char)(type >> 16), (char)(type >> 8),
+                              (char)type};
+        ih_png_note(&s->notes, name, s->data, s->n_data);
+    } else {
+        s->n_data = 0;
+    }
+}
+
+static void stream_read_bytes(png_structp png, png_bytep dst, size_t size)
 {
     struct ih_png_stream *s = png_get_io_ptr(png);
     size_t got;
@@ -95,7 +154,7 @@ static void read_bytes(png_structp png, png_bytep dst, size_t size)
         ih_error_set(&s->error, IH_CORRUPT, "damaged PNG: the file ends before the image does");
     if (got < size)
         png_error(png, "read");
-    ih_png_scan(&s->scan, dst, size);
+    note_bytes(s, dst, size);
 }
 
 void ih_png_stream_close(struct ih_png_stream *s)
@@ -109,7 +168,7 @@ void ih_png_stream_close(struct ih_png_stream *s)
 }
 
 /* Entries after the end of tRNS are opaque. */
-static void load_palette(struct ih_png_stream *s)
+static void stream_load_palette(struct ih_png_stream *s)
 {
     png_colorp colours = NULL;
     png_bytep alphas = NULL;
@@ -131,16 +190,16 @@ static void load_palette(struct ih_png_stream *s)
 }
 
 /* Reads up to the first IDAT. May longjmp. */
-static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
+static void stream_read_header(struct ih_png_stream *s, struct ih_image_info *info)
 {
     int depth, colour, interlace;
-    png_set_read_fn(s->png, s, read_bytes);
+    png_set_read_fn(s->png, s, stream_read_bytes);
     png_set_user_limits(s->png, PNG_UINT_31_MAX,
                         PNG_UINT_31_MAX); /* max_pixels is checked after the header */
     png_set_chunk_malloc_max(s->png, 0);  /* no limit: skipped chunks take no memory */
     const int crc_action = s->file->ignores_crc ? PNG_CRC_QUIET_USE : PNG_CRC_ERROR_QUIT;
     png_set_crc_action(s->png, crc_action, crc_action);
-    png_set_benign_errors(s->png, 0);
+    png_set_benign_errors(s->png, 1); /* they reach on_warning */
     png_set_keep_unknown_chunks(s->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(s->png, s->info);
     png_get_IHDR(s->png, s->info, &s->width, &s->height, &depth, &colour, &interlace, NULL, NULL);
@@ -148,7 +207,7 @@ static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
     s->pass = interlace == PNG_INTERLACE_NONE ? NOT_INTERLACED : 0;
     s->n_channels = png_get_channels(s->png, s->info);
     if (colour == PNG_COLOR_TYPE_PALETTE)
-        load_palette(s);
+        stream_load_palette(s);
     else if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
         s->n_channels++;
     info->order.kind = interlace == PNG_INTERLACE_NONE ? IH_PIXEL_ORDER_ROWS : IH_PIXEL_ORDER_ADAM7;
@@ -179,13 +238,13 @@ enum ih_status ih_png_stream_open(struct ih_png_file *file, struct ih_image_info
         ih_png_stream_close(s);
         return err->status;
     }
-    read_header(s, info);
+    stream_read_header(s, info);
     *stream = s;
     return IH_OK;
 }
 
 /* Sets up the conversion to 8-bit samples; the first allocation that grows with the width. */
-static void start(struct ih_png_stream *s)
+static void stream_start(struct ih_png_stream *s)
 {
     unsigned depth = png_get_bit_depth(s->png, s->info);
     if (s->palette.n_entries) {
@@ -205,7 +264,6 @@ static void start(struct ih_png_stream *s)
             png_error(s->png, "memory");
         }
     }
-    png_set_benign_errors(s->png, 1); /* they reach on_warning */
     png_start_read_image(s->png);
     s->is_started = true;
 }
@@ -224,11 +282,11 @@ static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *r
 }
 
 /* Reads rows of the passes into dst until it is full or the image is complete. May longjmp. */
-static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
+static size_t stream_read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
 {
     size_t n = 0;
     if (!s->is_started)
-        start(s);
+        stream_start(s);
     while (!s->is_complete) {
         const uint32_t width = n_in_pass(s->width, passes[s->pass].x_start, passes[s->pass].x_step);
         if (width == 0 ||
@@ -251,7 +309,7 @@ static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
     }
     if (n == 0) {
         png_read_end(s->png, s->info); /* checks the rest of the stream and the chunks */
-        ih_png_notes_tell(&s->scan.notes, s->told);
+        ih_png_notes_tell(&s->notes, s->told);
     }
     return n;
 }
@@ -263,6 +321,6 @@ enum ih_status ih_png_stream_read(struct ih_png_stream *s, uint8_t *pixels, size
         *err = s->error;
         return err->status;
     }
-    *n_pixels = read_rows(s, pixels, capacity_pixels);
+    *n_pixels = stream_read_rows(s, pixels, capacity_pixels);
     return IH_OK;
 }

@@ -9,25 +9,7 @@
 
 #include <string.h>
 
-enum {
-    MARKER_BYTES = 2,
-    HEAD_BYTES = 4, /* marker and length of a segment */
-    N_COEFFICIENTS = 64
-};
-
-/* Bytes of a scan's data before the marker that ends it; n: no marker follows. */
-static size_t data_bytes_of(const uint8_t *bytes, size_t n)
-{
-    for (const uint8_t *at = bytes; (at = memchr(at, 0xFF, n - (size_t)(at - bytes))); at++) {
-        const size_t i = (size_t)(at - bytes);
-        if (i + 1 == n)
-            break;
-        const uint8_t code = at[1];
-        if (code != 0 && code != 0xFF && (code < IH_JPEG_RST0 || code > IH_JPEG_RST7))
-            return i;
-    }
-    return n;
-}
+enum { N_COEFFICIENTS = 64 };
 
 static bool add_table(struct ih_progressive_scans *s, const uint8_t *bytes, size_t n)
 {
@@ -37,18 +19,18 @@ static bool add_table(struct ih_progressive_scans *s, const uint8_t *bytes, size
     return true;
 }
 
-/* segment: marker, length and header of a scan, n bytes; data follows, at most to end */
-static bool add_scan(struct ih_progressive_scans *s, const uint8_t *segment, size_t n,
-                     const uint8_t *end)
+/* start: of the segment of a scan, whose data follows, at most to end */
+static bool add_scan(struct ih_progressive_scans *s, const uint8_t *start,
+                     const struct ih_jpeg_segment *segment, const uint8_t *end)
 {
-    enum { FIXED_BYTES = 8 }; /* marker, length, number of components; Ss, Se, Ah and Al */
-    const uint8_t *p = segment + 5;
-    if (s->n_scans == IH_PROGRESSIVE_SCANS_MAX || n < FIXED_BYTES)
+    enum { FIXED_BYTES = 4 }; /* number of components; Ss, Se, Ah and Al */
+    const uint8_t *p = segment->data, *const data = start + segment->size_bytes;
+    if (s->n_scans == IH_PROGRESSIVE_SCANS_MAX || segment->n < FIXED_BYTES)
         return false;
     struct ih_progressive_scan *scan = &s->scans[s->n_scans++];
-    scan->n_components = segment[4];
+    scan->n_components = *p++;
     if (scan->n_components < 1 || scan->n_components > IH_JPEG_COMPONENTS_MAX ||
-        n != FIXED_BYTES + 2 * (size_t)scan->n_components)
+        segment->n != FIXED_BYTES + 2 * (size_t)scan->n_components)
         return false;
     for (unsigned i = 0; i < scan->n_components; i++, p += 2)
         scan->ids[i] = *p;
@@ -57,26 +39,26 @@ static bool add_scan(struct ih_progressive_scans *s, const uint8_t *segment, siz
     scan->high = p[2] >> 4;
     scan->low = p[2] & 15;
     scan->n_tables = s->n_tables;
-    scan->span = (struct ih_jpeg_span){
-        segment, n + data_bytes_of(segment + n, (size_t)(end - (segment + n)))};
+    scan->span = (struct ih_jpeg_span){start, segment->size_bytes +
+                                                  ih_jpeg_data_bytes(data, (size_t)(end - data))};
     return true;
 }
 
-/* Adds a segment that decoding depends on. segment: n bytes with marker and length; not a scan */
-static bool add_segment(struct ih_progressive_scans *s, const uint8_t *segment, size_t n,
-                        bool has_frame)
+/* Adds a segment that decoding depends on; not a scan. */
+static bool add_segment(struct ih_progressive_scans *s, const uint8_t *start,
+                        const struct ih_jpeg_segment *segment, bool has_frame)
 {
-    const uint8_t code = segment[1];
+    const unsigned code = segment->marker;
     switch (code) {
     case IH_JPEG_DHT:
     case IH_JPEG_DRI:
-        return add_table(s, segment, n);
+        return add_table(s, start, segment->size_bytes);
     case IH_JPEG_SOF2:
-        return !has_frame && add_table(s, segment, n);
+        return !has_frame && add_table(s, start, segment->size_bytes);
     case IH_JPEG_DQT:
     case IH_JPEG_APP0:
     case IH_JPEG_APP14: /* quantizers and colours: a scan before them would get others */
-        return s->n_scans == 0 && add_table(s, segment, n);
+        return s->n_scans == 0 && add_table(s, start, segment->size_bytes);
     default:
         return code == IH_JPEG_COM || (code > IH_JPEG_APP0 && code <= IH_JPEG_APP15);
     }
@@ -87,29 +69,24 @@ bool ih_progressive_find_scans(struct ih_progressive_scans *s, const uint8_t *by
 {
     bool has_frame = false;
     s->n_tables = s->n_scans = 0;
-    if (size_bytes < MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI ||
-        !add_table(s, bytes, MARKER_BYTES))
+    if (size_bytes < IH_JPEG_MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI ||
+        !add_table(s, bytes, IH_JPEG_MARKER_BYTES))
         return false;
     const uint8_t *const end = bytes + size_bytes;
-    const uint8_t *at = bytes + MARKER_BYTES;
-    while (end - at >= MARKER_BYTES && at[0] == 0xFF && at[1] != IH_JPEG_EOI) {
-        const uint8_t code = at[1];
-        if (code == 0xFF) { /* fill bytes before a marker */
-            at++;
-            continue;
-        }
-        const size_t n_left = (size_t)(end - at);
-        const size_t n = n_left < HEAD_BYTES ? 0 : MARKER_BYTES + ((size_t)at[2] << 8 | at[3]);
-        if (n < HEAD_BYTES || n > n_left)
+    const uint8_t *at = bytes + IH_JPEG_MARKER_BYTES;
+    while (end - at >= IH_JPEG_MARKER_BYTES && (at[0] != 0xFF || at[1] != IH_JPEG_EOI)) {
+        struct ih_jpeg_segment segment;
+        if (ih_jpeg_read_segment(at, (size_t)(end - at), &segment) != IH_JPEG_SEGMENT)
             return false;
-        if (code == IH_JPEG_SOS ? !has_frame || !add_scan(s, at, n, end)
-                                : !add_segment(s, at, n, has_frame))
+        const bool is_scan = segment.marker == IH_JPEG_SOS;
+        if (is_scan ? !has_frame || !add_scan(s, at, &segment, end)
+                    : !add_segment(s, at, &segment, has_frame))
             return false;
-        has_frame |= code == IH_JPEG_SOF2;
-        at += code == IH_JPEG_SOS ? s->scans[s->n_scans - 1].span.size_bytes : n;
+        has_frame |= segment.marker == IH_JPEG_SOF2;
+        at += is_scan ? s->scans[s->n_scans - 1].span.size_bytes : segment.size_bytes;
     }
     /* A table after the last scan would have no effect here. */
-    return end - at >= MARKER_BYTES && at[0] == 0xFF && s->n_scans > 0 &&
+    return end - at >= IH_JPEG_MARKER_BYTES && s->n_scans > 0 &&
            s->scans[s->n_scans - 1].n_tables == s->n_tables;
 }
 

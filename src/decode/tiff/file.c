@@ -2,18 +2,19 @@
  * The file as libtiff reads it from memory, libtiff's messages, and the tags that have to be read
  * without libtiff.
  *
- * libtiff's messages are stored in the handle and never printed. While it decodes samples, errors
- * and nearly all warnings mean that samples are lost. While it reads the directory, most warnings
- * are about tags that do not affect the pixels.
+ * libtiff's messages are stored in the handle and never printed. While it reads the directory, it
+ * sees only the tags that pixels depend on, so a fault in any other tag is no damage, and an error
+ * is. While it decodes samples, errors and nearly all warnings mean that samples are lost.
  */
 #include "decode/tiff/parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TAGS_BYTES_MAX = 256 << 20 }; /* libtiff's largest allocation: arrays of strips */
 
-static tmsize_t read_file(thandle_t user, void *dst, tmsize_t size)
+static tmsize_t tiff_read_file(thandle_t user, void *dst, tmsize_t size)
 {
     struct ih_tiff_handle *h = user;
     const struct ih_held *w = &h->state->held;
@@ -25,7 +26,7 @@ static tmsize_t read_file(thandle_t user, void *dst, tmsize_t size)
     return (tmsize_t)n;
 }
 
-static tmsize_t write_file(thandle_t user, void *src, tmsize_t size)
+static tmsize_t tiff_write_file(thandle_t user, void *src, tmsize_t size)
 {
     (void)user, (void)src, (void)size;
     return -1;
@@ -65,8 +66,23 @@ static void unmap_file(thandle_t user, void *base, toff_t size)
     (void)user, (void)base, (void)size;
 }
 
+/* Whether a message is about a file that another version of libtiff or libjpeg may decode. */
+static bool is_unsupported(const char *text)
+{
+    static const char *const words[] = {"not supported",       "nsupported",    "not implemented",
+                                        "doesn't support",     "only supports", "not configured",
+                                        "different values per"};
+    if (strstr(text, "marker type") || strstr(text, "zero tag"))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return false;
+}
+
 IH_PRINTF(4, 0)
-static int on_error(TIFF *tiff, void *user, const char *module, const char *format, va_list values)
+static int tiff_on_error(TIFF *tiff, void *user, const char *module, const char *format,
+                         va_list values)
 {
     struct ih_tiff *s = user;
     char text[IH_MESSAGE_MAX];
@@ -75,25 +91,25 @@ static int on_error(TIFF *tiff, void *user, const char *module, const char *form
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
-    static const char precision[] = "Unsupported JPEG data precision";
-    if (s->error.status == IH_OK && strncmp(text, precision, sizeof precision - 1) == 0)
-        ih_error_set(&s->error, IH_UNSUPPORTED, "TIFF that this libtiff does not decode: %s", text);
+    if (s->error.status == IH_OK && is_unsupported(text))
+        ih_error_set(&s->error, IH_UNSUPPORTED, "TIFF not supported by this libtiff: %s", text);
     else if (s->error.status == IH_OK)
         ih_error_set(&s->error, IH_CORRUPT, "damaged TIFF: %s%s%s", module ? module : "",
                      module ? ": " : "", text);
     return 1; /* handled: libtiff prints nothing */
 }
 
-/* Warnings about the directory that are errors here: values past the end of the file, and a bad
- * palette, without which libtiff would treat the image as gray. */
-static bool is_damage(const char *text)
+/* Warnings about the directory that are errors here: values that libtiff leaves out, and a bad
+ * palette, without which it would treat the image as gray. */
+static bool is_damage(const char *module, const char *text)
 {
-    return strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap");
+    return (module && strcmp(module, "TIFFFetchNormalTag") == 0) || strstr(text, "IO error") ||
+           strstr(text, "ColorMap") || strstr(text, "Colormap");
 }
 
 /* Warnings about samples that are complete: an old variant of LZW, a last JPEG strip as high as the
  * others, whose extra rows are unused, and progressive JPEG. */
-static bool is_harmless(const char *format)
+static bool is_harmless_warning(const char *format)
 {
     return strncmp(format, "Old-style LZW", 13) == 0 ||
            strncmp(format, "JPEG strip size", 15) == 0 ||
@@ -101,8 +117,8 @@ static bool is_harmless(const char *format)
 }
 
 IH_PRINTF(4, 0)
-static int on_warning(TIFF *tiff, void *user, const char *module, const char *format,
-                      va_list values)
+static int tiff_on_warning(TIFF *tiff, void *user, const char *module, const char *format,
+                           va_list values)
 {
     const struct ih_tiff *s = user;
     if (!s->is_decoding) {
@@ -111,9 +127,9 @@ static int on_warning(TIFF *tiff, void *user, const char *module, const char *fo
         va_copy(again, values);
         vsnprintf(text, sizeof text, format, again);
         va_end(again);
-        return is_damage(text) ? on_error(tiff, user, module, format, values) : 1;
+        return is_damage(module, text) ? tiff_on_error(tiff, user, module, format, values) : 1;
     }
-    return is_harmless(format) ? 1 : on_error(tiff, user, module, format, values);
+    return is_harmless_warning(format) ? 1 : tiff_on_error(tiff, user, module, format, values);
 }
 
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err)
@@ -122,27 +138,6 @@ enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF");
     *err = s->error;
     return err->status;
-}
-
-enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_error *err)
-{
-    struct ih_tiff_handle *h = &s->handles[i];
-    h->state = s;
-    TIFFOpenOptions *options = s->lib.TIFFOpenOptionsAlloc();
-    if (!options)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, TAGS_BYTES_MAX);
-    s->lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, s);
-    s->lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, s);
-    /* "c": no strip chopping, so strips are the ones of the file */
-    h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file,
-                                       close_file, size_of_file, map_file, unmap_file, options);
-    s->lib.TIFFOpenOptionsFree(options);
-    if (!h->tiff || (s->page_at && !s->lib.TIFFSetSubDirectory(h->tiff, s->page_at)))
-        return ih_tiff_failed(s, err);
-    if (ih_tiff_is_deflate(s, h->tiff)) /* inflate.c says why */
-        s->lib.TIFFSetField(h->tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
-    return IH_OK;
 }
 
 /* ---- tags as they are in the file ----
@@ -171,20 +166,37 @@ static bool get(const struct reader *r, uint64_t at, unsigned n, uint64_t *value
     return true;
 }
 
+/* Writes a number of n bytes. */
+static void tags_put(const struct reader *r, uint8_t *bytes, unsigned n, uint64_t value)
+{
+    for (unsigned i = 0; i < n; i++)
+        bytes[i] = (uint8_t)(value >> 8 * (r->is_big_endian ? n - 1 - i : i));
+}
+
+static unsigned count_bytes(const struct reader *r) /* of a directory's number of entries */
+{
+    return r->is_big_tiff ? 8 : 2;
+}
+
+static unsigned entry_bytes(const struct reader *r)
+{
+    return r->is_big_tiff ? 20 : 12;
+}
+
 /* Reads the value of the entry at `at`. Returns false unless it is a single integer in the entry.
  */
 static bool get_value(const struct reader *r, uint64_t at, uint64_t *value)
 {
     uint64_t type, n_values;
-    const unsigned count_bytes = r->is_big_tiff ? 8 : 4;
-    if (!get(r, at + 2, 2, &type) || !get(r, at + 4, count_bytes, &n_values) || n_values != 1)
+    const unsigned n_count = r->is_big_tiff ? 8 : 4;
+    if (!get(r, at + 2, 2, &type) || !get(r, at + 4, n_count, &n_values) || n_values != 1)
         return false;
     const unsigned n_bytes = type == BYTE                      ? 1
                              : type == SHORT                   ? 2
                              : type == LONG                    ? 4
                              : type == LONG8 && r->is_big_tiff ? 8
                                                                : 0;
-    return n_bytes > 0 && get(r, at + 4 + count_bytes, n_bytes, value);
+    return n_bytes > 0 && get(r, at + 4 + n_count, n_bytes, value);
 }
 
 /* *at: of the first directory. Returns false if the file has no place for it. */
@@ -201,10 +213,9 @@ static bool open_reader(const struct ih_tiff *s, struct reader *r, uint64_t *at)
 /* *at: from a directory to the one after it. */
 static bool follow(const struct reader *r, uint64_t *at)
 {
-    const unsigned entry_bytes = r->is_big_tiff ? 20 : 12, count_bytes = r->is_big_tiff ? 8 : 2;
-    uint64_t n_entries;
-    return get(r, *at, count_bytes, &n_entries) && n_entries <= r->file_bytes / entry_bytes &&
-           get(r, *at + count_bytes + n_entries * entry_bytes, r->is_big_tiff ? 8 : 4, at);
+    uint64_t n;
+    return get(r, *at, count_bytes(r), &n) && n <= r->file_bytes / entry_bytes(r) &&
+           get(r, *at + count_bytes(r) + n * entry_bytes(r), r->is_big_tiff ? 8 : 4, at);
 }
 
 /* A list that leads back to itself never ends. */
@@ -231,19 +242,155 @@ bool ih_tiff_next_page(const struct ih_tiff *s, uint64_t *at)
     return follow(&r, at);
 }
 
-bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value)
+/* The offset of the page's directory, and the number of its entries. Returns false unless all of it
+ * lies in the file. */
+static bool tags_find(const struct ih_tiff *s, struct reader *r, uint64_t *at, uint64_t *n)
+{
+    if (!open_reader(s, r, at))
+        return false;
+    *at = s->page_at ? s->page_at : *at;
+    return get(r, *at, count_bytes(r), n) && *n <= r->file_bytes / entry_bytes(r) &&
+           *at + count_bytes(r) + *n * entry_bytes(r) <= r->file_bytes;
+}
+
+bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value)
 {
     struct reader r;
-    uint64_t at, n_entries, id, is;
-    if (!open_reader(s, &r, &at))
+    uint64_t at, n, id;
+    *value = UINT64_MAX;
+    if (!tags_find(s, &r, &at, &n))
         return false;
-    at = s->page_at ? s->page_at : at;
-    const unsigned entry_bytes = r.is_big_tiff ? 20 : 12, count_bytes = r.is_big_tiff ? 8 : 2;
-    if (!get(&r, at, count_bytes, &n_entries))
-        return false;
-    at += count_bytes;
-    for (uint64_t i = 0; i < n_entries && get(&r, at, 2, &id); i++, at += entry_bytes)
-        if (id == tag && get_value(&r, at, &is) && is == value)
+    at += count_bytes(&r);
+    for (; n > 0 && get(&r, at, 2, &id); n--, at += entry_bytes(&r))
+        if (id == tag) {
+            if (!get_value(&r, at, value))
+                *value = UINT64_MAX;
             return true;
+        }
     return false;
+}
+
+/* ---- what libtiff sees ---- */
+
+/* Whether the samples or their meaning depend on a tag. */
+static bool is_needed(uint64_t tag, uint64_t photometric, uint64_t compression, uint64_t n_samples)
+{
+    static const uint16_t always[] = {
+        TIFFTAG_IMAGEWIDTH,    TIFFTAG_IMAGELENGTH,     TIFFTAG_IMAGEDEPTH,
+        TIFFTAG_TILEWIDTH,     TIFFTAG_TILELENGTH,      TIFFTAG_TILEDEPTH,
+        TIFFTAG_BITSPERSAMPLE, TIFFTAG_SAMPLESPERPIXEL, TIFFTAG_SAMPLEFORMAT,
+        TIFFTAG_DATATYPE,      TIFFTAG_COMPRESSION,     TIFFTAG_PHOTOMETRIC,
+        TIFFTAG_EXTRASAMPLES,  TIFFTAG_MATTEING,        TIFFTAG_FILLORDER,
+        TIFFTAG_ROWSPERSTRIP,  TIFFTAG_STRIPOFFSETS,    TIFFTAG_STRIPBYTECOUNTS,
+        TIFFTAG_TILEOFFSETS,   TIFFTAG_TILEBYTECOUNTS,
+    };
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (tag == always[i])
+            return true;
+    switch (tag) {
+    case TIFFTAG_COLORMAP:
+        return photometric == PHOTOMETRIC_PALETTE;
+    case TIFFTAG_PLANARCONFIG:
+        return n_samples != 1;
+    case TIFFTAG_INKSET:
+        return photometric == PHOTOMETRIC_SEPARATED;
+    case TIFFTAG_YCBCRSUBSAMPLING:
+        return photometric == PHOTOMETRIC_YCBCR;
+    case TIFFTAG_YCBCRCOEFFICIENTS:
+    case TIFFTAG_REFERENCEBLACKWHITE:
+        return photometric == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG;
+    case TIFFTAG_JPEGTABLES:
+        return compression == COMPRESSION_JPEG;
+    case TIFFTAG_GROUP3OPTIONS:
+        return compression == COMPRESSION_CCITTFAX3;
+    case TIFFTAG_GROUP4OPTIONS:
+        return compression == COMPRESSION_CCITTFAX4;
+    case TIFFTAG_LERC_PARAMETERS:
+        return compression == COMPRESSION_LERC;
+    case TIFFTAG_PREDICTOR:
+        return compression != COMPRESSION_NONE;
+    default:
+        return false;
+    }
+}
+
+/* Bytes of the file that libtiff must not see, while it reads the directory. */
+struct hidden {
+    uint64_t at, n_bytes;
+    uint8_t *bytes;  /* owned: the page's directory */
+    uint8_t link[8]; /* to the first directory, at link_at */
+    uint64_t link_at;
+    unsigned link_bytes;
+};
+
+/* Removes the entries that are not needed from the directory in memory, and makes it the first one.
+ * If the directory does not lie in the file, libtiff says so. */
+static enum ih_status hide_tags(struct ih_tiff *s, struct hidden *h, struct ih_error *err)
+{
+    struct reader r;
+    uint64_t n, tag, photometric, compression, n_samples;
+    if (!tags_find(s, &r, &h->at, &n))
+        return IH_OK;
+    h->n_bytes = count_bytes(&r) + n * entry_bytes(&r);
+    h->link_at = h->link_bytes = r.is_big_tiff ? 8 : 4;
+    h->bytes = malloc((size_t)h->n_bytes);
+    if (!h->bytes)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    memcpy(h->bytes, s->held.file + h->at, (size_t)h->n_bytes);
+    memcpy(h->link, s->held.file + h->link_at, h->link_bytes);
+    ih_tiff_tag(s, TIFFTAG_PHOTOMETRIC, &photometric);
+    ih_tiff_tag(s, TIFFTAG_COMPRESSION, &compression);
+    if (!ih_tiff_tag(s, TIFFTAG_SAMPLESPERPIXEL, &n_samples))
+        n_samples = 1;
+    uint64_t from = h->at + count_bytes(&r), to = from, n_kept = 0;
+    for (; n > 0; n--, from += entry_bytes(&r)) {
+        if (!get(&r, from, 2, &tag) || !is_needed(tag, photometric, compression, n_samples))
+            continue;
+        memmove(s->held.file + to, s->held.file + from, entry_bytes(&r));
+        to += entry_bytes(&r);
+        n_kept++;
+    }
+    tags_put(&r, s->held.file + h->at, count_bytes(&r), n_kept);
+    tags_put(&r, s->held.file + h->link_at, h->link_bytes, h->at);
+    return IH_OK;
+}
+
+static void show_tags(struct ih_tiff *s, struct hidden *h)
+{
+    if (!h->bytes)
+        return;
+    memcpy(s->held.file + h->link_at, h->link, h->link_bytes);
+    memcpy(s->held.file + h->at, h->bytes, (size_t)h->n_bytes);
+    free(h->bytes);
+}
+
+enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_error *err)
+{
+    struct ih_tiff_handle *h = &s->handles[i];
+    struct hidden hidden = {.n_bytes = 0};
+    h->state = s;
+    uint64_t compression;
+    if (ih_tiff_tag(s, TIFFTAG_COMPRESSION, &compression) && compression == COMPRESSION_OJPEG)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "TIFF with JPEG of the obsolete kind (6) is not supported");
+    TIFFOpenOptions *options = s->lib.TIFFOpenOptionsAlloc();
+    if (!options)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, TAGS_BYTES_MAX);
+    s->lib.TIFFOpenOptionsSetErrorHandlerExtR(options, tiff_on_error, s);
+    s->lib.TIFFOpenOptionsSetWarningHandlerExtR(options, tiff_on_warning, s);
+    if (hide_tags(s, &hidden, err) != IH_OK) {
+        s->lib.TIFFOpenOptionsFree(options);
+        return err->status;
+    }
+    /* "c": no strip chopping, so strips are the ones of the file */
+    h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, tiff_read_file, tiff_write_file, seek_file,
+                                       close_file, size_of_file, map_file, unmap_file, options);
+    s->lib.TIFFOpenOptionsFree(options);
+    show_tags(s, &hidden);
+    if (!h->tiff)
+        return ih_tiff_failed(s, err);
+    if (ih_tiff_is_deflate(s, h->tiff)) /* inflate.c says why */
+        s->lib.TIFFSetField(h->tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+    return IH_OK;
 }

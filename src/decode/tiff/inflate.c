@@ -22,7 +22,7 @@
 /* RowsPerStrip rows of a stream that holds more than its block are decoded up to this size. */
 #define LONG_STRIP_BYTES_MAX ((uint64_t)64 << 20)
 
-static enum ih_status damaged(struct ih_error *err, const char *what)
+static enum ih_status inflate_damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged TIFF: %s", what);
 }
@@ -51,7 +51,7 @@ static enum ih_status inflate_long(struct ih_tiff *s, const uint8_t *stream, siz
     if (is_sound) /* then it holds more than plane_bytes */
         memcpy(dst, all, n_needed);
     free(all);
-    return is_sound ? IH_OK : damaged(err, "a strip or tile is damaged, or too long");
+    return is_sound ? IH_OK : inflate_damaged(err, "a strip or tile is damaged, or too long");
 }
 
 /* Each sample is stored as the difference from the one `step` samples before it. */
@@ -114,21 +114,21 @@ enum ih_status ih_tiff_inflate(struct ih_tiff *s, unsigned p, uint32_t n_rows, u
     if (s->error.status != IH_OK)
         return ih_tiff_failed(s, err);
     if (at > s->held.file_bytes || n > s->held.file_bytes - at || n_needed > s->plane_bytes)
-        return damaged(err, "a strip or tile lies past the end of the file");
+        return inflate_damaged(err, "a strip or tile lies past the end of the file");
     size_t n_inflated = 0;
     const uint8_t *stream = s->held.file + at;
     switch (libdeflate_zlib_decompress(s->inflater, stream, (size_t)n, dst, s->plane_bytes,
                                        &n_inflated)) {
     case LIBDEFLATE_SUCCESS:
         if (n_inflated < n_needed)
-            return damaged(err, "a strip or tile holds too few rows");
+            return inflate_damaged(err, "a strip or tile holds too few rows");
         break;
     case LIBDEFLATE_INSUFFICIENT_SPACE:
         if (inflate_long(s, stream, (size_t)n, (size_t)n_needed, dst, err) != IH_OK)
             return err->status;
         break;
     default:
-        return damaged(err, "a strip or tile is damaged");
+        return inflate_damaged(err, "a strip or tile is damaged");
     }
     finish_rows(s, dst, (size_t)n_needed);
     return IH_OK;
@@ -177,13 +177,6 @@ void ih_tiff_inflate_close(struct ih_tiff *s)
 }
 
 #endif
-
-bool ih_tiff_is_deflate(const struct ih_tiff *s, TIFF *t)
-{
-    uint16_t compression = COMPRESSION_NONE;
-    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
-    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE;
-}
 
 enum ih_status ih_tiff_inflate_open(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {

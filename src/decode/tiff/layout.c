@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static enum ih_status unsupported(struct ih_error *err, const char *what, unsigned value)
+static enum ih_status layout_unsupported(struct ih_error *err, const char *what, unsigned value)
 {
     return ih_error_set(err, IH_UNSUPPORTED, "TIFF with %s %u is not supported", what, value);
 }
@@ -32,9 +32,6 @@ static enum ih_status check_compression(const struct ih_tiff *s, TIFF *t, uint16
     uint16_t compression = COMPRESSION_NONE, planar = PLANARCONFIG_CONTIG;
     lib->TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
     lib->TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
-    if (compression == COMPRESSION_OJPEG)
-        return ih_error_set(err, IH_UNSUPPORTED,
-                            "TIFF with JPEG of the obsolete kind (6) is not supported");
     if (!lib->TIFFIsCODECConfigured(compression)) {
         const TIFFCodec *codec = lib->TIFFFindCODEC(compression);
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -71,20 +68,21 @@ static enum ih_status kind_of(const struct ih_tiff_calls *lib, TIFF *t, uint16_t
     case PHOTOMETRIC_SEPARATED:
         lib->TIFFGetFieldDefaulted(t, TIFFTAG_INKSET, &ink_set);
         *kind = IH_SAMPLES_CMYK;
-        return ink_set == INKSET_CMYK ? IH_OK : unsupported(err, "the set of inks", ink_set);
+        return ink_set == INKSET_CMYK ? IH_OK : layout_unsupported(err, "the set of inks", ink_set);
     default:
-        return unsupported(err, "the colour space (photometric interpretation)", photometric);
+        return layout_unsupported(err, "the colour space (photometric interpretation)",
+                                  photometric);
     }
 }
 
 /* A palette has 16 bits a value. Most programs write v * 257 for an 8-bit v; some write v or
  * v * 256, which are recognised and read as exactly v. */
-static enum ih_status load_palette(struct ih_tiff *s, TIFF *t, struct ih_error *err)
+static enum ih_status layout_load_palette(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     uint16_t *values[3];
     bool has_high = false, has_low = false;
     if (s->samples.bits > 8)
-        return unsupported(err, "a palette and bits", s->samples.bits);
+        return layout_unsupported(err, "a palette and bits", s->samples.bits);
     if (!s->lib.TIFFGetField(t, TIFFTAG_COLORMAP, &values[0], &values[1], &values[2]))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the palette is missing");
     for (unsigned i = 0; i < 3u << s->samples.bits; i++) {
@@ -189,16 +187,17 @@ static bool loses_samples(const struct ih_tiff *s, TIFF *t, unsigned bits, uint1
            (s->is_planar || s->n_samples % 2 != 0);
 }
 
-/* Extra samples without a stated meaning are ignored. */
+/* Extra samples without a stated meaning are not counted, nor alpha after the first. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     enum ih_sample_kind kind = IH_SAMPLES_GRAY;
     uint16_t photometric, bits = 1, format = SAMPLEFORMAT_UINT, n_extra = 0, *extra = NULL;
     uint16_t planar = PLANARCONFIG_CONTIG, compression = COMPRESSION_NONE;
+    uint64_t stored;
     if (!s->lib.TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no colour space");
-    if (photometric != PHOTOMETRIC_PALETTE &&
-        ih_tiff_has_tag(s, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE))
+    ih_tiff_tag(s, TIFFTAG_PHOTOMETRIC, &stored);
+    if (photometric != PHOTOMETRIC_PALETTE && stored == PHOTOMETRIC_PALETTE)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the palette is missing");
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &format);
@@ -211,9 +210,9 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         return err->status;
     s->is_read_twice = !fills_blocks(compression);
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
-        return unsupported(err, "samples that are not unsigned integers, format", format);
+        return layout_unsupported(err, "samples that are not unsigned integers, format", format);
     if (bits < 1 || bits > 16)
-        return unsupported(err, "bits a sample", bits);
+        return layout_unsupported(err, "bits a sample", bits);
 
     s->is_planar = planar == PLANARCONFIG_SEPARATE && s->n_samples > 1;
     if (loses_samples(s, t, bits, compression))
@@ -224,7 +223,7 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     unsigned alpha = 0;
     ih_samples_init(&s->samples, kind, bits, false, photometric == PHOTOMETRIC_MINISWHITE);
     if (s->n_samples < s->samples.n_colour)
-        return unsupported(err, "too few samples a pixel,", s->n_samples);
+        return layout_unsupported(err, "too few samples a pixel,", s->n_samples);
     for (unsigned i = 0; i < n_extra && !alpha; i++)
         if (extra[i] == EXTRASAMPLE_ASSOCALPHA || extra[i] == EXTRASAMPLE_UNASSALPHA)
             alpha = s->samples.n_colour + i;
@@ -234,13 +233,15 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         ih_samples_init(&s->samples, kind, bits, true, photometric == PHOTOMETRIC_MINISWHITE);
     for (unsigned p = 0; p < s->samples.n_planes; p++)
         s->plane_sample[p] = p < s->samples.n_colour ? p : alpha;
+    s->n_not_counted = s->n_samples - s->samples.n_planes;
     if (photometric == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG) {
         if (s->n_samples != 3 || bits != 8)
-            return unsupported(err, "YCbCr that is not JPEG and samples a pixel", s->n_samples);
+            return layout_unsupported(err, "YCbCr that is not JPEG and samples a pixel",
+                                      s->n_samples);
         s->is_ycbcr = true;
         return read_ycbcr(s, t, err);
     }
     if (photometric == PHOTOMETRIC_YCBCR)
         s->lib.TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-    return kind == IH_SAMPLES_PALETTE ? load_palette(s, t, err) : IH_OK;
+    return kind == IH_SAMPLES_PALETTE ? layout_load_palette(s, t, err) : IH_OK;
 }

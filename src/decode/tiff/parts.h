@@ -17,7 +17,6 @@
     F(int, TIFFGetField, (TIFF *, uint32_t, ...))                                                  \
     F(int, TIFFGetFieldDefaulted, (TIFF *, uint32_t, ...))                                         \
     F(int, TIFFSetField, (TIFF *, uint32_t, ...))                                                  \
-    F(int, TIFFSetSubDirectory, (TIFF *, uint64_t))                                                \
     F(int, TIFFIsTiled, (TIFF *))                                                                  \
     F(uint64_t, TIFFTileRowSize64, (TIFF *))                                                       \
     F(uint64_t, TIFFTileSize64, (TIFF *))                                                          \
@@ -27,6 +26,8 @@
     F(tmsize_t, TIFFReadTile, (TIFF *, void *, uint32_t, uint32_t, uint32_t, uint16_t))            \
     F(uint32_t, TIFFComputeStrip, (TIFF *, uint32_t, uint16_t))                                    \
     F(uint32_t, TIFFComputeTile, (TIFF *, uint32_t, uint32_t, uint32_t, uint16_t))                 \
+    F(uint32_t, TIFFNumberOfStrips, (TIFF *))                                                      \
+    F(uint32_t, TIFFNumberOfTiles, (TIFF *))                                                       \
     F(uint64_t, TIFFGetStrileOffset, (TIFF *, uint32_t))                                           \
     F(uint64_t, TIFFGetStrileByteCount, (TIFF *, uint32_t))                                        \
     F(int, TIFFIsByteSwapped, (TIFF *))                                                            \
@@ -75,7 +76,8 @@ struct ih_tiff {
     struct ih_samples samples;
     unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* the sample of the file that a plane holds */
     uint32_t width, height;
-    uint16_t n_samples; /* a pixel, in the file */
+    uint16_t n_samples;     /* a pixel, in the file */
+    unsigned n_not_counted; /* of them */
     bool is_planar, is_ycbcr, is_decoding;
     bool is_read_twice;         /* to find samples that libtiff does not write */
     struct ih_tiff_ycbcr ycbcr; /* only if is_ycbcr */
@@ -96,9 +98,9 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
 /* Sets err to libtiff's first message. */
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
 
-/* Returns true if the page's directory in the file, before libtiff's repairs, has this tag with
- * this single integer as its value. */
-bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value);
+/* Whether the page's directory in the file, before libtiff's repairs, has this tag. *value: of a
+ * single integer, else UINT64_MAX. */
+bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value);
 
 /* The number of pages in the file; 0: the list of directories is damaged, or very long. */
 unsigned ih_tiff_n_pages(const struct ih_tiff *s);
@@ -128,7 +130,12 @@ enum ih_status ih_tiff_inflate(struct ih_tiff *s, unsigned p, uint32_t n_rows, u
 
 void ih_tiff_inflate_close(struct ih_tiff *s);
 
-bool ih_tiff_is_deflate(const struct ih_tiff *s, TIFF *t);
+static inline bool ih_tiff_is_deflate(const struct ih_tiff *s, TIFF *t)
+{
+    uint16_t compression = COMPRESSION_NONE;
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE;
+}
 
 /*
  * Converts one row of a block of YCbCr units.

@@ -33,6 +33,8 @@ class Error(Exception):
     status: str
     source: str | None
 
+STATS_CODES: str  # of Arrow, for each field of Stats
+
 _StatsTuple: TypeAlias = tuple[
     int,  # count
     int,  # sum
@@ -155,6 +157,7 @@ class Counts:
         scale: Literal["linear", "log", "sqrt"] = "linear",
         theme: Literal["dark", "light"] = "dark",
         title: str | None = None,
+        scale_y: Literal["count", "percent"] = "count",
     ) -> None: ...
     def _to_uhi_(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
@@ -306,6 +309,7 @@ def chart(
     scale: str,
     theme: str,
     title: str | None,
+    scale_y: str,
     /,
 ) -> bytes: ...
 def arrow_stream(columns: list[Any], next_batch: Callable[[], Any], /) -> object: ...

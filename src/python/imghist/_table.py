@@ -7,29 +7,11 @@ import struct
 
 from . import _imghist
 
-_STATS = (
-    ("count", "L"),
-    ("sum", "L"),
-    ("mean", "g"),
-    ("stddev", "g"),
-    ("min", "C"),
-    ("max", "C"),
-    ("p01", "C"),
-    ("p05", "C"),
-    ("p25", "C"),
-    ("median", "C"),
-    ("p75", "C"),
-    ("p95", "C"),
-    ("p99", "C"),
-    ("entropy", "g"),
-    ("clip_low", "L"),
-    ("clip_high", "L"),
-)
 _CODES = {"L": "Q", "C": "B", "g": "d"}  # of Arrow, and of the struct module
 _COLUMNS = (
     [("file", "u", None), ("status", "u", None), ("error", "u", None), ("width", "L", None), ("height", "L", None)]
     + [("channel", "u", None)]
-    + [(name, code, None) for name, code in _STATS]
+    + [(name, code, None) for name, code in zip(_imghist.Stats.__match_args__, _imghist.STATS_CODES)]
     + [("histogram", "+w:256", "L")]
 )
 _SAVED = [("counts", "z", None)]

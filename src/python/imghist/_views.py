@@ -2,11 +2,12 @@
 
 import contextlib
 import html
+import json
 import math
 import os
 import threading
 
-from . import _imghist
+from . import _imghist, _table
 
 
 def _number(value):
@@ -14,39 +15,12 @@ def _number(value):
 
 
 def to_dict(counts):
-    channels = []
-    for plane in counts.planes:
-        stats = counts[plane]
-        channel = {"name": plane}
-        for field in _imghist.Stats.__match_args__:
-            channel[field] = _number(getattr(stats, field))
-        channel["histogram"] = counts.histogram(plane).tolist()
-        channels.append(channel)
-    return {
-        "file": counts.file,
-        "format": counts.format,
-        "width": counts.width,
-        "height": counts.height,
-        "pixels": counts.pixels,
-        "images": counts.images,
-        "source_depth": counts.source_depth,
-        "source_min": counts.source_min,
-        "source_max": counts.source_max,
-        "channels": channels,
-        "luma_weights": counts.luma,
-        "alpha": counts.alpha,
-        "reduction": counts.reduction,
-        **{name: text for name in ("region", "mask") if (text := getattr(counts, name))},
-        "warnings": list(counts.warnings),
-        "mean_luminance": _number(counts.mean_luminance),
-        "clip_limits": {"low": counts.clip[0], "high": counts.clip[1]},
-        "clip": {
-            "any_low": counts.any_low,
-            "any_high": counts.any_high,
-            "all_low": counts.all_low,
-            "all_high": counts.all_high,
-        },
-    }
+    record = json.loads(b"".join(_table.ndjson([counts], "")))
+    for channel in record["channels"]:
+        channel.update(zip(_imghist.Stats.__match_args__, map(_number, counts[channel["name"]])))
+    record["file"], record["images"], record["warnings"] = counts.file, counts.images, list(counts.warnings)
+    record["mean_luma"], record["mean_luminance"] = channel["mean"], _number(counts.mean_luminance)
+    return record
 
 
 def to_uhi(counts):
@@ -81,15 +55,15 @@ def to_uhi(counts):
     }
 
 
-def _draw(counts, name, size, scale, theme, title):
+def _draw(counts, name, size, scale, theme, title, scale_y="count"):
     shown, name = (s.encode("utf-8", "replace").decode() for s in (counts.file or "pixels", name))  # if not UTF-8
-    return _imghist.chart(counts, shown.replace("\0", "?"), name, size, scale, theme, title)
+    return _imghist.chart(counts, shown.replace("\0", "?"), name, size, scale, theme, title, scale_y)
 
 
-def chart(counts, path, size, scale, theme, title):
+def chart(counts, path, size, scale, theme, title, scale_y):
     """The file appears whole or not at all."""
     path = os.fspath(path)
-    drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title)
+    drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title, scale_y)
     part = b".imghist-%d-%d.part" % (os.getpid(), threading.get_ident())  # fits where the name does
     part = os.path.join(os.path.dirname(os.fsencode(path)), part)
     try:

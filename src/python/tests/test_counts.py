@@ -243,7 +243,7 @@ def test_charts(samples, scene, tmp_path, program):
     with pytest.raises(FileNotFoundError) as missing:
         scene.chart(tmp_path / "no" / "chart.png")
     assert missing.value.filename == str(tmp_path / "no" / "chart.png")
-    for wrong in ({"scale": "cubic"}, {"theme": "pink"}, {"size": (1, 1)}):
+    for wrong in ({"scale": "cubic"}, {"theme": "pink"}, {"size": (1, 1)}, {"scale_y": "x"}):
         with pytest.raises(ValueError):
             scene.chart(tmp_path / "wrong.png", **wrong)
     with pytest.raises(ValueError, match="must end in"):

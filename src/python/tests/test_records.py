@@ -190,7 +190,7 @@ def test_names_that_no_file_has(samples, tmp_path):
 
 def empty():
     """Saved counts without an image, as ih_counts_save writes them."""
-    head = b"ihcounts" + (1).to_bytes(4, "little") + (25).to_bytes(4, "little") + b"\0"
+    head = b"ihcounts" + (2).to_bytes(4, "little") + (25).to_bytes(4, "little") + b"\0"
     value = 0xCBF29CE484222325
     for byte in head:
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
@@ -218,7 +218,7 @@ def test_what_is_no_result_is_refused(samples):
         with pytest.raises(TypeError):
             list(imghist.ndjson([wrong]))
         with pytest.raises(TypeError):
-            imghist._imghist.chart(wrong, "", "x.svg", (640, 400), "linear", "dark", None)
+            imghist._imghist.chart(wrong, "", "x.svg", (640, 400), "linear", "dark", None, "count")
         with pytest.raises(TypeError):
             imghist.count(samples / "scene.jpg", context=wrong or 0)
         for results in ([wrong], [counts, wrong, counts]):

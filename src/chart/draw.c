@@ -1,0 +1,47 @@
+/* The brushes of a chart: filled shapes and lines of text on its canvas. */
+#include "chart/parts.h"
+
+void ih_draw_path(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
+                  enum ih_blend blend)
+{
+    struct ih_paint paint = {colour, opacity, blend};
+    chart->canvas->fill(chart->canvas, &chart->path, &paint);
+}
+
+void ih_draw_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                   struct ih_colour colour, uint8_t opacity)
+{
+    ih_path_clear(&chart->path);
+    ih_path_rectangle(&chart->path, x0, y0, x1, y1);
+    ih_draw_path(chart, colour, opacity, IH_BLEND_NORMAL);
+}
+
+void ih_draw_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                 struct ih_colour colour, uint8_t opacity)
+{
+    ih_draw_exact(chart, x0 * IH_SUBPIXELS, y0 * IH_SUBPIXELS, x1 * IH_SUBPIXELS, y1 * IH_SUBPIXELS,
+                  colour, opacity);
+}
+
+int32_t ih_draw_width(const struct ih_chart *chart, const char *text)
+{
+    return ih_glyphs_width(chart->glyphs, (unsigned)chart->layout.em, text);
+}
+
+void ih_draw_text(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
+                  struct ih_colour colour, const char *text)
+{
+    const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
+    const struct ih_text_place place = {x, baseline_px * IH_SUBPIXELS, align,
+                                        (unsigned)chart->layout.em};
+    chart->canvas->text(chart->canvas, &place, text, &paint);
+}
+
+void ih_draw_title(struct ih_chart *chart, int32_t baseline_px, const char *text)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
+    const struct ih_text_place place = {l->margin * IH_SUBPIXELS, baseline_px * IH_SUBPIXELS,
+                                        IH_ALIGN_LEFT, (unsigned)l->title_em};
+    chart->canvas->text(chart->canvas, &place, text, &paint);
+}

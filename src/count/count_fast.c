@@ -1,0 +1,44 @@
+/* The fast method: it begins, adds pixels or planes, and ends. count_tables.c says how it works. */
+#include "count/count.h"
+
+/* Clearing and folding the pairs takes 10 us, which they save on 40,000 pixels. */
+enum { PAIRS_FROM_PIXELS = 1 << 16 };
+
+static void begin(struct ih_counter *t)
+{
+    t->fold_pixels = IH_COUNT_FOLD_PIXELS;
+    t->pairs_from_pixels = PAIRS_FROM_PIXELS;
+    t->vectors = ih_count_vectors_best();
+    t->n_chunk = 0;
+    ih_count_clear(t);
+    if (t->spec.n_channels >= 3)
+        ih_count_make_weights(t);
+}
+
+static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
+    while (n_pixels > 0) {
+        const size_t n = ih_count_make_room(t, n_pixels);
+        ih_count_interleaved(t, pixels, n);
+        pixels += n * t->spec.n_channels;
+        n_pixels -= n;
+    }
+}
+
+static void end(struct ih_counter *t)
+{
+    struct ih_histogram *h = &t->totals;
+    ih_count_chunk(t, true);
+    ih_count_fold(t);
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        for (unsigned v = 0; v < IH_BINS; v++)
+            h->sum[p] += v * h->bins[p][v];
+    ih_histogram_derive_gray(h, &t->spec);
+}
+
+const struct ih_count_method ih_count_tables = {
+    .begin = begin,
+    .add = add,
+    .add_planes = ih_count_add_planes,
+    .end = end,
+};

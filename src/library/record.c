@@ -1,0 +1,74 @@
+/* Records of result files, and totals with failed inputs: what the program writes and merges. */
+#include "library/library.h"
+
+#include "base/machine.h"
+#include "output/output.h"
+#include "scan/endings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+unsigned ih_cores(void)
+{
+    return ih_machine_cores();
+}
+
+int ih_is_image_name(const char *path)
+{
+    return ih_ending_is_image(path);
+}
+
+enum ih_status ih_counts_set_failures(struct ih_counts *counts, uint64_t n, struct ih_error *err)
+{
+    struct ih_result result;
+    struct ih_total total;
+    ih_total_init(&total, &ih_luma_bt709, 0, IH_BINS - 1);
+    total.n_failed = n;
+    ih_total_result(&total, &result);
+    return ih_counts_set_result(counts, &result, err);
+}
+
+static enum ih_status write_line(const struct ih_result *result, char **line, size_t *n_bytes,
+                                 struct ih_error *err)
+{
+    const struct ih_output *output = &ih_output_ndjson;
+    void *state = NULL;
+    *line = NULL;
+    FILE *stream = open_memstream(line, n_bytes);
+    if (!stream)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    bool is_written = output->begin(stream, &(struct ih_output_options){0}, &state, NULL) == IH_OK;
+    if (is_written) {
+        output->record(state, result);
+        output->end(state);
+        output->close(state);
+        is_written = !ferror(stream);
+    }
+    if (fclose(stream) == 0 && is_written)
+        return IH_OK;
+    free(*line);
+    *line = NULL;
+    return ih_error_set(err, IH_MEMORY, "out of memory");
+}
+
+enum ih_status ih_record_write(const struct ih_counts *counts, const struct ih_record *record,
+                               size_t size_bytes, char **line, size_t *n_bytes,
+                               struct ih_error *err)
+{
+    struct ih_record r;
+    struct ih_result result = {0};
+    const enum ih_status status = ih_options_copy(&r, sizeof r, record, size_bytes, "record", err);
+    if (status != IH_OK)
+        return status;
+    if (!r.error && counts->is_empty)
+        return ih_error_set(err, IH_USAGE, "the counts are empty");
+    if (r.error) {
+        result.error = *r.error;
+        result.status = r.error->status;
+    } else {
+        result = counts->result;
+    }
+    result.path = result.is_total ? IH_TOTAL_NAME : r.path ? r.path : "";
+    result.folder = r.folder;
+    return write_line(&result, line, n_bytes, err);
+}

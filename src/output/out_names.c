@@ -1,0 +1,52 @@
+/*
+ * Outputs that only name inputs. --check: a line for each input that failed, with its name and the
+ * reason. --print0: the name of each image that was counted, with a NUL byte after it, for xargs
+ * -0.
+ */
+#include "base/text.h"
+#include "output/output.h"
+
+static enum ih_status names_begin(FILE *stream, const struct ih_output_options *options,
+                                  void **state, struct ih_error *err)
+{
+    (void)options, (void)err;
+    *state = stream;
+    return IH_OK;
+}
+
+static void record_check(void *state, const struct ih_result *result)
+{
+    char name[IH_ESCAPED_MAX], message[4 * IH_MESSAGE_MAX];
+    if (result->status == IH_OK)
+        return;
+    ih_escape(name, sizeof name, *result->path ? result->path : "''");
+    ih_escape(message, sizeof message, result->error.message);
+    fprintf(state, "%s: %s\n", name, message);
+}
+
+static void record_print0(void *state, const struct ih_result *result)
+{
+    if (result->status == IH_OK && !result->is_total)
+        fprintf(state, "%s%c", result->path, '\0');
+}
+
+const struct ih_output ih_output_check = {
+    .name = "check",
+    .title = "a line for each bad file",
+    .omits_total = true,
+    .failures_in = "",
+    .begin = names_begin,
+    .record = record_check,
+    .end = ih_output_end_nothing,
+    .close = ih_output_end_nothing,
+};
+
+const struct ih_output ih_output_print0 = {
+    .name = "print0",
+    .title = "names, with a NUL byte after each",
+    .omits_total = true,
+    .begin = names_begin,
+    .record = record_print0,
+    .end = ih_output_end_nothing,
+    .close = ih_output_end_nothing,
+};

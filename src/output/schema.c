@@ -1,0 +1,206 @@
+#include "output/schema.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* ---- tables ---- */
+
+#define OF(member) offsetof(struct ih_result, member)
+#define LUMA(member) offsetof(struct ih_stats, member)
+#define FIELD(key, column, kind, offset, in, high) \
+    {{key, IH_FIELD_##kind, offset, NULL}, column, in, high},
+
+const struct ih_record_field ih_schema[IH_N_FIELDS] = {
+#include "output/schema.def"
+};
+
+_Static_assert(IH_N_FIELDS <= 64, "a reader has a bit for each");
+
+const struct ih_field ih_clip_limits_fields[] = {
+    {"low", IH_FIELD_BYTE, offsetof(struct ih_count_spec, clip_low), NULL},
+    {"high", IH_FIELD_BYTE, offsetof(struct ih_count_spec, clip_high), NULL},
+    {NULL, 0, 0, NULL}};
+
+const struct ih_field ih_clip_fields[] = {
+    {"any_low", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_low), NULL},
+    {"any_high", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_high), NULL},
+    {"all_low", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_low), NULL},
+    {"all_high", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_high), NULL},
+    {NULL, 0, 0, NULL}};
+
+const char *const ih_not_applied_names[] = {"icc_profile", "gamma", "colour_space", "orientation",
+                                            NULL};
+
+const struct ih_field ih_distance_fields[] = {
+    {"ks", IH_FIELD_REAL, offsetof(struct ih_distance, ks), NULL},
+    {"emd", IH_FIELD_REAL, offsetof(struct ih_distance, emd), NULL},
+    {NULL, 0, 0, NULL}};
+
+static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = {
+    {{NULL, IH_FIELD_REAL, 0, NULL}, "ks", IH_SHARE, 1},
+    {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
+
+const struct ih_field_set ih_record_fields = {
+    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL};
+
+const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPARISON_FIELDS,
+                                                  "fields of a comparison are ks and emd", NULL};
+
+/* ---- values ---- */
+
+unsigned ih_record_kind(const struct ih_result *r)
+{
+    return r->is_end            ? IH_IN_END
+           : r->status != IH_OK ? IH_IN_FAILURE
+           : r->is_total        ? IH_IN_TOTAL
+                                : IH_IN_IMAGE;
+}
+
+void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
+{
+    v->result = r;
+    v->kind = ih_record_kind(r);
+    if (r->is_end || r->status != IH_OK)
+        return;
+    ih_result_stats(r, IH_LUMA, &v->luma);
+    v->luminance = ih_mean_luminance(&r->histogram);
+}
+
+static const struct ih_field_value none = {.type = IH_TYPE_NONE};
+
+static struct ih_field_value text_value(const char *text, bool is_known)
+{
+    return is_known ? (struct ih_field_value){.type = IH_TYPE_TEXT, .text = text} : none;
+}
+
+static struct ih_field_value integer_value(uint64_t n, bool is_known)
+{
+    return is_known
+               ? (struct ih_field_value){.type = IH_TYPE_INTEGER, .integer = n, .real = (double)n}
+               : none;
+}
+
+/* Real fields with a share go from 0 to 1. */
+static struct ih_field_value real_value(double real)
+{
+    return isnan(real) ? none
+                       : (struct ih_field_value){.type = IH_TYPE_REAL, .real = real, .whole = 1};
+}
+
+static bool is_utf8(const char *text)
+{
+    unsigned long c;
+    size_t n = 1;
+    for (; *text && n > 0; text += n)
+        n = ih_utf8_length(text, &c);
+    return n > 0;
+}
+
+static bool has_other(const struct ih_result *r, unsigned kind)
+{
+    return kind == IH_FIELD_FILE_BYTES ? !is_utf8(r->path)
+           : kind == IH_FIELD_POSITION ? r->n_shards || r->inputs_hash
+           : kind == IH_FIELD_WARNINGS ? r->info.warnings != 0
+           : kind == IH_FIELD_SRGB
+               ? (r->info.not_applied & IH_NOT_SRGB) || !(r->info.not_applied & IH_MAYBE_SRGB)
+               : true;
+}
+
+struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_record_field *field)
+{
+    const struct ih_result *r = v->result;
+    const struct ih_field *f = &field->field;
+    const struct ih_extremes *extremes = &r->info.extremes;
+    const uint64_t n_pixels = r->histogram.n_pixels;
+    const void *at = (const char *)r + f->offset_bytes,
+               *of_luma = (const char *)&v->luma + f->offset_bytes;
+    struct ih_field_value value;
+    const char *text;
+    unsigned n;
+    if (!(field->in & v->kind))
+        return none;
+    switch (f->kind) {
+    case IH_FIELD_COUNT:
+        return integer_value(*(const uint64_t *)at, true);
+    case IH_FIELD_UNSIGNED:
+        n = *(const unsigned *)at;
+        return integer_value(n, n > 0 || !(field->in & IH_OPTIONAL));
+    case IH_FIELD_SOURCE_MIN:
+        return integer_value(extremes->min, extremes->end > 0);
+    case IH_FIELD_SOURCE_MAX:
+        return integer_value(extremes->end - 1, extremes->end > 0);
+    case IH_FIELD_LUMA_VALUE:
+        return integer_value(*(const unsigned *)of_luma, v->luma.count > 0);
+    case IH_FIELD_CLIPPED:
+        value = integer_value(*(const uint64_t *)at, true);
+        value.whole = (double)n_pixels;
+        return value;
+    case IH_FIELD_LUMA_REAL:
+        return real_value(*(const double *)of_luma);
+    case IH_FIELD_LUMINANCE:
+        return real_value(v->luminance);
+    case IH_FIELD_SHARE:
+        return real_value((double)*(const uint64_t *)at / (double)n_pixels);
+    case IH_FIELD_SCHEMA:
+        return text_value(IH_SCHEMA, true);
+    case IH_FIELD_STATUS:
+        return text_value(r->is_end ? "end" : r->status == IH_OK ? "ok" : "error", true);
+    case IH_FIELD_ERROR:
+        return text_value(r->error.message, true);
+    case IH_FIELD_RANGE:
+        return text_value(ih_range_names[r->info.range], r->info.range != IH_RANGE_UNKNOWN);
+    case IH_FIELD_WEIGHTS:
+        return text_value(r->spec.luma->name, true);
+    case IH_FIELD_ALPHA:
+        return text_value(ih_alpha_name(r->alpha), true);
+    case IH_FIELD_REDUCTION:
+        ih_reduction_print(r->sample_range, v->text);
+        return text_value(v->text, true);
+    case IH_FIELD_SHARD:
+        snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);
+        return text_value(v->text, r->n_shards > 0);
+    case IH_FIELD_HASH:
+        snprintf(v->text, sizeof v->text, "%016" PRIx64, *(const uint64_t *)at);
+        return text_value(v->text, *(const uint64_t *)at != 0);
+    default:
+        if (f->kind >= IH_FIELD_FILE_BYTES)
+            return (struct ih_field_value){.type = has_other(r, f->kind) ? IH_TYPE_OTHER
+                                                                         : IH_TYPE_NONE};
+        text = *(const char *const *)at;
+        if (f->kind == IH_FIELD_VERSION && !text)
+            text = IH_VERSION;
+        return text_value(
+            text, text && (*text || f->kind == IH_FIELD_FORMAT || f->kind == IH_FIELD_FILE));
+    }
+}
+
+const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
+                            char text[IH_REAL_MAX])
+{
+    const void *at = (const char *)from + field->offset_bytes;
+    text[0] = '\0';
+    if (field->kind == IH_FIELD_REAL)
+        return ih_format_real(*(const double *)at, text);
+    if (field->kind != IH_FIELD_VALUE || has_values)
+        *ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
+                               : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
+                                                               : *(const uint8_t *)at) = '\0';
+    return text;
+}
+
+void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS])
+{
+    struct ih_record_view view;
+    ih_record_view_init(&view, result);
+    for (unsigned i = 0; i < IH_N_FIELDS; i++)
+        if (ih_schema[i].column)
+            values[i] = ih_record_value(&view, &ih_schema[i]);
+}
+
+void ih_comparison_fields_compute(const struct ih_comparison *c,
+                                  struct ih_field_value values[IH_N_COMPARISON_FIELDS])
+{
+    values[0] = real_value(c->largest.ks);
+    values[1] = real_value(c->largest.emd);
+}
