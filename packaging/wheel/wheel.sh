@@ -17,6 +17,9 @@ make -s --no-print-directory STATIC=0 DEPS= print-parts | while read -r stb font
   cp "$stb"/stb/stb_{image,image_write,truetype}.h "$into/include/stb/"
   cp "$font" "$into/share/"
 done
+for package in libstb-dev fonts-dejavu-core; do
+  [ ! -f "/usr/share/doc/$package/copyright" ] || cp "/usr/share/doc/$package/copyright" "$into/licenses/$package-copyright"
+done
 "$PYTHON" - "$into/include/python" <<'END'
 import shutil, sys, sysconfig
 shutil.copytree(sysconfig.get_path("include"), sys.argv[1], dirs_exist_ok=True)

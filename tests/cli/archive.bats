@@ -239,7 +239,9 @@ file on the command line, or scan it in Python; if it is in an archive, extract 
     "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
     LC_ALL=C "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
   done
-  "$IMGHIST" --list | grep -q seccomp || return 0
+  "$IMGHIST" --list >list
+  grep -q seccomp list || return 0
+  ! grep -q 'linked in:.*libseccomp' list || return 0
   grep -aq __asan_init "$IMGHIST" && return 0 # a preloaded library comes before the sanitizer's
   no_seccomp
   for archive in *.tar *.tar.gz *.zip; do

@@ -96,8 +96,19 @@ extract_readme() {
       is_more = line ~ /[|\\]$/ }' out="$1" "$README"
 }
 
+@test "man: README.md names files and targets that are there, in at most 1,300 words" {
+  [ "$(wc -w <"$README")" -le 1300 ]
+  cd "$TESTS/.."
+  for file in $(grep -oE '\]\([a-zA-Z][a-zA-Z0-9_/.-]*\)|cc docs/[a-z_.]+|\./src/[a-z.0-9/-]+' "$README" | sed -E 's/^(\]\(|cc )//; s/\)$//'); do
+    [ -f "$file" ] || fail "no $file"
+  done
+  tests/library/extract.sh src/imghist.h "$BATS_TEST_TMPDIR/from_header"
+  diff docs/count_file.c "$BATS_TEST_TMPDIR/from_header/count_file.c"
+}
+
 @test "man: every command of README.md runs" {
   photos
+  cp -R "$SAMPLES" samples
   mkdir examples
   extract_readme "$PWD/examples"
   run_examples -o pipefail
