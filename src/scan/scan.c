@@ -39,6 +39,13 @@ static struct slot *remove_ready(struct ih_scan *s)
     return first;
 }
 
+/* Gives empty slots back to the workers. The caller holds the lock. */
+static void keep_used(struct ih_scan *s, struct slot **used)
+{
+    ih_slots_keep(s, *used);
+    *used = NULL;
+}
+
 /* The next result, valid until the call after that. NULL: the workers have ended, or an error has
  * ended the run. */
 static struct slot *take(struct ih_scan *s)
@@ -47,12 +54,11 @@ static struct slot *take(struct ih_scan *s)
         ih_slot_empty(s->used);
     if (!s->taken) {
         pthread_mutex_lock(&s->lock);
-        ih_slots_keep(s, s->used);
+        keep_used(s, &s->used);
         while (s->error.status == IH_OK && !(s->taken = remove_ready(s)) &&
                !ih_workers_have_ended(s))
             pthread_cond_wait(&s->on_result, &s->lock);
         pthread_mutex_unlock(&s->lock);
-        s->used = NULL;
     }
     struct slot *slot = s->taken;
     if (slot) {
@@ -314,9 +320,12 @@ int ih_scan_is_ready(struct ih_scan *s, unsigned wait_ms)
         until.tv_nsec -= 1000000000L;
     }
     pthread_mutex_lock(&s->lock);
+    if (s->used) /* the first is that of the item */
+        keep_used(s, &s->used->next);
     bool is_ready, is_over = wait_ms == 0;
-    while (!(is_ready = (s->first && s->first->is_ready) || ih_workers_have_ended(s)) && !is_over &&
-           !s->is_short)
+    while (!(is_ready = s->error.status != IH_OK || (s->taken = remove_ready(s)) ||
+                        ih_workers_have_ended(s)) &&
+           !is_over && !s->is_short)
         is_over = pthread_cond_timedwait(&s->on_result, &s->lock, &until) == ETIMEDOUT;
     s->is_short = false;
     pthread_mutex_unlock(&s->lock);
