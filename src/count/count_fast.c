@@ -1,4 +1,4 @@
-/* The fast method: begins, adds pixels or planes, and ends. count_tables.c explains its tables. */
+/* The fast method: it begins, adds pixels or planes, and ends. count_tables.c says how it works. */
 #include "count/count.h"
 
 /* Clearing and folding the pairs takes 10 us, which they save on 40,000 pixels. */

@@ -357,7 +357,7 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
 
 static enum ih_status no_cuda(struct ih_error *err)
 {
-    return ih_error_set(err, IH_UNAVAILABLE, "this build has no GPU code (make CUDA=1 adds it)");
+    return ih_error_set(err, IH_UNAVAILABLE, "this build has no CUDA");
 }
 
 enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct ih_count_spec *spec,
