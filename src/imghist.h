@@ -628,7 +628,8 @@ struct ih_scan_settings {
     unsigned has_nul_list;      /* 1: the paths of the list end with a NUL byte */
     unsigned n_threads;         /* that count; 0: one for each CPU core */
     unsigned shard, n_shards;   /* counts part `shard`, from 1, of n_shards; 0: all */
-    unsigned takes_only_images; /* 1: each source is one image, others are failures; no list */
+    unsigned takes_only_images; /* 1: each source is one image, others are failures; no list. Then
+                                   "-" is a file */
     unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
     unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
 };
@@ -715,7 +716,8 @@ IH_PUBLIC void ih_scan_add_end(struct ih_scan *scan);
 IH_PUBLIC int ih_scan_wants_source(struct ih_scan *scan);
 
 /* Ends the threads, and drops items that were not taken. Work on a file ends within about 50 ms,
- * but a call of a format's library is not interrupted. */
+ * but a call of a format's library is not interrupted. Nor is opening or reading a pipe: it goes on
+ * until the program at its other end writes or ends. */
 IH_PUBLIC void ih_scan_close(struct ih_scan *scan);
 
 /* ---- counting pixels in GPU memory ---- */
