@@ -629,7 +629,7 @@ struct ih_scan_settings {
     unsigned n_threads;         /* that count; 0: one for each CPU core */
     unsigned shard, n_shards;   /* counts part `shard`, from 1, of n_shards; 0: all */
     unsigned takes_only_images; /* 1: each source is one image; directories, archives and result
-                                   files are failures. Not with a list */
+                                   files are failures, "-" is a file. Not with a list */
     unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
     unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
 };
@@ -724,8 +724,8 @@ IH_PUBLIC void ih_scan_add_end(struct ih_scan *scan);
 IH_PUBLIC int ih_scan_wants_source(struct ih_scan *scan);
 
 /* Stops counting, waits for the threads to end, and drops items that were not taken. A worker
- * notices within about 50 ms; a call of a format's library, or of a read function, is not
- * interrupted. */
+ * notices within about 50 ms; a call of a format's library or of a read function, and opening or
+ * reading a pipe, are not interrupted. */
 IH_PUBLIC void ih_scan_close(struct ih_scan *scan);
 
 /* ---- counting pixels in GPU memory ---- */

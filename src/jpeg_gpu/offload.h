@@ -54,7 +54,7 @@ struct ih_offload_options {
 typedef void ih_offload_deliver(void *user, void *ticket, struct ih_result *result,
                                 bool is_counted);
 
-/* One for each pipeline. All fields are private. */
+/* One for each scan. All fields are private. */
 struct ih_offload {
     struct ih_offload_options options;
     struct ih_device *device;

@@ -418,8 +418,6 @@ void ih_scan_close(struct ih_scan *s)
     pthread_mutex_lock(&s->lock);
     ih_scan_stop(s);
     pthread_mutex_unlock(&s->lock);
-    if (s->inputs.stop)
-        s->inputs.stop(s->inputs.user);
     wait_for_workers(s); /* none waits for room after ih_scan_stop */
     ih_workers_end(s, &ignored);
     for (struct slot *slot = s->taken; slot; slot = slot->next)

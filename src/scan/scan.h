@@ -98,7 +98,8 @@ struct ih_scan_inputs {
     double (*n_left)(void *user);
     /* Whether the caller of ih_scan_next should add sources soon; NULL: it never adds any. */
     bool (*wants_sources)(void *user);
-    /* Ends a waiting next, which returns false; NULL: next does not wait. */
+    /* Ends a waiting next, which returns false; NULL: next does not wait. Called under the scan's
+     * lock, after an error and at the end. */
     void (*stop)(void *user);
     /* Releases user after the last call; NULL: the caller does. */
     void (*close)(void *user);

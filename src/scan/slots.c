@@ -85,6 +85,8 @@ void ih_scan_stop(struct ih_scan *s)
     s->is_stopping = true;
     pthread_cond_broadcast(&s->on_work);
     pthread_cond_broadcast(&s->on_frame);
+    if (s->inputs.stop)
+        s->inputs.stop(s->inputs.user);
 }
 
 void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result)

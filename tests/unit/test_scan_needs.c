@@ -9,6 +9,7 @@
 #include "isolate/decoder_process.h"
 #include "tests/support/take_all.h"
 #include <errno.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,64 @@ TEST(device_that_does_not_start)
         assert_string_equal(err.message, "no abacus here");
         assert_int_equal(r.n_taken, 0);
     }
+}
+
+/* A source that is added later, which never comes. */
+struct added {
+    struct run run;
+    pthread_mutex_t lock;
+    pthread_cond_t on_stop;
+    bool is_stopped;
+};
+
+static bool next_added(void *user, struct ih_input *input)
+{
+    struct added *a = user;
+    if (next(&a->run, input)) {
+        input->bytes = pgm;
+        input->size_bytes = sizeof pgm - 1;
+        return true;
+    }
+    pthread_mutex_lock(&a->lock);
+    while (!a->is_stopped)
+        pthread_cond_wait(&a->on_stop, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+    return false;
+}
+
+static void stop_adding(void *user)
+{
+    struct added *a = user;
+    pthread_mutex_lock(&a->lock);
+    a->is_stopped = true;
+    pthread_cond_signal(&a->on_stop);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* An error ends the scan also while a worker waits for a source. */
+TEST(error_while_a_worker_waits_for_a_source)
+{
+    static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist"};
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&nowhere);
+    const struct ih_scan_options options = {.n_threads = 2,
+                                            .decode = {.max_pixels = 100, .isolates_all = true},
+                                            .remote_decoders = &decoder_processes,
+                                            .luma = &ih_luma_bt709,
+                                            .clip_high = 255};
+    struct added a = {
+        {.path = "pgm", .n_inputs = 1}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    const struct ih_scan_inputs inputs = {.next = next_added, .stop = stop_adding, .user = &a};
+    struct ih_device *device = NULL;
+    struct ih_scan *scan = NULL;
+    const struct ih_item *item;
+    struct ih_error err;
+    assert_int_equal(ih_device_open(&cpu, &device, &err), IH_OK);
+    assert_int_equal(ih_scan_start(device, &options, &inputs, &scan, &err), IH_OK);
+    alarm(60);
+    assert_int_equal(ih_scan_next(scan, &item, &err), IH_UNAVAILABLE);
+    alarm(0);
+    ih_scan_close(scan);
+    ih_device_close(device);
 }
 
 TEST(decoder_process_that_does_not_start)
