@@ -29,7 +29,7 @@ static struct heif_meta find_meta(const uint8_t *file, size_t size_bytes)
 static const char *print_type(const char *type, char text[5])
 {
     for (unsigned i = 0; i < 4; i++)
-        text[i] = type[i] < ' ' || type[i] > '~' ? '?' : type[i];
+        text[i] = (char)(type[i] < ' ' || type[i] > '~' ? '?' : type[i]);
     text[4] = '\0';
     return text;
 }

@@ -444,7 +444,7 @@ static enum truth condition_compare(const struct node *node, const struct ih_fie
                                 b = operand_value(&o[1], &o[0], values);
     if (a.type == IH_TYPE_NONE || b.type == IH_TYPE_NONE)
         return UNKNOWN;
-    const double difference =
+    const int difference =
         a.type == IH_TYPE_TEXT ? strcmp(a.text, b.text) : (a.real > b.real) - (a.real < b.real);
     const enum comparison order = difference < 0 ? LESS : difference > 0 ? GREATER : EQUAL;
     return node->comparison & order ? YES : NO;

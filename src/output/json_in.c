@@ -291,7 +291,7 @@ bool ih_json_real(struct ih_json_in *in, double *v)
 static bool next_element(struct ih_json_in *in, char end, bool *is_end)
 {
     *is_end = ih_json_next_is(in, end);
-    return ih_json_token(in, *is_end ? end : ',');
+    return ih_json_token(in, (char)(*is_end ? end : ','));
 }
 
 /* Consumes the start, and the end of what is empty, with *is_end set. */
