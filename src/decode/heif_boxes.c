@@ -373,8 +373,9 @@ static uint32_t heif_bits_take(struct heif_bits *b, unsigned n)
 {
     uint32_t value = 0;
     for (; n > 0; n--, b->at++)
-        value = value << 1 |
-                (b->at / 8 < b->bytes.n ? b->bytes.p[b->at / 8] >> (7 - b->at % 8) & 1u : 0);
+        value =
+            value << 1 |
+            (b->at / 8 < b->bytes.n ? (uint32_t)b->bytes.p[b->at / 8] >> (7 - b->at % 8) & 1u : 0);
     return value;
 }
 
