@@ -55,6 +55,8 @@ static struct ih_summary summary_of(PyObject *object)
     return s;
 }
 
+static PyObject *counts_histogram(PyObject *object, PyObject *key);
+
 /* ---- the buffer ---- */
 
 /* The library has gaps between the planes, so the first use makes a table without them. */
@@ -104,11 +106,103 @@ static int counts_get_buffer(PyObject *object, Py_buffer *view, int flags)
     return 0;
 }
 
+/* Counts.bins: a memoryview whose rows can be taken, too. */
+struct bins {
+    PyObject_HEAD PyObject *counts, *view; /* owned */
+};
+
+static struct bins *bins_of(PyObject *object)
+{
+    return (struct bins *)object;
+}
+
 static PyObject *counts_bins(PyObject *object, void *closure)
 {
+    PyObject *bins = py_new(py_state_of(object)->bins);
     (void)closure;
-    return PyMemoryView_FromObject(object);
+    if (bins) {
+        bins_of(bins)->counts = Py_NewRef(object);
+        bins_of(bins)->view = PyMemoryView_FromObject(object);
+        if (!bins_of(bins)->view)
+            Py_CLEAR(bins);
+    }
+    return bins;
 }
+
+static void bins_dealloc(PyObject *object)
+{
+    Py_CLEAR(bins_of(object)->view);
+    Py_CLEAR(bins_of(object)->counts);
+    py_free(object);
+}
+
+static int bins_get_buffer(PyObject *object, Py_buffer *view, int flags)
+{
+    return PyObject_GetBuffer(bins_of(object)->counts, view, flags);
+}
+
+static Py_ssize_t bins_length(PyObject *object)
+{
+    return PyObject_Size(bins_of(object)->view);
+}
+
+/* The end of a loop over the rows is an IndexError. */
+static PyObject *bins_row(PyObject *object, Py_ssize_t i)
+{
+    const Py_ssize_t n = bins_length(object);
+    if (i < 0 || i >= n)
+        return PyErr_Format(PyExc_IndexError, "bins of %zd planes", n);
+    PyObject *name = PyLong_FromSsize_t(i);
+    PyObject *row = name ? counts_histogram(bins_of(object)->counts, name) : NULL;
+    Py_XDECREF(name);
+    return row;
+}
+
+/* An integer is a row; a pair is a number, as in a memoryview. */
+static PyObject *bins_item(PyObject *object, PyObject *key)
+{
+    if (!PyIndex_Check(key))
+        return PyObject_GetItem(bins_of(object)->view, key);
+    const Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    return PyErr_Occurred() ? NULL : bins_row(object, i < 0 ? i + bins_length(object) : i);
+}
+
+static PyObject *bins_attribute(PyObject *object, PyObject *name)
+{
+    PyObject *own = PyObject_GenericGetAttr(object, name);
+    if (own || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return own;
+    PyErr_Clear();
+    return PyObject_GetAttr(bins_of(object)->view, name);
+}
+
+static PyObject *bins_compare(PyObject *a, PyObject *b, int operation)
+{
+    PyObject *other = Py_TYPE(a) == Py_TYPE(b) ? bins_of(b)->view : b;
+    return PyObject_RichCompare(bins_of(a)->view, other, operation);
+}
+
+static PyType_Slot bins_slots[] = {
+    {Py_tp_doc,
+     "uint64 [planes, 256]: pixels with each value. bins[i] is a row, bins[i, v] a number; "
+     "all else as in memoryview."},
+    {Py_tp_dealloc, bins_dealloc},
+    {Py_tp_getattro, bins_attribute},
+    {Py_tp_richcompare, bins_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_mp_subscript, bins_item},
+    {Py_mp_length, bins_length},
+    {Py_sq_item, bins_row},
+    {Py_sq_length, bins_length},
+    {Py_bf_getbuffer, bins_get_buffer},
+    {0, NULL},
+};
+
+PyType_Spec py_bins_spec = {.name = "imghist.Bins",
+                            .basicsize = sizeof(struct bins),
+                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+                                     Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                            .slots = bins_slots};
 
 /* ---- planes and statistics ---- */
 

@@ -105,7 +105,15 @@ static bool check_pillow(PyObject *object)
     bool is_known = !mode || !PyUnicode_Check(mode);
     for (size_t i = 0; !is_known && i < sizeof modes / sizeof *modes; i++)
         is_known = PyUnicode_CompareWithASCIIString(mode, modes[i]) == 0;
-    if (!is_known)
+    /* convert("L") clips integers and floats at 255. */
+    const bool is_deep = !is_known && (PyUnicode_CompareWithASCIIString(mode, "I") == 0 ||
+                                       PyUnicode_CompareWithASCIIString(mode, "F") == 0);
+    if (is_deep)
+        PyErr_Format(PyExc_TypeError,
+                     "an image of Pillow's mode %U: pass numpy.asarray(image).astype('uint16'), "
+                     "scaled to 0 to 65535 first if its values are others",
+                     mode);
+    else if (!is_known)
         PyErr_Format(PyExc_TypeError,
                      "an image of Pillow's mode %U: convert it to L, RGB or RGBA first", mode);
     Py_XDECREF(mode);

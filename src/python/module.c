@@ -155,6 +155,7 @@ static int execute(PyObject *module)
                                              NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0 ||
         !py_stats_add(module, state) || !(state->counts = add_type(module, &py_counts_spec)) ||
+        !(state->bins = add_type(module, &py_bins_spec)) ||
         !(state->context = add_type(module, &py_context_spec)) ||
         !(state->iterator = add_type(module, &py_iterator_spec)) ||
         keep_from_ufuncs(state->counts) < 0)
@@ -168,6 +169,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->error);
     Py_VISIT(state->stats);
     Py_VISIT(state->counts);
+    Py_VISIT(state->bins);
     Py_VISIT(state->context);
     Py_VISIT(state->iterator);
     return 0;
@@ -179,6 +181,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->error);
     Py_CLEAR(state->stats);
     Py_CLEAR(state->counts);
+    Py_CLEAR(state->bins);
     Py_CLEAR(state->context);
     Py_CLEAR(state->iterator);
     return 0;

@@ -23,8 +23,8 @@
 
 /* The state of the module: its types. */
 struct py_state {
-    PyObject *error;                                   /* imghist.Error */
-    PyTypeObject *stats, *counts, *context, *iterator; /* owned */
+    PyObject *error;                                          /* imghist.Error */
+    PyTypeObject *stats, *counts, *bins, *context, *iterator; /* owned */
 };
 
 /* The state of the module that made an object's type. Its types cannot be subclassed. */
@@ -57,7 +57,7 @@ PyObject *py_delegate(const char *module, const char *function, PyObject *argume
 int py_to_u64(PyObject *object, void *to);
 int py_to_unsigned(PyObject *object, void *to);
 
-extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
+extern PyType_Spec py_bins_spec, py_context_spec, py_counts_spec, py_iterator_spec;
 
 /* Makes the type Stats, and adds it and STATS_CODES to the module. */
 enum { PY_STATS_MAX = 32 };

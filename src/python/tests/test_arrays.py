@@ -142,9 +142,14 @@ def test_pillow():
         check(image.frombytes(mode, (30, 20), x.tobytes()), x)
     wide = noise(20, 30, 1, dtype=numpy.uint16)
     assert imghist.count(image.frombytes("I;16", (30, 20), wide.tobytes())) == imghist.count(wide)
-    for mode in ("P", "1", "CMYK", "YCbCr", "HSV", "LAB", "I", "F", "RGBX", "RGBa", "PA"):
+    for mode in ("P", "1", "CMYK", "YCbCr", "HSV", "LAB", "RGBX", "RGBa", "PA"):
         with pytest.raises(TypeError, match=f"Pillow's mode {mode}: convert it to"):
             imghist.count(image.new(mode, (30, 20)))
+    for mode in ("I", "F"):  # convert("L") clips: 40000 would be 255
+        deep = image.new(mode, (3, 2), 40000)
+        with pytest.raises(TypeError, match=r"numpy.asarray\(image\).astype\('uint16'\)"):
+            imghist.count(deep)
+        assert imghist.count(numpy.asarray(deep).astype("uint16")).bins[0][156] == 6  # round(40000 * 255 / 65535)
 
 
 def test_errors_name_the_type():

@@ -38,6 +38,10 @@ def test_bins_are_a_view(scene):
         one = scene.histogram(plane)
         assert one.shape == (256,) and one.tolist() == first[i].tolist()
         assert scene.histogram(i) == one == scene.histogram(i - 4)
+    assert [row.tolist() for row in scene.bins] == scene.bins.tolist() == [scene.bins[i].tolist() for i in range(-4, 0)]
+    assert len(scene.bins) == 4 and scene.bins == scene.bins and scene.bins[3][255] == scene.bins[3, 255]
+    with pytest.raises(IndexError):
+        scene.bins[4]
     kept = imghist.count(b"P5 2 1 255 \x01\x02").bins  # lives as long as the view
     assert kept[0, 1] == 1 and kept.tobytes().count(1) == 4
 
