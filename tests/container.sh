@@ -18,10 +18,10 @@ if [ -n "${BASE:-}" ]; then
   options+=(--build-arg "BASE=$BASE")
 elif ! "$docker" pull -q debian:12-slim >/dev/null 2>&1; then
   mkdir -p build/systems
-  # Without what debian:12-slim leaves out, too.
+  # As debian:12-slim: without manuals and translations, and without usrmerge, which needs perl.
   [ -e build/systems/base.tar ] || mmdebstrap --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-    bookworm build/systems/base.tar >/dev/null 2>&1 ||
+    --include=usr-is-merged bookworm build/systems/base.tar >/dev/null 2>&1 ||
     { echo "no base image: no registry, and mmdebstrap failed"; exit 77; }
   "$docker" import -q build/systems/base.tar imghist-base >/dev/null
   options+=(--build-arg BASE=imghist-base)

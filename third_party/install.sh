@@ -13,8 +13,9 @@ needs() {
   cat <<'END'
 build|compiler|a C compiler with the C library's headers|gcc libc6-dev|gcc glibc-devel|gcc|gcc glibc-devel|gcc musl-dev|gcc
 build|tool make|runs the Makefile|make|make|make|make|make|make
-build|tool pkg-config|finds libpng and libjpeg|pkg-config|pkgconf-pkg-config|pkgconf|pkg-config|pkgconf|pkgconf
+build|tool pkg-config|finds the libraries|pkg-config|pkgconf-pkg-config|pkgconf|pkg-config|pkgconf|pkgconf
 build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|libpng-dev|libpng
+build|library zlib|inflates compressed tar files|zlib1g-dev|zlib-devel|zlib|zlib-devel|zlib-dev|zlib
 formats|library libdeflate|inflates PNG three times as fast as libpng|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
 build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
 build|header stb/stb_truetype.h|draws text, writes BMP and TGA, reads HDR and PIC|libstb-dev|stb-devel|stb|stb-devel|stb|-

@@ -146,7 +146,12 @@ build_brotli() { by_cmake -DBROTLI_DISABLE_TESTS=ON && rm -f "$prefix/bin/brotli
 targets=-DHWY_DISABLED_TARGETS=0x19D0
 build_highway() { CXXFLAGS="$CXXFLAGS $targets" by_cmake -DHWY_ENABLE_{CONTRIB,EXAMPLES,TESTS}=OFF; }
 build_lcms2() { by_hand_flags=-Iinclude; by_hand lcms2 src/cms*.c && cp include/lcms2*.h "$prefix/include/" && pc lcms2 2.16; }
-build_libde265() { sed -i '/add_subdirectory *(dec265)/d' CMakeLists.txt && by_cmake -DENABLE_SDL=OFF -DENABLE_AVX512=OFF -DENABLE_ENCODER=OFF; }
+# Since 1.1 it fills a new image with zeros, so dec_heif.c would not see that blocks are missing.
+build_libde265() {
+  sed -i '/add_subdirectory *(dec265)/d' CMakeLists.txt
+  grep -q '^  img->fill_image(0,0,0);$' libde265/image.cc && sed -i '/^  img->fill_image(0,0,0);$/d' libde265/image.cc
+  by_cmake -DENABLE_SDL=OFF -DENABLE_AVX512=OFF -DENABLE_ENCODER=OFF
+}
 build_dav1d() {
   cat >cross.ini <<EOF
 [binaries]

@@ -460,15 +460,16 @@ static enum ih_status heif_check_image(struct heif_state *s, struct ih_error *er
 }
 
 /* Whether there is memory for decoding. libheif calls its lack a codec's error, or a conversion of
- * colours that it does not support. */
+ * colours that it does not support. Without volatile, clang would leave malloc() out. */
 static bool heif_has_memory(const struct heif_state *s)
 {
     size_t n;
-    void *memory = ih_size_multiply(s->width * s->height, HELD_SAMPLES * (s->is_deep ? 2 : 1), &n)
-                       ? malloc(n)
-                       : NULL;
+    void *volatile memory = NULL;
+    if (ih_size_multiply(s->width * s->height, HELD_SAMPLES * (s->is_deep ? 2 : 1), &n))
+        memory = malloc(n);
+    const bool has_memory = memory != NULL;
     free(memory);
-    return memory != NULL;
+    return has_memory;
 }
 
 static enum ih_status heif_decode_once(struct heif_state *s, struct ih_error *err)
