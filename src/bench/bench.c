@@ -39,13 +39,15 @@ struct bench {
     bool has_failed; /* a method is wrong or failed */
 };
 
+enum row_status { OK, WRONG, FAILED };
+
 /* A method on one kind of data. NAN: no figure. */
 struct row {
     const struct task *task;
     const struct ih_bench_method *method;
     enum ih_bench_data data;
     size_t n_bytes;
-    enum { OK, WRONG, FAILED } status;
+    enum row_status status;
     double figures[4]; /* in the order of `figures` below */
     char reason[IH_MESSAGE_MAX];
 };
@@ -187,7 +189,7 @@ static enum ih_status report_row(struct bench *b, const struct row *r, bool is_f
 
 /* ---- the runs ---- */
 
-static void fail(struct bench *b, struct row *r, int status, const struct ih_error *err)
+static void fail(struct bench *b, struct row *r, enum row_status status, const struct ih_error *err)
 {
     char message[2 * IH_MESSAGE_MAX];
     r->status = status;
