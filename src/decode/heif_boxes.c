@@ -258,8 +258,11 @@ static bool is_applied(const struct heif_property *p)
 {
     static const char applied[] = "ispecolrauxCclapirotimir",
                       configurations[] = "hvcCav1CavcCvvcCevcCjpgCj2kHuncCcmpdcmpCicef",
-                      descriptions[] = "pixipasprloca1lxcllimdcvcclvamvendwtaltudesaltt"
+                      descriptions[] = "pixipasprloca1lxcllimdcvcclvamvendwtudesaltt"
                                        "crttmdftcmincmexsubs";
+    _Static_assert(sizeof applied % 4 == 1 && sizeof configurations % 4 == 1 &&
+                       sizeof descriptions % 4 == 1,
+                   "types have four letters");
     struct ih_span content = p->content;
     if (ih_box_is(p->type, "lsel")) /* one layer; 0xFFFF: all, of which the last is returned */
         return ih_span_take(&content, 2) == 0xFFFF;
