@@ -77,7 +77,7 @@ FORMATS_GONE  := $(filter-out $(FORMATS_HERE),$(FORMATS_ALL))
 NVCC       := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
                           $(wildcard $(firstword $(shell cat build/cuda-*/flags 2>/dev/null))) \
                           $(wildcard /usr/local/cuda/bin/nvcc))
-# GPU code for all architectures takes minutes to compile: a build is for the GPU of this machine, and has none without.
+# GPU code for all architectures takes minutes to compile: a build has code for the GPU of this machine only, and without a GPU none.
 GPU_HERE   := $(wildcard /dev/nvidia[0-9] /dev/dxg)
 # Packages have what the user asked for, else all that can be built.
 CUDA_ASKED := $(CUDA)

@@ -46,7 +46,8 @@ void ih_voice_release(struct ih_voice *v)
     v->is_holding = false;
 }
 
-void ih_voice_say(struct ih_voice *v, const char *path, const char *message)
+/* ih_say with progress hidden. */
+static void voice_say(struct ih_voice *v, const char *path, const char *message)
 {
     ih_voice_hold(v);
     ih_say(path, message);
@@ -62,7 +63,7 @@ void ih_voice_note(struct ih_voice *v, const char *path, const char *format, ...
     va_start(arguments, format);
     vsnprintf(line + strlen(line), sizeof line - strlen(line), format, arguments);
     va_end(arguments);
-    ih_voice_say(v, path, line);
+    voice_say(v, path, line);
 }
 
 /* Whether a note is to be printed: for the first input, and with -v for each. */
@@ -259,7 +260,7 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
         if (r->info.warnings & bit & (IH_WARNING_MORE_IMAGES - 1))
-            ih_voice_say(v, path, line);
+            voice_say(v, path, line);
     }
     if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
         if (!o->takes_frames && n_frames > 1)
@@ -320,7 +321,7 @@ void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_resul
     if (has_failed) {
         v->n_failed++;
         if (!v->is_checking)
-            ih_voice_say(v, path, r->error.message);
+            voice_say(v, path, r->error.message);
         return;
     }
     v->n_done += r->is_total ? r->n_images : 1;
@@ -338,7 +339,7 @@ void ih_voice_skip(struct ih_voice *v, const char *path, const char *why)
     ih_progress_add(v->progress, &(struct ih_progress_counts){.n_skipped = 1});
     snprintf(line, sizeof line, "skipped: %s", why);
     if (v->options->lists_skipped)
-        ih_voice_say(v, path, line);
+        voice_say(v, path, line);
 }
 
 void ih_voice_end_folder(struct ih_voice *v, const char *path)

@@ -75,9 +75,6 @@ struct ih_voice {
 void ih_voice_hold(struct ih_voice *v);
 void ih_voice_release(struct ih_voice *v);
 
-/* ih_say with progress hidden. */
-void ih_voice_say(struct ih_voice *v, const char *path, const char *message);
-
 /* Prints "note: ..." in the format of printf, except with -q and --check. */
 void ih_voice_note(struct ih_voice *v, const char *path, const char *format, ...) IH_PRINTF(3, 4);
 

@@ -539,7 +539,7 @@ static void end_directory(struct archive_state *s, uint64_t n_stated, struct ih_
             n_missing++;
             first = s->listed[i].number < first ? s->listed[i].number : first;
         }
-    bool is_followed = false; /* by another archive, of which other programs read the directory */
+    bool is_followed = false; /* by another archive, whose directory other programs read */
     for (uint64_t at = s->directory_at; !is_followed && has_come(s, at + 4); at++)
         is_followed = is_record(s, at, 5, 6);
     if (n_missing > 0)

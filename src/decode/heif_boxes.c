@@ -264,7 +264,7 @@ static bool is_applied(const struct heif_property *p)
                        sizeof descriptions % 4 == 1,
                    "types have four letters");
     struct ih_span content = p->content;
-    if (ih_box_is(p->type, "lsel")) /* one layer; 0xFFFF: all, of which the last is returned */
+    if (ih_box_is(p->type, "lsel")) /* one layer; 0xFFFF: all, and libheif returns the last */
         return ih_span_take(&content, 2) == 0xFFFF;
     if (ih_box_is(p->type, "a1op")) /* 0 is the operating point that decoders use */
         return content.n > 0 && content.p[0] == 0;
