@@ -317,6 +317,15 @@ static const struct ih_conflict diff_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const struct ih_conflict by_conflicts[] = {
+    {NULL, "diff", NULL, "a comparison has no groups; compare the totals of two folders"},
+    {NULL, "shard", NULL,
+     "the images of a group may lie in several parts: write their records, and "
+     "group where the parts are merged"},
+    {NULL, "resume", NULL, "its file holds the records of all inputs; group that file afterwards"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct ih_conflict resume_conflicts[] = {
     {NULL, "total-only", NULL, "its file holds the records of all inputs"},
     {NULL, "where", NULL, "its file holds the records of all inputs"},
@@ -407,6 +416,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
+    {ROW(OUTPUT, RUN, "by", "write a total for each folder, or group in LIST.csv"),
+     TEXT("folder|LIST"), FIELD(by), .conflicts = by_conflicts},
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},
 

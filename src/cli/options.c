@@ -418,6 +418,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     if (o->chart.title && o->chart_path && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
+    if (o->by && o->chart.format && !o->with_total)
+        return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
     bool has_page = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         has_page = has_page || o->outputs[i].output == &ih_output_html;

@@ -178,7 +178,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .select = {.region = *o->region.text ? &o->region : NULL,
                    .mask = o->mask_path,
                    .mask_budget = &p->masks},
-        .computes_stats = !o->only_total && !o->compares,
+        .computes_stats = !o->only_total && !o->compares && !o->by,
         .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
         .measurement = measurement_of(o),
         .resumed_path = o->resume_path,

@@ -4,6 +4,7 @@
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
+#include "cli/groups.h"
 #include "cli/look.h"
 #include "histogram/total.h"
 #include "output/file.h"
@@ -45,11 +46,12 @@ struct ih_writer {
     struct ih_destinations destinations;
     char *folder; /* owned; of all inputs */
     struct ih_total total;
-    char *total_folder; /* owned; of the images in the total; NULL: none yet */
+    char *total_folder;       /* owned; of the images in the total; NULL: none yet */
+    struct ih_groups *groups; /* with --by, or once a group's total has come; else NULL */
     struct ih_voice voice;
     bool has_members; /* an archive's member has come */
     bool has_totals;  /* of result files, and images */
-    bool has_images;
+    bool has_images, has_groups;
     bool is_double;     /* the image has the name of an earlier one, and of its chart */
     uint64_t run;       /* hash of a complete run; 0: not complete */
     uint64_t n_records; /* written, without the total */
@@ -161,6 +163,10 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (!w->folder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
+    if (status == IH_OK && o->by) {
+        *subject = o->by;
+        status = ih_groups_open(o->by, &w->total, &w->groups, err);
+    }
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, o->charts_are_svg, &charts, err);
     w->charts = charts;
@@ -273,14 +279,15 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
     }
 }
 
-/* A total of no images has no chart. A single chart together with --total is the total's. */
+/* A total of no images has no chart. A single chart together with --total is the total's, and with
+ * --by alone there is no single chart (options.c). */
 static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 {
     if (!w->charts || result->status != IH_OK)
         return false;
-    if (result->is_total)
+    if (result->is_total && !(result->group && ih_charts_is_one(w->charts)))
         return result->n_images > 0;
-    return !(w->options->with_total && ih_charts_is_one(w->charts));
+    return !result->is_total && !(w->options->with_total && ih_charts_is_one(w->charts));
 }
 
 /* Whether all inputs failed and the output does not record failures. */
@@ -380,12 +387,19 @@ static void add_to_total(struct ih_writer *w, const struct ih_result *result)
     struct ih_error reason;
     if (ih_total_add(w->adds_to, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
-    if (result->status != IH_OK || (result->is_total && result->n_images == 0))
-        return;
-    const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
-    if (!w->total_folder && !(w->total_folder = strdup(path)))
+    if (!ih_folder_join(&w->total_folder, result))
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, "out of memory");
-    ih_narrow_folder(w->total_folder, path);
+}
+
+static void add_to_group(struct ih_writer *w, const struct ih_result *result)
+{
+    struct ih_error reason = {0};
+    if (!w->groups)
+        ih_groups_open(NULL, &w->total, &w->groups, &reason);
+    if (reason.status == IH_OK)
+        ih_groups_add(w->groups, result, &reason);
+    if (reason.status != IH_OK)
+        give_up(w, ih_exit_of(reason.status), result->path, reason.message);
 }
 
 static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
@@ -397,8 +411,10 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     ih_voice_result(&w->voice, path, result);
     w->n_failed[w->side] += has_failed;
     w->n_left_out[w->side] += !has_failed && !selected;
-    if ((w->options->with_total && selected) || result->is_total)
+    if ((w->options->with_total && selected) || (result->is_total && !result->group))
         add_to_total(w, result);
+    if (result->group || (w->options->by && selected && !result->is_total))
+        add_to_group(w, result);
 }
 
 /* The first member of an archive: there are more inputs than were known. Standard input is then not
@@ -431,9 +447,15 @@ static void expect_many(struct ih_writer *w)
 static void check_total(struct ih_writer *w, const struct ih_item *item)
 {
     const char *why = NULL;
-    w->has_totals = w->has_totals || item->kind == IH_ITEM_TOTAL;
-    w->has_images = w->has_images || item->kind != IH_ITEM_TOTAL;
-    if (w->has_totals && w->options->where)
+    const bool is_total = item->kind == IH_ITEM_TOTAL, is_group = is_total && item->result->group;
+    w->has_totals = w->has_totals || (is_total && !is_group);
+    w->has_groups = w->has_groups || is_group;
+    w->has_images = w->has_images || !is_total;
+    if (is_total && !is_group && w->options->by)
+        why = "a total no longer has its images, so it has no groups";
+    else if (w->has_groups && w->has_images && !w->options->by)
+        why = "totals of groups beside single images need --by";
+    else if (is_total && w->options->where)
         why = "--where selects images, and a total no longer has them: give it to the run that "
               "counts them";
     else if (w->has_totals && w->has_images && !w->options->with_total)
@@ -446,7 +468,7 @@ static void take_result(struct ih_writer *w, const char *path, const struct ih_r
 {
     const bool selected = is_selected(w->options->where, result);
     account(w, path, result, selected);
-    if (selected && !w->options->only_total && !result->is_total) {
+    if (selected && !w->options->only_total && !w->options->by && !result->is_total) {
         pthread_mutex_lock(&w->lock);
         write_result(w, result);
         pthread_mutex_unlock(&w->lock);
@@ -534,11 +556,22 @@ static void end_sink(struct ih_writer *w, struct sink *s)
     check_sink(w, s, true);
 }
 
-/* Writes the total and ends all documents; then renames the files to their names. */
+static void write_groups(struct ih_writer *w)
+{
+    struct ih_result group;
+    for (size_t i = 0; i < ih_groups_n(w->groups); i++) {
+        ih_groups_result(w->groups, i, &group);
+        write_result(w, &group);
+    }
+}
+
+/* Writes totals and ends all documents; then renames the files to their names. */
 static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
+    if (w->groups)
+        write_groups(w);
     if (o->compares) {
         write_comparison(w);
     } else if (o->with_total || w->has_totals) {
@@ -594,6 +627,9 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     ih_voice_end(&w->voice, has_none);
     if (w->charts && o->where && !o->compares && w->voice.n_charts == 0 && w->voice.n_done > 0)
         ih_voice_note(&w->voice, NULL, "no record matches --where; no chart written");
+    if (o->by && ih_groups_n_left_out(w->groups) > 0)
+        ih_voice_note(&w->voice, o->by, "%" PRIu64 " inputs are not in this list, and in no group",
+                      ih_groups_n_left_out(w->groups));
     if (w->has_totals && w->has_images && !o->compares)
         ih_voice_note(&w->voice, NULL,
                       "a total of a result file and single images are added up; an image that is "
@@ -633,6 +669,9 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    ih_groups_close(w->groups);
+    ih_total_reset(&w->total);
+    ih_total_reset(&w->other);
     free(w->folder);
     free(w->total_folder);
     free(w->voice.hashes);

@@ -131,6 +131,8 @@ struct ih_result {
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
     const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
+    const char *group;  /* of the total of a group (--by): its name, which is the path too; NULL: of
+                           all inputs */
 };
 
 /* Whether the path is "-", or "-#2" of an image that follows on standard input. */

@@ -110,7 +110,8 @@ static void html_record(void *state, const struct ih_result *result)
     struct html_state *s = state;
     struct ih_field_value values[IH_N_FIELDS];
     struct ih_error ignored;
-    if (result->is_total) { /* also of the totals of result files, which have no row */
+    if (result->is_total &&
+        !result->group) { /* also of the totals of result files, which have no row */
         ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
         (void)ih_total_add(&s->total, result, &ignored);
         return;

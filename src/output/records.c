@@ -507,7 +507,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     if (!check_keys(r, in, view.kind))
         return false;
     result->path = view.kind == IH_IN_END     ? ""
-                   : view.kind == IH_IN_TOTAL ? IH_TOTAL_NAME
+                   : view.kind == IH_IN_TOTAL ? (result->group ? result->group : IH_TOTAL_NAME)
                    : r->bytes                 ? r->bytes
                                               : result->path;
     return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in, &view)) &&
@@ -526,7 +526,8 @@ struct ih_records {
     bool is_cut;                 /* it has no line feed */
     uint64_t n_read;             /* bytes of the source */
     bool is_document, has_ended; /* JSON; its end was read */
-    bool has_images, has_total;
+    bool has_groups;             /* of a document */
+    bool has_images, has_total;  /* beside each other, they would count twice */
     struct reader reader;
 };
 
@@ -591,7 +592,7 @@ void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_reco
     r->src = src;
     r->part_bytes = IH_PART_BYTES;
     r->start = r->n = 0;
-    r->is_at_end = r->is_cut = r->is_document = r->has_ended = r->has_total = false;
+    r->is_at_end = r->is_cut = r->is_document = r->has_ended = r->has_groups = r->has_total = false;
     r->n_read = place.offset_bytes;
     r->line = place.line;
     r->has_images = place.line > 0; /* a total would be the only record */
@@ -667,8 +668,8 @@ static bool skip_document_start(struct ih_records *r, struct ih_json_in *in)
            ih_json_token(in, ':') && ih_json_token(in, '[');
 }
 
-/* What follows the last record of a document: ]} or ],"total":RECORD}. *has_total: in is at the
- * total's record. */
+/* What follows the last record of an array of a document: ]}, ],"groups":[ or ],"total":RECORD}.
+ * *has_total: in is at the total's record. */
 static bool read_document_end(struct ih_records *r, struct ih_json_in *in, bool *has_total)
 {
     char *name;
@@ -680,6 +681,11 @@ static bool read_document_end(struct ih_records *r, struct ih_json_in *in, bool 
         return ih_json_token(in, '}');
     if (!ih_json_token(in, ',') || !ih_json_text(in, &name) || !ih_json_token(in, ':'))
         return false;
+    if (name && strcmp(name, "groups") == 0 && !r->has_groups) {
+        r->has_groups = true;
+        r->has_ended = false;
+        return ih_json_token(in, '[');
+    }
     *has_total = name && strcmp(name, "total") == 0;
     return *has_total || ih_json_fail(in, "not a document of imghist");
 }
@@ -748,8 +754,9 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
     *result = &r->reader.result;
     if (r->reader.result.is_end)
         return IH_OK;
-    r->has_images = r->has_images || !r->reader.result.is_total;
-    r->has_total = r->has_total || r->reader.result.is_total;
+    const bool is_of_all = r->reader.result.is_total && !r->reader.result.group;
+    r->has_images = r->has_images || !is_of_all;
+    r->has_total = r->has_total || is_of_all;
     if (r->has_images && r->has_total && !r->reader.result.n_shards)
         return ih_error_set(err, IH_CORRUPT,
                             "line %" PRIu64 ": a total beside the records that it sums; leave out "
