@@ -61,8 +61,9 @@ bool ih_folder_join(char **folder, const struct ih_result *result)
 
 char *ih_common_folder(const struct ih_options *o)
 {
-    char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
-    for (size_t i = 0; common && *common && i < o->n_paths; i++) {
+    const size_t first = o->n_references;
+    char *common = o->list_path || o->n_paths == first ? strdup("") : folder_of(o->paths[first]);
+    for (size_t i = first; common && *common && i < o->n_paths; i++) {
         /* Images of a result file may lie anywhere. Its name tells, so that no file is opened. */
         const struct ih_output *format = ih_output_of(o->paths[i]);
         const bool has_results = format == &ih_output_json || format == &ih_output_ndjson;
@@ -104,6 +105,7 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
                                      .folder = folder,
                                      .verbose = o->is_verbose,
                                      .thumbnails = o->makes_thumbnails,
+                                     .has_distances = o->against != NULL,
                                      .colour = o->color == IH_COLOR_ALWAYS ||
                                                (o->color == IH_COLOR_AUTO && has_colours(stream)),
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,

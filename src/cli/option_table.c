@@ -317,6 +317,16 @@ static const struct ih_conflict diff_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const char against_whole[] = "a distance needs the whole run: write records, and add "
+                                    "--against where they are read";
+
+static const struct ih_conflict against_conflicts[] = {
+    {NULL, "diff", NULL, "it compares two inputs already"},
+    {NULL, "shard", NULL, against_whole},
+    {NULL, "resume", NULL, against_whole},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct ih_conflict by_conflicts[] = {
     {NULL, "diff", NULL, "a comparison has no groups; compare the totals of two folders"},
     {NULL, "shard", NULL,
@@ -416,8 +426,10 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
-    {ROW(OUTPUT, RUN, "by", "write a total for each folder, or group in LIST.csv"),
-     TEXT("folder|LIST"), FIELD(by), .conflicts = by_conflicts},
+    {ROW(OUTPUT, RUN, "by", "a total for each folder, or group in LIST"), TEXT("folder|LIST"),
+     FIELD(by), .conflicts = by_conflicts},
+    {ROW(OUTPUT, RUN, "against", "distances of records to REF (total: to all)"), RARE, TEXT("REF"),
+     FIELD(against), .conflicts = against_conflicts},
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},
 

@@ -94,6 +94,8 @@ struct ih_options {
     bool fails_fast;              /* stop at the first failed input */
     bool with_total;              /* write a last record for all inputs together */
     bool only_total;              /* and no other record; with_total is set too */
+    const char *against;          /* --against: the reference; "total": all inputs; NULL: none */
+    size_t n_references;          /* so many of the first paths are the reference */
     const char *by;               /* --by: "folder" or a list of groups; NULL: none */
     bool compares;                /* --diff; the other two are set too: two totals are compared */
     enum ih_progress_when progress;

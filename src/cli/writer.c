@@ -46,8 +46,9 @@ struct ih_writer {
     struct ih_destinations destinations;
     char *folder; /* owned; of all inputs */
     struct ih_total total;
-    char *total_folder;       /* owned; of the images in the total; NULL: none yet */
-    struct ih_groups *groups; /* with --by, or once a group's total has come; else NULL */
+    char *total_folder;        /* owned; of the images in the total; NULL: none yet */
+    struct ih_total reference; /* of --against */
+    struct ih_groups *groups;  /* with --by, or once a group's total has come; else NULL */
     struct ih_voice voice;
     bool has_members; /* an archive's member has come */
     bool has_totals;  /* of result files, and images */
@@ -157,7 +158,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
 {
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
-    w->other = w->total;
+    w->other = w->reference = w->total;
     *subject = NULL;
     w->folder = ih_common_folder(o);
     if (!w->folder)
@@ -464,8 +465,41 @@ static void check_total(struct ih_writer *w, const struct ih_item *item)
         give_up(w, IH_EXIT_USAGE, item->result_file ? item->result_file : item->path, why);
 }
 
+/* With --against: adds the distances of a counted result to it. */
+static void compare_with_reference(struct ih_writer *w, struct ih_result *result)
+{
+    struct ih_error reason;
+    if (result->status != IH_OK)
+        return;
+    if (w->reference.sum.n_pixels == 0)
+        give_up(w, IH_EXIT_FAILED, w->options->against, "no pixels to compare with");
+    if (ih_result_compare(result, &w->reference, &result->against, &reason) != IH_OK)
+        give_up(w, ih_exit_of(reason.status), result->path, reason.message);
+    result->has_distance = true;
+}
+
+/* An item of the reference, which is complete before the first other item. */
+static void take_reference(struct ih_writer *w, const struct ih_item *item)
+{
+    struct ih_result failed;
+    struct ih_error reason;
+    if (item->kind == IH_ITEM_FAILURE) {
+        failed = *item->result;
+        ih_explain_error(item->path, &failed.error);
+        ih_voice_result(&w->voice, item->path, &failed);
+    } else if (item->result && ih_total_add(&w->reference, item->result, &reason) != IH_OK) {
+        give_up(w, IH_EXIT_FAILED, item->path, reason.message);
+    }
+}
+
 static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
+    struct ih_result compared;
+    if (w->options->against) {
+        compared = *result;
+        compare_with_reference(w, &compared);
+        result = &compared;
+    }
     const bool selected = is_selected(w->options->where, result);
     account(w, path, result, selected);
     if (selected && !w->options->only_total && !w->options->by && !result->is_total) {
@@ -509,6 +543,10 @@ void ih_writer_take(struct ih_writer *w, const struct ih_item *item)
 {
     struct ih_result shown;
     const struct ih_result *result = item->result;
+    if (item->source < w->options->n_references) {
+        take_reference(w, item);
+        return;
+    }
     w->side = w->options->compares && item->source > 0;
     w->adds_to = w->side ? &w->other : &w->total;
     if (item->is_member && !w->has_members)
@@ -556,12 +594,20 @@ static void end_sink(struct ih_writer *w, struct sink *s)
     check_sink(w, s, true);
 }
 
+/* A total that the writer made itself. */
+static void write_total(struct ih_writer *w, struct ih_result *total)
+{
+    if (w->options->against && total->histogram.n_pixels > 0)
+        compare_with_reference(w, total);
+    write_result(w, total);
+}
+
 static void write_groups(struct ih_writer *w)
 {
     struct ih_result group;
     for (size_t i = 0; i < ih_groups_n(w->groups); i++) {
         ih_groups_result(w->groups, i, &group);
-        write_result(w, &group);
+        write_total(w, &group);
     }
 }
 
@@ -583,7 +629,7 @@ static void complete_outputs(struct ih_writer *w)
         total.shard = o->shard;
         total.n_shards = o->n_shards;
         total.run = o->n_shards ? w->run : 0;
-        write_result(w, &total);
+        write_total(w, &total);
     } else if (o->n_shards && w->run) {
         const struct ih_result end = {.is_end = true,
                                       .shard = o->shard,
@@ -672,6 +718,7 @@ void ih_writer_close(struct ih_writer *w)
     ih_groups_close(w->groups);
     ih_total_reset(&w->total);
     ih_total_reset(&w->other);
+    ih_total_reset(&w->reference);
     free(w->folder);
     free(w->total_folder);
     free(w->voice.hashes);

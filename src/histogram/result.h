@@ -84,6 +84,11 @@ struct ih_times {
     uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
 };
 
+/* Of two distributions of values (compare.h). */
+struct ih_distance {
+    double ks, emd; /* NaN if a side has no values */
+};
+
 enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
 
 struct ih_result {
@@ -111,6 +116,10 @@ struct ih_result {
     uint8_t *thumbnail; /* a small JPEG; owned by the scan, until the result is taken; NULL:
                            none */
     size_t thumbnail_bytes;
+
+    /* With --against: the largest distances of any channel to the reference (compare.h). */
+    struct ih_distance against;
+    bool has_distance;
 
     bool is_read; /* from a result file: texts are borrowed from its reader */
 

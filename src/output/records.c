@@ -291,10 +291,11 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
 /* ---- what a record says must be what its result says ---- */
 
 /* Whether the result must give the same text or number. The others are checked elsewhere, or are
- * texts that the result points to. */
+ * texts that the result points to, or distances: the reference is not at hand. */
 static bool is_compared(unsigned kind)
 {
-    return kind < IH_FIELD_TEXT || (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
+    return (kind < IH_FIELD_TEXT && kind != IH_FIELD_DISTANCE) ||
+           (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
 }
 
 /* Whether a text can be shown as it is: printable ASCII, not long. */
@@ -315,6 +316,8 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     struct ih_sample_range range;
     struct ih_error ignored;
     switch (row->field.kind) {
+    case IH_FIELD_TEXT:
+        return *v->text || row->field.offset_bytes != offsetof(struct ih_result, group);
     case IH_FIELD_FORMAT:
     case IH_FIELD_NAME:
         return is_plain(v->text);

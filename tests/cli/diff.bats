@@ -179,9 +179,9 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist --diff a.pgm b.pgm --fail-if 'width > 2'
   assert_refused 2 "--fail-if: column 1: no field 'width'; fields of a comparison are ks and emd"
   imghist a.pgm --fail-if 'emd > 2'
-  assert_refused 2 "--fail-if: column 1: 'emd' compares two inputs: use it with --diff and --fail-if"
+  assert_refused 2 "--fail-if: column 1: 'emd' is a distance: --against=REF gives it, or --diff for --fail-if"
   imghist --diff a.pgm b.pgm --where 'emd > 2'
-  assert_refused 2 "--where: column 1: 'emd' compares two inputs: use it with --diff and --fail-if"
+  assert_refused 2 "--where: column 1: 'emd' is a distance: --against=REF gives it, or --diff for --fail-if"
 }
 
 @test "diff: --where chooses the images of both sides" {

@@ -146,8 +146,8 @@ END
 1 | empty: no images in this folder | ./imghist empty
 2 | page.html: is no image; did you mean --html=page.html? | ./imghist a.pgm --html page.html
 2 | stats.csv: is no image; did you mean --csv -o stats.csv? | ./imghist a.pgm --csv stats.csv
-2 | 'emd' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --fail-if 'emd > 2'
-2 | 'ks' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --where 'ks > 2%'
+2 | 'emd' is a distance: --against=REF gives it | ./imghist a.pgm --fail-if 'emd > 2'
+2 | 'ks' is a distance: --against=REF gives it | ./imghist a.pgm --where 'ks > 2%'
 1 | --list shows the formats, --raw reads bare samples | ./imghist notes.txt
 1 | --list shows the formats | ./imghist page.jpg
 1 | the file is empty | ./imghist zero.png

@@ -8,7 +8,7 @@ static const char *const formats[] = {"jpeg", "png", "gif", NULL};
 static const struct ih_field_set fields = {ih_schema, IH_N_FIELDS,
                                            "fields are the columns of --csv=images, and texts are "
                                            "quoted",
-                                           formats};
+                                           formats, IH_AGAINST};
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
 static void make_result(struct ih_result *r)
