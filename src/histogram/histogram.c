@@ -119,8 +119,8 @@ static const struct ih_field stats_fields[] = {
     FIELD("p95", VALUE, percentile[IH_P95], "the same for 95 %"),
     FIELD("p99", VALUE, percentile[IH_P99], "the same for 99 %"),
     FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8"),
-    FIELD("clip_low", COUNT, clip_low, "pixels with values <= the lower clip limit"),
-    FIELD("clip_high", COUNT, clip_high, "pixels with values >= the upper clip limit"),
+    FIELD("crushed", COUNT, crushed, "pixels with values <= the lower clip limit"),
+    FIELD("blown", COUNT, blown, "pixels with values >= the upper clip limit"),
     {NULL, 0, 0, NULL},
 };
 
@@ -161,8 +161,8 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
     memset(out, 0, sizeof *out);
     out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
-    out->clip_low = ih_count_range(bins, 0, spec->clip_low);
-    out->clip_high = ih_count_range(bins, spec->clip_high, last);
+    out->crushed = ih_count_range(bins, 0, spec->clip_low);
+    out->blown = ih_count_range(bins, spec->clip_high, last);
     if (out->count == 0)
         return;
     while (bins[out->min] == 0)

@@ -3,7 +3,7 @@
 
 load helpers
 
-STATS=file,width,height,channel,count,sum,mean,stddev,min,max,p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high
+STATS=file,width,height,channel,count,sum,mean,stddev,min,max,p01,p05,p25,median,p75,p95,p99,entropy,crushed,blown
 
 # expect ARG...: the output of imghist equals standard input.
 expect() {

@@ -23,7 +23,7 @@ folders() {
 }
 counts() { cut -d, -f3- "$1"; }
 
-STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy clip_low clip_high"
+STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy crushed blown"
 
 @test "diff: CSV by hand" {
   pair
