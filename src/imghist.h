@@ -258,7 +258,8 @@ enum {
 /* Indices of ih_stats.percentile. */
 enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES };
 
-/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
+/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. Skewness and
+ * kurtosis are those of scipy.stats: biased, and Fisher's kurtosis, 0 for a normal distribution. */
 struct ih_stats {
     uint64_t count, sum;                 /* pixels; sum of their 8-bit values */
     double mean, stddev;                 /* of the 8-bit values; population deviation */
@@ -266,6 +267,13 @@ struct ih_stats {
     unsigned percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
     double entropy;                      /* bits per pixel, 0 to 8 */
     uint64_t crushed, blown;             /* pixels at or beyond the lower, the upper clip limit */
+    double skewness, kurtosis;           /* NaN for a single value */
+    unsigned mode;                       /* most frequent value, the smallest of several */
+    double mode_share;                   /* its pixels, as a share of count */
+    unsigned otsu;     /* threshold of Otsu (1979): v <= otsu and v > otsu are as far apart as two
+                          classes can be; the smallest of several; of a single value that value */
+    uint64_t distinct; /* values that occur */
+    unsigned step;     /* greatest common divisor of their differences; 0 for a single value */
 };
 
 enum ih_field_kind {

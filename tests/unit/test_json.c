@@ -127,7 +127,8 @@ static void init_failure(struct ih_result *r, const char *path, const char *mess
 #define FOUR_STATS                                                                           \
     "'count':4,'sum':275,'mean':68.750000,'stddev':107.608956,'min':0,'max':255,'p01':0,"    \
     "'p05':0,'p25':0,'median':10,'p75':10,'p95':255,'p99':255,'entropy':1.500000,'crushed':" \
-    "1,'blown':1,'histogram':<0:1 10:2 255:1>}"
+    "1,'blown':1,'skewness':1.149673,'kurtosis':-0.670397,'mode':10,'mode_share':0.500000,"  \
+    "'otsu':10,'distinct':3,'step':5,'histogram':<0:1 10:2 255:1>}"
 /* What follows the size and stands before the channels, and what follows the mean luminance. */
 #define SETTINGS                                                                      \
     "'source_depth':8,'reduction':'round(v*255/max)','luma_weights':'bt709','alpha':" \
@@ -207,10 +208,12 @@ TEST(what_is_known_of_the_file)
 
 TEST(no_pixels)
 {
-#define NOTHING                                                                            \
-    "'count':0,'sum':0,'mean':null,'stddev':null,'min':null,'max':null,'p01':null,"        \
-    "'p05':null,'p25':null,'median':null,'p75':null,'p95':null,'p99':null,'entropy':null," \
-    "'crushed':0,'blown':0,'histogram':<>}"
+#define NOTHING                                                                                   \
+    "'count':0,'sum':0,'mean':null,'stddev':null,'min':null,'max':null,'p01':null,"               \
+    "'p05':null,'p25':null,'median':null,'p75':null,'p95':null,'p99':null,'entropy':null,"        \
+    "'crushed':0,'blown':0,'skewness':null,'kurtosis':null,'mode':null,'mode_share':null,'otsu':" \
+    "null,"                                                                                       \
+    "'distinct':0,'step':null,'histogram':<>}"
     struct ih_result r;
     init_result(&r, "nothing", 1, 0, 0);
     check(&ih_output_ndjson, &r, 1, false,

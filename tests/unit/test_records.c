@@ -246,6 +246,13 @@ TEST(contradictions_of_the_histogram)
         {"p99\":255", "p99\":10", "p99"},
         {"entropy\":1.500000", "entropy\":1.500003", "entropy"},
         {"crushed\":1", "crushed\":2", "crushed"},
+        {"skewness\":1.149673", "skewness\":1.149676", "skewness"},
+        {"kurtosis\":-0.670397", "kurtosis\":null", "kurtosis"},
+        {"mode\":10", "mode\":0", "mode"},
+        {"mode_share\":0.5", "mode_share\":0.6", "mode_share"},
+        {"otsu\":10", "otsu\":9", "otsu"},
+        {"distinct\":3", "distinct\":4", "distinct"},
+        {"step\":5", "step\":null", "step"},
         {"mean_luma\":68.75", "mean_luma\":68.76", "mean_luma"},
         {"mean_luminance\":0.251518", "mean_luminance\":0.2516", "mean_luminance"}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)

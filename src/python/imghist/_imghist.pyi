@@ -52,6 +52,13 @@ _StatsTuple: TypeAlias = tuple[
     float,  # entropy
     int,  # crushed
     int,  # blown
+    float,  # skewness
+    float,  # kurtosis
+    int,  # mode
+    float,  # mode_share
+    int,  # otsu
+    int,  # distinct
+    int,  # step
 ]
 
 @final
@@ -88,6 +95,20 @@ class Stats(structseq[float], _StatsTuple):
     def crushed(self) -> int: ...
     @property
     def blown(self) -> int: ...
+    @property
+    def skewness(self) -> float: ...
+    @property
+    def kurtosis(self) -> float: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def mode_share(self) -> float: ...
+    @property
+    def otsu(self) -> int: ...
+    @property
+    def distinct(self) -> int: ...
+    @property
+    def step(self) -> int: ...
 
 @final
 class Bins:

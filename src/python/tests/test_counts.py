@@ -15,7 +15,8 @@ import pytest
 import imghist
 
 FIELDS = (
-    "count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy crushed blown".split()
+    "count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy crushed blown "
+    "skewness kurtosis mode mode_share otsu distinct step".split()
 )
 
 
