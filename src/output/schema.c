@@ -23,10 +23,10 @@ const struct ih_field ih_clip_limits_fields[] = {
     {NULL, 0, 0, NULL}};
 
 const struct ih_field ih_clip_fields[] = {
-    {"any_low", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_low), NULL},
-    {"any_high", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_high), NULL},
-    {"all_low", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_low), NULL},
-    {"all_high", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_high), NULL},
+    {"crushed_any", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_low), NULL},
+    {"blown_any", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_high), NULL},
+    {"crushed_all", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_low), NULL},
+    {"blown_all", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_high), NULL},
     {NULL, 0, 0, NULL}};
 
 const char *const ih_not_applied_names[] = {"icc_profile", "gamma", "colour_space", "orientation",

@@ -432,8 +432,9 @@ static bool are_equal(PyObject *a, PyObject *b)
     const struct ih_summary s = summary_of(a), t = summary_of(b);
     if (s.n_images != t.n_images || s.n_failed != t.n_failed || s.n_pixels != t.n_pixels ||
         s.n_channels != t.n_channels || s.clip_low != t.clip_low || s.clip_high != t.clip_high ||
-        s.any_low != t.any_low || s.any_high != t.any_high || s.all_low != t.all_low ||
-        s.all_high != t.all_high || strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
+        s.crushed_any != t.crushed_any || s.blown_any != t.blown_any ||
+        s.crushed_all != t.crushed_all || s.blown_all != t.blown_all ||
+        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
         strcmp(s.reduction, t.reduction) != 0 || strcmp(s.region, t.region) != 0 ||
         strcmp(s.mask, t.mask) != 0)
         return false;
@@ -627,14 +628,14 @@ static PyGetSetDef counts_getset[] = {
     {"mask", counts_field, NULL, "Of a result file: --mask; 'labels' for a label, '' for none.",
      FIELD(mask, IS_TEXT)},
     {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
-    {"any_low", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
-     FIELD(any_low, IS_U64)},
-    {"any_high", counts_field, NULL, "Pixels with any colour channel >= clip[1].",
-     FIELD(any_high, IS_U64)},
-    {"all_low", counts_field, NULL, "Pixels with all colour channels <= clip[0].",
-     FIELD(all_low, IS_U64)},
-    {"all_high", counts_field, NULL, "Pixels with all colour channels >= clip[1].",
-     FIELD(all_high, IS_U64)},
+    {"crushed_any", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
+     FIELD(crushed_any, IS_U64)},
+    {"blown_any", counts_field, NULL, "Pixels with any colour channel >= clip[1].",
+     FIELD(blown_any, IS_U64)},
+    {"crushed_all", counts_field, NULL, "Pixels with all colour channels <= clip[0].",
+     FIELD(crushed_all, IS_U64)},
+    {"blown_all", counts_field, NULL, "Pixels with all colour channels >= clip[1].",
+     FIELD(blown_all, IS_U64)},
     {"mean_luminance", counts_field, NULL,
      "Mean linear-light Y (CIE 1931) of sRGB, 0 to 1; NaN without pixels.",
      FIELD(mean_luminance, IS_REAL)},

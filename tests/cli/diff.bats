@@ -23,7 +23,7 @@ folders() {
 }
 counts() { cut -d, -f3- "$1"; }
 
-STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy clip_low clip_high"
+STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy crushed blown skewness kurtosis mode mode_share otsu distinct step"
 
 @test "diff: CSV by hand" {
   pair
@@ -31,7 +31,7 @@ STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy
   local header=file_a,file_b,channel,ks,emd
   for s in $STATISTICS; do header+=,${s}_a,${s}_b; done
   [ "${lines[0]}" = "$header" ] || fail "header"
-  local row=0.500000,5.000000,2,2,10,20,5.000000,10.000000,5.000000,0.000000,0,10,10,10,0,10,0,10,0,10,0,10,10,10,10,10,10,10,1.000000,0.000000,1,0,0,0
+  local row=0.500000,5.000000,2,2,10,20,5.000000,10.000000,5.000000,0.000000,0,10,10,10,0,10,0,10,0,10,0,10,10,10,10,10,10,10,1.000000,0.000000,1,0,0,0,0.000000,,-2.000000,,0,10,0.500000,1.000000,0,10,2,1,10,0
   [ "${lines[1]}" = "a.pgm,b.pgm,gray,$row" ] || fail "gray"
   [ "${lines[2]}" = "a.pgm,b.pgm,luma,$row" ] || fail "luma"
   [ ${#lines[@]} -eq 3 ]

@@ -47,8 +47,8 @@ END
   cd "$SAMPLES"
   imghist_quiet scene.png
   assert_output_has "scene.png  480 x 320 png, 8 bits, red green blue"
-  assert_output_has "  red    141.24   66.05    0   28     136  255  255     7.66   0.72    5.63"
-  assert_output_has "  luma   110.83   55.40    0   31     100  222  255     7.63   0.20    0.79"
+  assert_output_has "  red    141.24   66.05    0   28     136  255  255     7.66    0.72%   5.63%"
+  assert_output_has "  luma   110.83   55.40    0   31     100  222  255     7.63    0.20%   0.79%"
   assert_output_has "  blown: any channel 6.04 %, all 0.43 %; crushed: any 4.04 %, all 0.10 %"
   assert_output_has "  mean luminance 0.2220"
   imghist_ok scene.png scene.png
@@ -326,7 +326,7 @@ END
     done
     ! cmp -s "$below.$view" "$columns.$view" || fail "--text=$view is the same at $below and $columns columns"
     COLUMNS=$((columns + 1)) "$IMGHIST" a.png --text=$view | cmp - "$columns.$view"
-  done <<<$'full 57 58\nfull 75 76\nfull 97 98\nfull 135 136\nlines 49 50\nlines 63 64\nlines 79 80\nlines 99 100\nlines 119 120\nlines 131 132\nlines 159 160\nlines 179 180'
+  done <<<$'full 59 60\nfull 77 78\nfull 99 100\nfull 135 136\nlines 49 50\nlines 63 64\nlines 79 80\nlines 99 100\nlines 119 120\nlines 131 132\nlines 159 160\nlines 179 180'
 }
 
 @test "text: COLUMNS sets the width if it is a positive number" {

@@ -74,9 +74,9 @@ total() { grep '^(total),' "$1"; }
 @test "total: bins and clip counts are the sums of those of the images" {
   needs jq
   "$IMGHIST" "$SAMPLES/scene.png" "$SAMPLES/cutout.png" "$SAMPLES/palette.png" --json --total --clip=9,240 >out.json
-  [ "$(jq -c '[.images[].clip.any_low] | add' out.json)" -gt 0 ]
+  [ "$(jq -c '[.images[].clip.crushed_any] | add' out.json)" -gt 0 ]
   jq -e '.total as $t | .images as $i |
-    all(("any_low", "any_high", "all_low", "all_high"); . as $k | ([$i[].clip[$k]] | add) == $t.clip[$k]) and
+    all(("crushed_any", "blown_any", "crushed_all", "blown_all"); . as $k | ([$i[].clip[$k]] | add) == $t.clip[$k]) and
     all(("red", "green", "blue", "luma"); . as $name |
       ([$i[].channels[] | select(.name == $name).histogram] | transpose | map(add)) ==
       ($t.channels[] | select(.name == $name).histogram)) and

@@ -124,10 +124,11 @@ static void init_failure(struct ih_result *r, const char *path, const char *mess
     ih_error_set(&r->error, IH_CORRUPT, "%s", message);
 }
 
-#define FOUR_STATS                                                                            \
-    "'count':4,'sum':275,'mean':68.750000,'stddev':107.608956,'min':0,'max':255,'p01':0,"     \
-    "'p05':0,'p25':0,'median':10,'p75':10,'p95':255,'p99':255,'entropy':1.500000,'clip_low':" \
-    "1,'clip_high':1,'histogram':<0:1 10:2 255:1>}"
+#define FOUR_STATS                                                                           \
+    "'count':4,'sum':275,'mean':68.750000,'stddev':107.608956,'min':0,'max':255,'p01':0,"    \
+    "'p05':0,'p25':0,'median':10,'p75':10,'p95':255,'p99':255,'entropy':1.500000,'crushed':" \
+    "1,'blown':1,'skewness':1.149673,'kurtosis':-0.670397,'mode':10,'mode_share':0.500000,"  \
+    "'otsu':10,'distinct':3,'step':5,'histogram':<0:1 10:2 255:1>}"
 /* What follows the size and stands before the channels, and what follows the mean luminance. */
 #define SETTINGS                                                                      \
     "'source_depth':8,'reduction':'round(v*255/max)','luma_weights':'bt709','alpha':" \
@@ -135,8 +136,8 @@ static void init_failure(struct ih_result *r, const char *path, const char *mess
 #define FOUR                                                                                      \
     "'status':'ok','format':'pnm','library':'libpnm 1','width':2,'height':2,'pixels':4," SETTINGS \
     "'channels':[{'name':'gray'," FOUR_STATS ",{'name':'luma'," FOUR_STATS                        \
-    "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,'clip':{'any_low':1,"          \
-    "'any_high':1,'all_low':1,'all_high':1}"
+    "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,'clip':{'crushed_any':1,"      \
+    "'blown_any':1,'crushed_all':1,'blown_all':1}"
 
 TEST(gray)
 {
@@ -165,8 +166,8 @@ TEST(settings_and_joint_counts)
     check_part(&r, "'luma_weights':'bt601','alpha':'skip-transparent',"
                    "'clip_limits':{'low':9,'high':10},'not_applied':[],'channels'");
     check_part(&r, "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,"
-                   "'clip':{'any_low':11,'any_high':12,'all_low':13,'all_high':14}}\n");
-    check_part(&r, "'clip_low':1,'clip_high':3,");
+                   "'clip':{'crushed_any':11,'blown_any':12,'crushed_all':13,'blown_all':14}}\n");
+    check_part(&r, "'crushed':1,'blown':3,");
 }
 
 /* What the decoder knows of the file. */
@@ -207,10 +208,12 @@ TEST(what_is_known_of_the_file)
 
 TEST(no_pixels)
 {
-#define NOTHING                                                                            \
-    "'count':0,'sum':0,'mean':null,'stddev':null,'min':null,'max':null,'p01':null,"        \
-    "'p05':null,'p25':null,'median':null,'p75':null,'p95':null,'p99':null,'entropy':null," \
-    "'clip_low':0,'clip_high':0,'histogram':<>}"
+#define NOTHING                                                                                   \
+    "'count':0,'sum':0,'mean':null,'stddev':null,'min':null,'max':null,'p01':null,"               \
+    "'p05':null,'p25':null,'median':null,'p75':null,'p95':null,'p99':null,'entropy':null,"        \
+    "'crushed':0,'blown':0,'skewness':null,'kurtosis':null,'mode':null,'mode_share':null,'otsu':" \
+    "null,"                                                                                       \
+    "'distinct':0,'step':null,'histogram':<>}"
     struct ih_result r;
     init_result(&r, "nothing", 1, 0, 0);
     check(&ih_output_ndjson, &r, 1, false,
@@ -218,7 +221,7 @@ TEST(no_pixels)
           "','file':'nothing','status':'ok','format':'pnm','library':'libpnm 1','width':0,"
           "'height':0,'pixels':0," SETTINGS "'channels':[{'name':'gray'," NOTHING
           ",{'name':'luma'," NOTHING "],'mean_luma':null,'mean_luminance':null,'srgb':true,"
-          "'clip':{'any_low':0,'any_high':0,'all_low':0,'all_high':0}}\n");
+          "'clip':{'crushed_any':0,'blown_any':0,'crushed_all':0,'blown_all':0}}\n");
 }
 
 /* Neither a double nor a signed integer can hold 2^63 + 1. */

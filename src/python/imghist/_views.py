@@ -80,7 +80,7 @@ def chart(counts, path, size, scale, theme, title, scale_y):
 def repr_html(counts):
     if not counts.planes or not counts.images:
         return f"<p>{html.escape(repr(counts))}</p>"
-    fields = ("mean", "stddev", "min", "p01", "median", "p99", "max", "clip_low", "clip_high")
+    fields = ("mean", "stddev", "min", "p01", "median", "p99", "max", "crushed", "blown")
     rows = []
     for plane in counts.planes:
         cells = (getattr(counts[plane], field) for field in fields)
