@@ -556,6 +556,14 @@ static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords
     return result;
 }
 
+static PyObject *counts_distances(PyObject *self, PyObject *other)
+{
+    PyObject *all = PyTuple_Pack(2, self, other);
+    PyObject *result = all ? py_delegate("imghist._views", "compare", all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
 static PyMethodDef counts_methods[] = {
     {"histogram", counts_histogram, METH_O,
      "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
@@ -572,6 +580,11 @@ static PyMethodDef counts_methods[] = {
     {"to_dict", counts_to_dict, METH_NOARGS,
      "to_dict($self)\n--\n\nThe record of imghist --ndjson as plain Python objects, with all "
      "digits; file as in Counts,\nimages: how many are added up, warnings: a list in any case."},
+    {"compare", counts_distances, METH_O,
+     "compare($self, other, /)\n--\n\nThe distances to other Counts, as imghist --diff gives them: "
+     "ks (Kolmogorov-Smirnov, 0 to 1)\nand emd (earth mover's, in values) of each plane in "
+     "channels, and the largest of any plane.\n\nRaises ValueError if the settings of counting "
+     "differ."},
     {"_to_uhi_", counts_to_uhi, METH_NOARGS,
      "_to_uhi_($self)\n--\n\nThe counts as a UHI histogram (uhi_schema 1), with the axes plane and "
      "value, for boost-histogram, hist and uhi.io. Needs NumPy."},

@@ -134,17 +134,20 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
     )
 
 
-def total(results, /):
+def total(results, /, *, by=None):
     """Adds results and returns one Counts, as imghist --total-only does.
 
     results  an iterable of Counts, sums of Counts and exceptions. The attribute failed of the total
              is the number of exceptions, and of those in the totals added.
+    by       returns a dict with the Counts of each group, sorted by name, as imghist --by does:
+             'folder' groups by the folder in the name of the input; a dict by the group of each
+             name; a function by what it returns for a result
 
-    Raises ValueError if the settings of counting differ.
+    Raises ValueError if the settings of counting differ, KeyError for a name that a dict lacks.
     """
     from ._table import total
 
-    return total(results)
+    return total(results, by)
 
 
 def ndjson(results, /, *, folder=""):

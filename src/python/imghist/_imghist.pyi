@@ -3,7 +3,7 @@ import sys
 from _typeshed import structseq
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final, overload
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, final, overload
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -131,6 +131,15 @@ class Bins:
     def tobytes(self) -> bytes: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
+class Distance(NamedTuple):
+    ks: float
+    emd: float
+
+class Comparison(NamedTuple):
+    ks: float
+    emd: float
+    channels: dict[str, Distance]
+
 @final
 class Counts:
     @property
@@ -201,6 +210,7 @@ class Counts:
         title: str | None = None,
         scale_y: Literal["count", "percent"] = "count",
     ) -> None: ...
+    def compare(self, other: Counts, /) -> Comparison: ...
     def _to_uhi_(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
     def __getitem__(self, plane: str | int, /) -> Stats: ...
