@@ -5,7 +5,8 @@
  * caller's frame, and the jump only leaves functions of libpng.
  */
 #include "chart/canvas.h"
-#include "base/jpeg_file.h"
+
+#include "base/buffer.h"
 
 #include <png.h>
 #include <setjmp.h>

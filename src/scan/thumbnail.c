@@ -1,6 +1,6 @@
-#include "scan/thumbnail.h"
 
-#include "base/jpeg_file.h"
+#include "base/buffer.h"
+#include "scan/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
