@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* All zero is an empty buffer. */
 struct ih_bytes {
@@ -28,23 +27,5 @@ enum { IH_BYTES_PIECE = 512 };
 void ih_bytes_format(struct ih_bytes *bytes, const char *format, ...) IH_PRINTF(2, 3);
 
 void ih_bytes_reset(struct ih_bytes *bytes);
-
-/* ---- JPEG files, through libjpeg ---- */
-
-struct ih_jpeg_picture {
-    const uint8_t *pixels; /* uint8 [height][width][n_channels], borrowed */
-    unsigned width, height;
-    unsigned n_channels;  /* 1: gray; 3: RGB */
-    int quality;          /* 1 to 100 */
-    bool is_small;        /* smaller file: chroma is subsampled, and the Huffman tables are optimal,
-                             for which libjpeg holds the whole picture in memory */
-    unsigned orientation; /* 2 to 8: as in Exif; 0, 1: upright, and not written */
-    const char *comment;  /* borrowed; NULL: none */
-};
-
-/* Appends the file to `file`, which may be left incomplete on failure. Returns IH_OK, IH_MEMORY, or
- * IH_UNAVAILABLE if libjpeg fails. */
-enum ih_status ih_jpeg_write(const struct ih_jpeg_picture *picture, struct ih_bytes *file,
-                             struct ih_error *err);
 
 #endif

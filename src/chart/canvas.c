@@ -5,8 +5,7 @@
  * caller's frame, and the jump only leaves functions of libpng.
  */
 #include "chart/canvas.h"
-
-#include "base/buffer.h"
+#include "base/jpeg_file.h"
 
 #include <png.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
 /* Completions for bash, zsh and fish, generated from the table of options. */
-
 #include "cli/options.h"
 
 #include <string.h>

@@ -1,19 +1,14 @@
-#define _DEFAULT_SOURCE /* TIOCGWINSZ is not in POSIX */
-
 #include "cli/destinations.h"
 
-#include "base/path.h"
 #include "cli/chartfile.h"
 #include "output/file.h"
 #include "scan/endings.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -370,95 +365,4 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
         return status;
     *subject = NULL;
     return separate(o, subject, err);
-}
-
-/* ---- the look of the text output ---- */
-
-/* ---- the common folder ---- */
-
-/* The bytes of a path that name its folder, with the slash. */
-static size_t folder_bytes(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-/* The folder whose name the results of a named input begin with. NULL: out of memory. */
-static char *folder_of(const char *path)
-{
-    struct stat st;
-    const size_t n = strlen(path);
-    const bool is_folder = ih_path_stat(path, &st, 0) == 0 && S_ISDIR(st.st_mode);
-    char *folder = malloc(n + 2);
-    if (!folder)
-        return NULL;
-    memcpy(folder, path, n + 1);
-    if (!is_folder)
-        folder[folder_bytes(path)] = '\0';
-    else if (n > 0 && path[n - 1] != '/')
-        strcpy(folder + n, "/");
-    return folder;
-}
-
-void ih_narrow_folder(char *folder, const char *path)
-{
-    size_t n = 0;
-    while (folder[n] && folder[n] == path[n])
-        n++;
-    folder[n] = '\0';
-    folder[folder_bytes(folder)] = '\0';
-}
-
-char *ih_common_folder(const struct ih_options *o)
-{
-    char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
-    for (size_t i = 0; common && *common && i < o->n_paths; i++) {
-        /* Images of a result file may lie anywhere. Its name tells, so that no file is opened. */
-        const struct ih_output *format = ih_output_of(o->paths[i]);
-        const bool has_results = format == &ih_output_json || format == &ih_output_ndjson;
-        char *folder = has_results ? NULL : folder_of(o->paths[i]);
-        ih_narrow_folder(common, folder ? folder : "");
-        free(folder);
-    }
-    return common;
-}
-
-/* ---- the terminal ---- */
-
-enum { COLUMNS_MAX = 9999 };
-
-/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
-static unsigned columns_of(FILE *stream)
-{
-    const char *columns = getenv("COLUMNS");
-    char *end = NULL;
-    long n = columns ? strtol(columns, &end, 10) : 0;
-    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
-        return (unsigned)n;
-    struct winsize size;
-    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-static bool has_colours(FILE *stream)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(fileno(stream)) == 1 && !(no_color && *no_color) && term && *term &&
-           strcmp(term, "dumb") != 0;
-}
-
-struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
-                                    const struct ih_data_output *data, const char *folder,
-                                    bool is_one)
-{
-    struct ih_output_options look = {.layout = data->layout,
-                                     .folder = folder,
-                                     .verbose = o->is_verbose,
-                                     .thumbnails = o->makes_thumbnails,
-                                     .colour = o->color == IH_COLOR_ALWAYS ||
-                                               (o->color == IH_COLOR_AUTO && has_colours(stream)),
-                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                                     .columns = columns_of(stream)};
-    if (data->output == &ih_output_text && !look.layout)
-        look.layout = (o->with_total ? o->only_total : is_one) ? "full" : "lines";
-    return look;
 }

@@ -5,8 +5,6 @@
 #include "base/source.h"
 #include "cli/options.h"
 
-#include <stdio.h>
-
 enum { IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one chart */
 
 /* The regular files that exist already and will be written to. */
@@ -43,25 +41,5 @@ enum ih_status ih_destinations_settle(struct ih_options *options, struct ih_erro
 enum ih_status ih_destinations_check(const struct ih_options *options,
                                      struct ih_destinations *destinations, const char **subject,
                                      struct ih_error *err);
-
-/* ---- the look of the text output: colours, characters, width, and the folder of all inputs ----
- */
-
-/*
- * Returns the longest folder that the named inputs have in common, with its slash; "" if there is
- * none, or a list. Owned by the caller; NULL: out of memory.
- */
-char *ih_common_folder(const struct ih_options *options);
-
-/* Shortens folder to the folder that it and the path have in common. */
-void ih_narrow_folder(char *folder, const char *path);
-
-/*
- * folder   borrowed, like the strings of data, as long as the result is used
- * is_one   the run has one image; a directory, a list, an archive or a result file counts as many
- */
-struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *options,
-                                    const struct ih_data_output *data, const char *folder,
-                                    bool is_one);
 
 #endif

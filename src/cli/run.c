@@ -1,9 +1,9 @@
 /* One run: starts the scan that the options ask for, and gives each of its items to the writer. */
+#include "cli/writer.h"
 
 #include "base/machine.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/writer.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
 #include "scan/walk.h"

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
+#include "cli/look.h"
 #include "histogram/total.h"
 #include "output/file.h"
 #include "scan/scan.h"

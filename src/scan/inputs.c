@@ -1,8 +1,8 @@
+#include "scan/walk.h"
 
 #include "base/path.h"
 #include "base/text.h"
 #include "output/records.h"
-#include "scan/walk.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
+#include "scan/scan.h"
 
 #include "base/text.h"
-#include "scan/scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-
-#include "base/buffer.h"
 #include "scan/scan.h"
+
+#include "base/jpeg_file.h"
 
 #include <stdlib.h>
 #include <string.h>
