@@ -98,7 +98,7 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
                                      .height = height,
                                      .n_channels = n_channels,
                                      .source_depth = 8},
-                            .spec = {n_channels, &ih_luma_bt709, 0, 255},
+                            .spec = {n_channels, &ih_luma_bt709, 0, 255, 0},
                             .library = "libpnm 1",
                             .decoder_version = "pnm 1",
                             .counted_by = "cpu",
