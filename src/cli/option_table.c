@@ -3,7 +3,7 @@
 #include "bench/bench.h"
 #include "cli/options.h"
 #include "output/file.h"
-#include "scan/settings.h"
+#include "scan/scan.h"
 
 #include <string.h>
 

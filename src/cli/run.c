@@ -1,12 +1,12 @@
 /* One run: starts the scan that the options ask for, and gives each of its items to the writer. */
-#include "cli/run.h"
+#include "cli/writer.h"
 
 #include "base/machine.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
-#include "scan/inputs.h"
+#include "scan/walk.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

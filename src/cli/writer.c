@@ -1,7 +1,6 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
-#include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/groups.h"
@@ -19,6 +18,62 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- a walk ahead of the run, in a thread, so that progress has a total ---- */
+
+struct ahead {
+    struct ih_walk *walk;         /* owned */
+    struct ih_progress *progress; /* borrowed */
+    atomic_bool is_over;
+    pthread_t thread;
+};
+
+static void *ahead_count(void *argument)
+{
+    struct ahead *a = argument;
+    struct ih_input input;
+    uint64_t n = 0;
+    while (!a->is_over && ih_walk_next(a->walk, &input)) {
+        n += !input.ends_folder;
+        free(input.path);
+    }
+    if (!a->is_over)
+        ih_progress_set_inputs(a->progress, n);
+    return NULL;
+}
+
+/* Starts to walk the sources; at the end, sets the number of inputs of progress. Both are borrowed
+ * until ahead_stop. NULL: progress is NULL, the list can be read only once, or a thread could not
+ * start. */
+static struct ahead *ahead_start(const struct ih_walk_sources *sources,
+                                 struct ih_progress *progress)
+{
+    struct ih_error err;
+    if (!progress || !ih_walk_is_quick(sources))
+        return NULL;
+    struct ahead *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->progress = progress;
+    atomic_init(&a->is_over, false);
+    if (ih_walk_open(sources, &a->walk, &err) == IH_OK &&
+        pthread_create(&a->thread, NULL, ahead_count, a) == 0)
+        return a;
+    ih_walk_close(a->walk);
+    free(a);
+    return NULL;
+}
+
+/* NULL is allowed. */
+static void ahead_stop(struct ahead *a)
+{
+    if (!a)
+        return;
+    a->is_over = true;
+    pthread_join(a->thread, NULL);
+    ih_walk_close(a->walk);
+    free(a);
+}
 
 /* ---- opening ---- */
 
@@ -69,7 +124,7 @@ struct ih_writer {
 
     pthread_mutex_t lock;     /* held while a record is written; guards what follows */
     bool is_open;             /* the outputs have been opened and not been completed */
-    struct ih_ahead *ahead;   /* counts inputs for progress */
+    struct ahead *ahead;      /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
 };
@@ -125,7 +180,7 @@ static void open_progress(struct ih_writer *w)
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
         w->voice.progress = ih_progress_open(w->n_images);
     if (w->n_images == 0)
-        w->ahead = ih_ahead_start(w->sources, w->voice.progress);
+        w->ahead = ahead_start(w->sources, w->voice.progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options,
@@ -425,7 +480,7 @@ static void expect_many(struct ih_writer *w)
     const struct ih_options *o = w->options;
     struct ih_error reason;
     w->has_members = true;
-    ih_ahead_stop(w->ahead);
+    ahead_stop(w->ahead);
     w->ahead = NULL;
     ih_progress_set_inputs(w->voice.progress, 0);
     if (o->with_total || w->voice.n_done > 0)
@@ -652,7 +707,7 @@ static void complete_outputs(struct ih_writer *w)
 
 void ih_writer_stop_progress(struct ih_writer *w)
 {
-    ih_ahead_stop(w->ahead);
+    ahead_stop(w->ahead);
     w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
     if (ih_progress_close(w->voice.progress))

@@ -1,7 +1,6 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
 #include "library/library.h"
-
-#include "scan/settings.h"
+#include "scan/scan.h"
 
 #include <signal.h>
 #include <stdlib.h>

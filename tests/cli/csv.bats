@@ -57,28 +57,6 @@ END
   [[ ${lines[4]} == two.ppm,1,2,luma,2,94,47.000000,29.000000,18,76,* ]] || fail "bt601"
 }
 
-@test "csv: white stays white in both lumas" {
-  ppm white.ppm 1 1 '\xFF\xFF\xFF'
-  for luma in bt709 bt601; do
-    imghist white.ppm --csv=stats --luma=$luma
-    [[ ${lines[4]} == white.ppm,1,1,luma,1,255,* ]] || fail "$luma"
-  done
-}
-
-@test "csv: percentiles of 1 to 100" {
-  pgm ramp.pgm 10 10 "$(printf '\\x%02x' {1..100})"
-  imghist ramp.pgm --csv=stats
-  [[ ${lines[1]} == ramp.pgm,10,10,gray,100,5050,50.500000,28.866070,1,100,1,5,25,50,75,95,99,6.643856,0,0,0.000000,-1.200240,1,0.010000,50,100,1 ]] ||
-    fail "percentiles"
-}
-
-@test "csv: a constant image" {
-  pgm flat.pgm 3 1 '\x07\x07\x07'
-  imghist flat.pgm --csv=stats
-  [[ ${lines[1]} == flat.pgm,3,1,gray,3,21,7.000000,0.000000,7,7,7,7,7,7,7,7,7,0.000000,0,0,,,7,1.000000,7,1,0 ]] ||
-    fail "constant"
-}
-
 @test "csv: --clip" {
   four
   while read -r clip low high; do
@@ -173,15 +151,6 @@ END
   "$IMGHIST" four.pgm four.pgm four.pgm --csv | grep -c ^file, | grep -qx 1
 }
 
-@test "csv: lines end with LF" {
-  four
-  for layout in channels bins long stats; do
-    "$IMGHIST" four.pgm --csv=$layout >out.csv
-    [ "$(tr -dc '\r' <out.csv | wc -c)" -eq 0 ]
-    [ "$(tail -c 1 out.csv)" = "" ]
-  done
-}
-
 @test "csv: names are quoted if necessary" {
   names=('plain-ä.pgm' 'com,ma' 'quo"te' $'new\nline' $'re\rturn' ' leading' 'trailing ' "it's")
   quoted=('plain-ä.pgm' '"com,ma"' '"quo""te"' $'"new\nline"' $'"re\rturn"' '" leading"' '"trailing "'
@@ -242,40 +211,6 @@ END
   done
 }
 
-@test "csv: an image without visible pixels has no statistics" {
-  pam clear.pam 1 1 2 '\x10\x00'
-  expect clear.pam --csv=stats --alpha=skip-transparent <<END
-$STATS
-clear.pam,1,1,gray,0,0,,,,,,,,,,,,,0,0,,,,,,0,
-clear.pam,1,1,alpha,0,0,,,,,,,,,,,,,0,0,,,,,,0,
-clear.pam,1,1,luma,0,0,,,,,,,,,,,,,0,0,,,,,,0,
-END
-}
-
-@test "csv: --raw that ends in the middle of a pixel" {
-  printf abcde >odd
-  imghist_refused 1 "odd: the samples end in the middle of a pixel" odd --csv --raw=3
-}
-
-@test "csv: --raw counts the bytes of an image file" {
-  four
-  "$IMGHIST" four.pgm --csv=stats --raw=1 | grep -q "^four.pgm,$(wc -c <four.pgm | tr -d ' '),1,gray,"
-}
-
-@test "csv: the same bytes with any number of threads" {
-  mkdir d
-  for i in {1..150}; do
-    pgm "d/$i.pgm" $((i * 7)) 20 "$(printf "\\\\x%02x%.0s" {1..140} | head -c $((i * 7 * 4)))"
-    head -c $((i * 7 * 20)) /dev/zero | tr '\0' "\\$((i % 8))" >>"d/$i.pgm"
-  done
-  cp "$SAMPLES"/scene.* d
-  "$IMGHIST" d --csv=stats -j 1 >one.csv
-  [ "$(names one.csv | wc -l)" -eq 152 ]
-  for j in 2 8 33; do
-    "$IMGHIST" d --csv=stats -j $j | cmp - one.csv
-  done
-}
-
 # tests/expected/make_expected.py computes the expected counts with other decoders.
 @test "csv: the samples have the expected counts, together and each alone" {
   cd "$SAMPLES/.."
@@ -284,11 +219,6 @@ END
     actual=$("$IMGHIST" "$path" --csv=long | sha256sum)
     [ "${actual%% *}" = "$digest" ] || fail "$path has other counts"
   done <"$TESTS/expected/samples.sha256"
-}
-
-@test "csv: the palette sample has the expected counts, row by row" {
-  cd "$SAMPLES/.."
-  "$IMGHIST" samples/palette.png --csv=long | grep -v ',0$' | diff "$TESTS/expected/palette.csv" -
 }
 
 @test "csv: the longest possible path, all quotes" {

@@ -275,27 +275,3 @@ B  b.pgm  1 image, 0.0 megapixels
     grep -qE "(^|[^a-z0-9_])$word($|[^a-z0-9_])" page || fail "no $word"
   done <words
 }
-
-@test "diff: a note says that only one side has alpha" {
-  printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\x07\x80' >alpha.pam
-  dot a.pgm 07
-  for sides in "alpha.pam a.pgm" "a.pgm alpha.pam"; do
-    # shellcheck disable=SC2086 # words
-    imghist_ok --diff $sides --csv --fail-if 'emd > 0'
-    [ "$stderr" = "imghist: alpha.pam: note: has alpha and the other side has none: alpha is not compared" ] || fail "$sides"
-  done
-  imghist_quiet --diff alpha.pam alpha.pam --csv
-}
-
-@test "diff: a note says that totals of several images are compared" {
-  folders
-  dot one.pgm
-  imghist_ok --diff old one.pgm --csv
-  [ "$stderr" = "imghist: note: totals are compared: 18 images against 1 image" ] || fail "no note"
-  "$IMGHIST" old --total-only --ndjson -o old.ndjson
-  imghist_ok --diff one.pgm old.ndjson --csv
-  [ "$stderr" = "imghist: note: totals are compared: 1 image against 18 images" ] || fail "no note about a total"
-  imghist_quiet --diff old one.pgm --csv -q
-  imghist_refused 1 "imghist: gone.jpg: cannot open: No such file or directory" --diff gone.jpg one.pgm
-  refute_stderr_has "no pixels"
-}
