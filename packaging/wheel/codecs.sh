@@ -235,7 +235,7 @@ while IFS='|' read -r -u 4 name version _ package archive patches; do
   wait $! || {
     status=$?
     tail -n 20 "$work.log"
-    [ "$status" -ne 77 ] || say "$archive cannot be downloaded: put it into build/codecs/archives; snapshot.debian.org keeps old ones"
+    [ "$status" -ne 77 ] || say "the source package $package cannot be downloaded: put its files into build/codecs/archives; snapshot.debian.org keeps old ones"
     [ "$status" -eq 77 ] || say "$name cannot be built, see $work.log: $(grep -m 1 -i 'error' "$work.log")"
     exit "$status"
   }
