@@ -41,7 +41,7 @@ for tool in cc c++ ar ranlib; do
 #!/bin/sh
 zig="$here/zig/bin/python -m ziglang $tool"
 case "$tool \$*" in
-  ar* | ranlib* | *-dM* | *--version*) exec \$zig "\$@" ;;
+  ar* | ranlib* | *' -dM'* | *' --version'*) exec \$zig "\$@" ;;
   *-dumpmachine*) echo $machine-linux-gnu ;;
   *) exec \$zig -target $machine-linux-gnu.2.28 "\$@" ;;
 esac

@@ -36,4 +36,8 @@ export SOURCE_DATE_EPOCH IMGHIST_STATIC="$machine" CUDA="${CUDA:-0}" CUDA_ARCH="
 # The completions come from the program, which a machine of another kind cannot run.
 [ "$machine" = "$(uname -m)" ] || { make -s CUDA=0 all && export NATIVE=build/release/imghist; }
 build/codecs/zig/bin/python -m pip wheel -q --no-build-isolation --no-deps -w build/wheel .
+for file in imghist _imghist.abi3.so; do
+  objdump -pT "build/release-$machine/$file" | grep -E "GLIBC_2\.(29|[3-9][0-9])|PATH .*$PWD" >build/wheel/newer || continue
+  echo "wheel.sh: $file needs more than glibc 2.28, or this folder:" && cat build/wheel/newer && exit 1
+done
 ls -l build/wheel/imghist-*"$machine".whl
