@@ -58,8 +58,8 @@ in_root() {
 # bats comes from this machine, uv and pipx (UV, PIPX: default those on PATH) from the package index, if they are here.
 try_wheel() {
   local root=$here/wheel-$1 arch files uv pipx status differ
-  local included=python3,python3-venv,jq,bzip2,zstd
-  [ "$1" != jammy ] || included=python3.11,python3.11-venv,python3,jq,bzip2,zstd
+  local included=python3,python3-venv,jq,bzip2,xz-utils,zstd
+  [ "$1" != jammy ] || included=python3.11,python3.11-venv,python3,jq,bzip2,xz-utils,zstd
   arch=$(uname -m)
   mkdir -p "$here"
   [ -e "$root/made" ] || make_root "$1" "$(dpkg --print-architecture)" "$root"
