@@ -3,7 +3,7 @@
 # libraries inside, for any Linux with glibc 2.28 and Python 3.11. Needs the packages of
 # `third_party/install.sh build wheel`, and the package index, for ziglang, meson, ninja and setuptools.
 #
-#   CUDA=1 CUDA_ARCH=all   with GPU code: needs nvcc, and takes minutes
+#   CUDA=1   with GPU code: needs nvcc, and takes minutes. Code for one GPU of each generation runs on all of it.
 set -eu
 cd "$(dirname "$0")/../.."
 machine=${1:-$(uname -m)}
@@ -32,7 +32,7 @@ export WERROR=0
 # The same sources give the same wheel, made on any day.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y src/imghist.h)}
 umask 022
-export SOURCE_DATE_EPOCH IMGHIST_STATIC="$machine" CUDA="${CUDA:-0}" CUDA_ARCH="${CUDA_ARCH:-all}"
+export SOURCE_DATE_EPOCH IMGHIST_STATIC="$machine" CUDA="${CUDA:-0}" CUDA_ARCH="${CUDA_ARCH:-all-major}"
 # The completions come from the program, which a machine of another kind cannot run.
 [ "$machine" = "$(uname -m)" ] || { make -s CUDA=0 all && export NATIVE=build/release/imghist; }
 build/codecs/zig/bin/python -m pip wheel -q --no-build-isolation --no-deps -w build/wheel .
