@@ -27,6 +27,7 @@
 /* In hundredths of the em. */
 enum {
     HEADER_TO_STRIP = 250,
+    THUMBNAIL_TO_STRIP = 160,
     STRIP_TO_PLOT = 105, /* room for the marks of cut bars */
     PLOT_TO_TICKS = 150, /* to the baseline below the plot */
     TICKS_TO_FOOTER = 220,
@@ -40,6 +41,9 @@ enum { DESIGN_EM = 13, EM_LEAST = 10 };
 
 /* In hundredths of the em. */
 enum { TITLE_SIZE = 150, CAPITALS = 73 /* height in DejaVu Sans: 0.729 em */ };
+
+/* The height of a thumbnail, in percent of the chart. */
+enum { THUMBNAIL_SHARE = 15 };
 
 /* The least height of the plot, in percent of the chart. The footer gives way to it. */
 enum { PLOT_SHARE = 40 };
@@ -125,7 +129,10 @@ static void choose_rows(struct ih_chart *chart, enum footer footer)
 static void place_rows(struct ih_chart_layout *l)
 {
     l->title_y = l->margin + chart_ems(l, TITLE_SIZE * CAPITALS / 100);
-    l->strip_y = l->title_y + chart_ems(l, HEADER_TO_STRIP);
+    l->strip_y = ih_larger(l->title_y + chart_ems(l, HEADER_TO_STRIP),
+                           l->thumbnail_height > 0
+                               ? l->margin + l->thumbnail_height + chart_ems(l, THUMBNAIL_TO_STRIP)
+                               : 0);
     l->top = l->strip_y + chart_ems(l, STRIP_TO_PLOT);
 
     const int32_t n_rows = l->legend_rows + l->facts_rows;
@@ -161,6 +168,9 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
     ih_chart_set_sizes(l, width, height);
     l->row_pitch = chart_ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
+    if (chart->thumbnail.pixels)
+        l->thumbnail_height =
+            ih_smaller((int32_t)chart->thumbnail.height, l->height * THUMBNAIL_SHARE / 100);
     enum footer footer = ALL_FACTS + 1;
     do {
         choose_rows(chart, --footer);
@@ -177,9 +187,9 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
 
 /* ---- the chart ---- */
 
-void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
+void ih_chart_draw_all(struct ih_chart *chart)
 {
-    chart_lay_out(chart, width, height);
+    chart_lay_out(chart, chart->page.width, chart->page.height);
     ih_chart_draw_header(chart);
     ih_chart_draw_plot(chart);
     ih_chart_draw_footer(chart);
@@ -233,6 +243,7 @@ enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, uns
     ih_path_reset(&chart->path);
     ih_canvas_close(chart->canvas);
     ih_glyphs_close(chart->glyphs);
+    free(chart->thumbnail.pixels);
     return status;
 }
 
@@ -258,7 +269,7 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
     if (status == IH_OK)
         status = ih_chart_open(chart, options->format, err);
     if (status == IH_OK)
-        ih_chart_draw_all(chart, options->width, options->height);
+        (chart->draw ? chart->draw : ih_chart_draw_all)(chart);
     status = ih_chart_close(chart, status, file, size_bytes, err);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);
@@ -271,5 +282,7 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     struct ih_chart chart = {
         .result = result, .heights = &result->histogram, .title = options->title};
     ih_chart_collect_facts(result, &chart.facts);
+    if (options->has_thumbnail)
+        ih_draw_read_thumbnail(&chart, result);
     return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
 }

@@ -83,12 +83,14 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 
 /* ---- the document ---- */
 
-/* The way from the page to the folder that relative names of pictures begin in, for links. It is
- * not known for standard output, and for paths that leave that folder. */
+/* The way from the page to the folder that relative names of pictures begin in, for links. Standard
+ * output is taken to be there. The way is not known for paths that leave that folder. */
 static void put_base(FILE *f, const char *path)
 {
     fputs(",\"base\":", f);
-    if (!path || *path == '/' || strstr(path, "..")) {
+    if (!path)
+        path = "";
+    if (*path == '/' || strstr(path, "..")) {
         fputs("null", f);
         return;
     }

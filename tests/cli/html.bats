@@ -416,7 +416,7 @@ END
   [ $((($(wc -c <r.html) - $(wc -c <one.html)) * 10000 / 9)) -le 60000000 ] || fail "$(wc -c r.html one.html)"
 }
 
-@test "html: thumbnails without a page are wrong usage" {
+@test "html: thumbnails without a page or a chart are wrong usage" {
   imghist_status 2 "$SAMPLES/scene.png" --thumbnails --csv
-  assert_stderr_has "--thumbnails: they are in the page of --html=FILE, which is not made"
+  assert_stderr_has "--thumbnails: they are in the page of --html=FILE and on charts, and neither is made"
 }

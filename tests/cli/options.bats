@@ -234,7 +234,6 @@ END
   refused "no input: name an image" --
   refused "--chart: needs the name of a file" a.pgm --chart=
   refused "--csv: ''" a.pgm --csv=
-  refused "--chart: a chart goes to a file or a directory, not to standard output" a.pgm --chart=-
   [ ! -e ./- ]
 }
 
