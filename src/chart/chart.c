@@ -19,6 +19,7 @@
 
 #include "chart/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,17 +149,24 @@ static bool plot_is_high(const struct ih_chart_layout *l)
     return (l->bottom - l->top) * 100 >= l->height * PLOT_SHARE;
 }
 
-/* Returns the width of the numbers and captions left of the plot, in pixels. */
-static int32_t numbers_width(const struct ih_chart *chart)
+int32_t ih_chart_counts_width(const struct ih_chart *chart)
 {
-    int32_t width = ih_larger(ih_draw_width(chart, ih_chart_counts_caption),
-                              ih_draw_width(chart, ih_chart_values_caption) +
-                                  ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
+    int32_t width = 0;
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
         char number[IH_LABEL_MAX];
         ih_chart_axis_label(&chart->axis, chart->axis.ticks[i], number);
         width = ih_larger(width, ih_draw_width(chart, number));
     }
+    return width;
+}
+
+/* Returns the width of the numbers and captions left of the plot, in pixels. */
+static int32_t numbers_width(const struct ih_chart *chart)
+{
+    const int32_t captions = ih_larger(ih_draw_width(chart, ih_chart_counts_caption),
+                                       ih_draw_width(chart, ih_chart_values_caption) +
+                                           ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
+    const int32_t width = ih_larger(captions, ih_chart_counts_width(chart));
     return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
 }
 
@@ -186,6 +194,19 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
 }
 
 /* ---- the chart ---- */
+
+void ih_chart_scale_counts(struct ih_histogram *h, uint64_t n_pixels)
+{
+    const double factor = (double)n_pixels / (double)h->n_pixels;
+    uint64_t *const clips[] = {&h->any_low, &h->any_high, &h->all_low, &h->all_high};
+    if (h->n_pixels == n_pixels || h->n_pixels == 0)
+        return;
+    for (unsigned i = 0; i < IH_PLANES * IH_BINS + 4; i++) {
+        uint64_t *n = i < 4 ? clips[i] : &h->bins[(i - 4) / IH_BINS][(i - 4) % IH_BINS];
+        *n = *n > 0 ? (uint64_t)llround(fmax(1, (double)*n * factor)) : 0;
+    }
+    h->n_pixels = n_pixels;
+}
 
 void ih_chart_draw_all(struct ih_chart *chart)
 {

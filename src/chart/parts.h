@@ -68,6 +68,9 @@ struct ih_chart_axis {
  */
 void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap);
 
+/* Sets tallest_cut, for another histogram on the same axis. */
+void ih_chart_axis_find_cut(struct ih_chart_axis *axis, const struct ih_histogram *h);
+
 /* Returns the height of a count above the foot of a plot of this height, at most the height. */
 int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height);
 
@@ -239,6 +242,12 @@ void ih_chart_draw_counts(struct ih_chart *chart, int32_t column);
 void ih_chart_draw_values(struct ih_chart *chart);
 
 /* ---- chart.c: the layout, and the file ---- */
+
+/* Changes all counts to those of n_pixels, rounded; none becomes 0. */
+void ih_chart_scale_counts(struct ih_histogram *h, uint64_t n_pixels);
+
+/* Returns the width of the numbers of the counts, in 1/IH_SUBPIXELS of a pixel. */
+int32_t ih_chart_counts_width(const struct ih_chart *chart);
 
 /* Clears a layout and sets width, height, and the sizes that follow from them: em, title_em, margin
  * and hair. They grow with the smaller of width and height, and stay readable in the smallest

@@ -32,29 +32,6 @@ struct ih_chart_sheet {
 
 /* ---- the scale ---- */
 
-static uint64_t scale_count(uint64_t n, uint64_t n_pixels)
-{
-    const double scaled = (double)n * ((double)SHEET_PIXELS / (double)n_pixels);
-    return scaled > 0 && scaled < 1 ? 1 : (uint64_t)(scaled + 0.5);
-}
-
-/* A copy of the counts, as if the image had SHEET_PIXELS. */
-static void scale_result(const struct ih_result *from, struct ih_result *to)
-{
-    struct ih_histogram *h = &to->histogram;
-    const uint64_t n_pixels = from->histogram.n_pixels;
-    uint64_t *const clips[] = {&h->any_low, &h->any_high, &h->all_low, &h->all_high};
-    *to = *from;
-    if (n_pixels == 0)
-        return;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS; v++)
-            h->bins[p][v] = scale_count(h->bins[p][v], n_pixels);
-    for (size_t i = 0; i < sizeof clips / sizeof *clips; i++)
-        *clips[i] = scale_count(*clips[i], n_pixels);
-    h->n_pixels = SHEET_PIXELS;
-}
-
 static int compare_limits(const void *a, const void *b)
 {
     const double x = ((const struct ih_chart_axis *)a)->limit;
@@ -73,18 +50,6 @@ static void choose_axis(struct ih_chart *chart, double min_gap)
     qsort(axes, s->n, sizeof *axes, compare_limits);
     chart->axis = axes[(s->n - 1) * 3 / 4];
     chart->axis.n_pixels = SHEET_PIXELS;
-}
-
-/* Sets the tallest bar that the common scale cuts. */
-static void find_cut(struct ih_chart *chart)
-{
-    const struct ih_histogram *h = chart->heights;
-    struct ih_chart_axis *axis = &chart->axis;
-    axis->tallest_cut = 0;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && ih_chart_draws_plane(h, p); v++)
-            if (ih_chart_axis_cuts(axis, h->bins[p][v]) && h->bins[p][v] > axis->tallest_cut)
-                axis->tallest_cut = h->bins[p][v];
 }
 
 /* ---- layout ---- */
@@ -107,17 +72,6 @@ static void choose_grid(struct ih_chart_sheet *s, double width, double height)
 static int32_t sheet_ems(const struct ih_chart *chart, int32_t hundredths)
 {
     return ih_chart_ems(&chart->layout, hundredths) / IH_SUBPIXELS;
-}
-
-static int32_t widest_number(const struct ih_chart *chart)
-{
-    int32_t width = 0;
-    for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
-        char number[IH_LABEL_MAX];
-        ih_chart_axis_label(&chart->axis, chart->axis.ticks[i], number);
-        width = ih_larger(width, ih_draw_width(chart, number) / IH_SUBPIXELS + 1);
-    }
-    return width;
 }
 
 /* ---- drawing ---- */
@@ -169,7 +123,7 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     l->ticks_y = y + height - sheet_ems(chart, 20);
     if (s->has_thumbnails)
         ih_draw_read_thumbnail(chart, &s->results[i]);
-    find_cut(chart);
+    ih_chart_axis_find_cut(&chart->axis, chart->heights);
     draw_name(chart, &s->results[i], y);
     ih_chart_draw_panel(chart);
     if (i % (size_t)s->n_columns == 0)
@@ -198,7 +152,8 @@ static void draw_sheet(struct ih_chart *chart)
     ih_chart_draw_header(chart);
     ih_chart_draw_footer(chart);
     const int32_t gap = sheet_ems(chart, COLUMN_GAP), row_gap = sheet_ems(chart, ROW_GAP);
-    const int32_t left = l->margin + widest_number(chart) + sheet_ems(chart, TO_NUMBERS);
+    const int32_t numbers = ih_chart_counts_width(chart) / IH_SUBPIXELS + 1;
+    const int32_t left = l->margin + numbers + sheet_ems(chart, TO_NUMBERS);
     const int32_t top = l->title_y + l->em;
     const int32_t cell_width = (l->right + gap - left) / s->n_columns;
     const int32_t cell_height = (l->legend_y - l->row_pitch - top + row_gap) / s->n_rows;
@@ -222,7 +177,8 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     if (!sheet.scaled)
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
     for (size_t i = 0; i < n; i++) {
-        scale_result(&results[i], &sheet.scaled[i]);
+        sheet.scaled[i] = results[i];
+        ih_chart_scale_counts(&sheet.scaled[i].histogram, SHEET_PIXELS);
         if (results[i].histogram.n_channels > widest->histogram.n_channels)
             widest = &results[i];
     }

@@ -142,11 +142,11 @@ END
   in_browser out/r.html '
     const tiles = () => [...document.querySelectorAll(".tile")].map(t => [...t.querySelectorAll("p, .clips span")].map(e => e.textContent).join("|")).join("; ");
     document.dispatchEvent(new KeyboardEvent("keydown", {key: "v"}));
-    say(document.getElementById("rows").hidden + " " + document.querySelectorAll(".tile .histogram").length);
+    say(document.getElementById("body").hidden + " " + document.querySelectorAll(".tile .histogram").length);
     say(tiles());
-    const order = document.getElementById("order");
-    order.value = "mean_luma-1"; order.onchange(); say(tiles().replace(/[^;]*\|/g, " "));
-    order.value = ""; order.onchange();
+    const press = name => document.querySelector(`th[data-name=${name}] button`).click();
+    press("mean_luma"); say(tiles().replace(/[^;]*\|/g, " "));
+    press("file");
     document.dispatchEvent(new KeyboardEvent("keydown", {key: "End"}));
     document.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
     document.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
