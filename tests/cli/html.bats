@@ -195,6 +195,30 @@ coloured from 1 %
 END
 }
 
+@test "html: links lead from the page to the pictures, and members of archives have none" {
+  browser
+  mkdir 'a b'
+  dot 'a b/x#1?.pgm'
+  tar cf 'a b/t.tar' -C 'a b' 'x#1?.pgm'
+  for page in page.html ./o/../page.html o/p/page.html "$PWD/absolute.html"; do
+    mkdir -p o
+    imghist_ok 'a b' --html="$page"
+    in_browser "$page" '
+      for (const tr of document.querySelectorAll("#body tr")) { tr.click(); say((document.querySelector("#detail a") || {href: "none"}).href); }' >said
+    case $page in
+    page.html | o/p/page.html) sed -i "s|file://$BATS_TEST_TMPDIR/||" said ;; # of the copy that in_browser shows
+    esac
+    case $page in
+    page.html) [ "$(paste -sd' ' said)" = "none a%20b/x%231%3F.pgm" ] || fail "$(cat said)" ;;
+    o/p/page.html) grep -q '"base":"../../"' "$page" || fail "$page" ;;
+    *) [ "$(paste -sd' ' said)" = "none none" ] || fail "$page: $(cat said)" ;;
+    esac
+  done
+  imghist_ok "$PWD/a b" --html="$PWD/absolute.html"
+  in_browser absolute.html 'document.querySelectorAll("#body tr")[1].click(); say(document.querySelector("#detail a").href)' >said
+  [ "$(cat said)" = "file://$PWD/a%20b/x%231%3F.pgm" ] || fail "$(cat said)"
+}
+
 @test "html: Copy names copies the names that the filter leaves, one a line" {
   browser
   page
