@@ -9,7 +9,6 @@
 #include "chart/parts.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +21,11 @@ struct pair {
     struct ih_histogram line, heights;
 };
 
+/* Without the marks of clipping. */
 static void compare_scale(struct ih_histogram *h, uint64_t n_pixels)
 {
-    const double factor = (double)n_pixels / (double)h->n_pixels;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && h->n_pixels != n_pixels; v++)
-            h->bins[p][v] = (uint64_t)llround((double)h->bins[p][v] * factor);
+    ih_chart_scale_counts(h, n_pixels);
     h->any_low = h->any_high = h->all_low = h->all_high = 0;
-    h->n_pixels = n_pixels;
 }
 
 static void make_pair(const struct ih_comparison *c, struct pair *out)
