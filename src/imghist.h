@@ -247,7 +247,8 @@ struct ih_error {
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
- * alpha), and luma. Luma is computed from each pixel and always has the same index. */
+ * alpha), and luma. Luma is computed from each pixel and always has the same index. Counts with the
+ * setting luma "none" lack it. */
 enum {
     IH_BINS = 256,
     IH_CHANNELS_MAX = 4,
@@ -331,7 +332,8 @@ struct ih_settings {
     const char *kernel;    /* name of a kernel; default: the best of the device */
     const char *luma;      /* weights of luma. "bt709" (default), ITU-R BT.709-6:
                               (13933 R + 46871 G + 4732 B + 32768) >> 16. "bt601", BT.601-7:
-                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value */
+                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value.
+                              "none": luma is not counted, and counts have no plane of it */
     unsigned clip_low;     /* values <= clip_low count as clipped; default 0 */
     unsigned clip_high;    /* values >= clip_high count as clipped; 0 means 255 */
     uint64_t max_pixels;   /* refuse files that claim more pixels; 0 means 4 Gi */
@@ -397,7 +399,7 @@ struct ih_summary {
     const char *format;           /* "png"; "" for pixels */
     const char *decoder;          /* library and version; "" for pixels */
     const char *kernel;           /* "replicated" */
-    const char *luma;             /* "bt709" */
+    const char *luma;             /* "bt709"; "none" */
     unsigned clip_low, clip_high; /* from the settings */
     uint64_t any_low, any_high;   /* pixels with a clipped colour channel */
     uint64_t all_low, all_high;   /* pixels with all colour channels clipped */
@@ -812,7 +814,8 @@ struct ih_batch {
     unsigned n_channels;    /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
     unsigned n_labels;      /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
     enum ih_order order;    /* of colour channels in memory; counts are always R, G, B */
-    unsigned without_luma;  /* 1: colour images get no luma plane */
+    unsigned without_luma;  /* 1: colour images get no luma plane, and ih_batch_counts none at all;
+                               required if the context's luma is "none" */
     unsigned n_threads;     /* of ih_batch_count; 0: one for each CPU core */
 };
 
@@ -879,8 +882,7 @@ IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const stru
  * bins, sums   of the whole batch, in host memory
  * label        0 without labels
  *
- * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings, or without_luma and colour. Then
- * counts are empty.
+ * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings. Then counts are empty.
  */
 IH_PUBLIC enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
                                          const uint32_t *bins, const uint64_t *sums, size_t image,

@@ -68,6 +68,8 @@ static const char *hint_of(const char *written)
         {"--luma=709", "did you mean bt709?"},
         {"--luma=rec601", "did you mean bt601?"},
         {"--luma=601", "did you mean bt601?"},
+        {"--luma=off", "did you mean none?"},
+        {"--no-luma", "did you mean --luma=none?"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(written, hints[i][0]) == 0)
@@ -377,6 +379,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
 {
     struct ih_field_set records = ih_record_fields;
     records.formats = formats;
+    records.lacks_luma = o->luma == &ih_luma_none;
     const struct {
         const char *name;
         const struct ih_field_set *fields;

@@ -33,7 +33,7 @@ static void end(struct ih_counter *t)
     for (unsigned p = 0; p < IH_PLANES; p++)
         for (unsigned v = 0; v < IH_BINS; v++)
             h->sum[p] += v * h->bins[p][v];
-    ih_histogram_derive_gray(h, &t->spec);
+    ih_histogram_derive(h, &t->spec);
 }
 
 const struct ih_count_method ih_count_tables = {

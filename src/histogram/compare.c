@@ -85,7 +85,7 @@ void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
     }
     out->largest = (struct ih_distance){(double)NAN, (double)NAN};
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(h->n_channels, p))
+        if (!ih_histogram_plane(h, p))
             continue;
         const struct ih_distance d = out->planes[p] = distance(h->bins[p], h_b->bins[p]);
         out->largest.ks = fmax(out->largest.ks, d.ks); /* ignores NaN */

@@ -37,20 +37,25 @@ uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned l
     return n;
 }
 
-void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec)
+void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
-    if (ih_colour_channels(h->n_channels) != 1)
-        return;
-    memcpy(h->bins[IH_LUMA], h->bins[0], sizeof h->bins[0]);
-    h->sum[IH_LUMA] = h->sum[0];
-    h->any_low = h->all_low = ih_count_range(h->bins[0], 0, spec->clip_low);
-    h->any_high = h->all_high = ih_count_range(h->bins[0], spec->clip_high, IH_BINS - 1);
+    if (ih_colour_channels(h->n_channels) == 1) {
+        memcpy(h->bins[IH_LUMA], h->bins[0], sizeof h->bins[0]);
+        h->sum[IH_LUMA] = h->sum[0];
+        h->any_low = h->all_low = ih_count_range(h->bins[0], 0, spec->clip_low);
+        h->any_high = h->all_high = ih_count_range(h->bins[0], spec->clip_high, IH_BINS - 1);
+    }
+    h->without_luma = spec->luma == &ih_luma_none;
+    if (h->without_luma) {
+        memset(h->bins[IH_LUMA], 0, sizeof h->bins[IH_LUMA]);
+        h->sum[IH_LUMA] = 0;
+    }
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(h->n_channels, p))
+        if (!ih_histogram_plane(h, p))
             continue;
         uint64_t sum = 0;
         for (unsigned v = 0; v < IH_BINS; v++)

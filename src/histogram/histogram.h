@@ -12,6 +12,7 @@
 
 struct ih_histogram {
     unsigned n_channels; /* planes 0 .. n_channels-1 and IH_LUMA are valid */
+    bool without_luma;   /* of ih_luma_none: IH_LUMA is not valid, and 0 */
     uint64_t n_pixels;   /* in each valid plane, except the alpha of a total (total.h) */
     uint64_t bins[IH_PLANES][IH_BINS]; /* pixels */
     uint64_t sum[IH_PLANES];           /* of the 8-bit values */
@@ -21,12 +22,19 @@ struct ih_histogram {
 
 void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels);
 
+/* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
+static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
+{
+    return plane == IH_LUMA && h->without_luma ? NULL : ih_plane_name(h->n_channels, plane);
+}
+
 /* h += other. Both have the same n_channels. */
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 
 /* Fills in the counts of a gray image that follow from its gray bins, so that backends need not
- * count them: luma, and the pixels clipped in any or all channels. Ignores colour images. */
-void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec);
+ * count them: luma, and the pixels clipped in any or all channels. Without luma, clears its plane,
+ * so that backends may count it all the same. */
+void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec);
 
 /* The number of pixels with a value from first to last. */
 uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last);

@@ -170,6 +170,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     struct ih_histogram *h = &out->histogram;
     *h = t->sum;
     h->n_channels = n_channels;
+    h->without_luma = out->spec.luma == &ih_luma_none;
     for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
         memset(h->bins[p], 0, sizeof h->bins[p]);
         h->sum[p] = 0;

@@ -66,7 +66,8 @@ void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, u
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 
-/* Overwrites *out with the total. Without images only the luma plane is valid. */
+/* Overwrites *out with the total. Without images only the luma plane is
+ * valid, unless luma is not counted. */
 void ih_total_result(const struct ih_total *total, struct ih_result *out);
 
 #endif

@@ -157,7 +157,7 @@ static void put_total(FILE *f, const struct html_state *s)
     fprintf(f, ",\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"bins\":{", total.spec.luma->name,
             total.spec.clip_low, total.spec.clip_high);
     for (unsigned p = 0; p < total.histogram.n_channels && total.n_images > 0; p++) {
-        const char *name = ih_plane_name(total.histogram.n_channels, p);
+        const char *name = ih_histogram_plane(&total.histogram, p);
         if (strcmp(name, "alpha") == 0)
             continue;
         fprintf(f, "%s\"%s\":", p ? "," : "", name);

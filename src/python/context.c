@@ -241,7 +241,7 @@ PyDoc_STRVAR(
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
-    "luma          weights of luma: 'bt709' or 'bt601'\n"
+    "luma          weights of luma: 'bt709' or 'bt601'; 'none': it is not counted\n"
     "alpha         'count', or 'skip-transparent': pixels with alpha 0 are not counted\n"
     "clip          values <= clip[0] and >= clip[1] count as clipped\n"
     "max_pixels    larger files are refused; 0: 4 Gi\n"

@@ -208,11 +208,12 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     const struct view v = view_of(array);
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
+    const bool has_bgr_luma = is_bgr && o->luma != &ih_luma_none;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
     memset(result, 0, sizeof *result);
     result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    result->spec =
-        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high};
+    result->spec = (struct ih_count_spec){n_channels, has_bgr_luma ? &bgr : o->luma, o->clip_low,
+                                          o->clip_high};
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,

@@ -197,8 +197,8 @@ END
   refused "--jobs: unknown option; did you mean --threads?" --jobs=4 a.pgm
   refused "--input: unknown option; inputs need no option" --input a.pgm
   refused "--device: 'gpu' is none of auto, cpu, cuda, cuda:N[,N...] with each GPU once; did you mean cuda?" --device=gpu a.pgm
-  refused "--luma: 'rec709' is none of bt709, bt601; did you mean bt709?" --luma=rec709 a.pgm
-  refused "--luma: 'rec601' is none of bt709, bt601; did you mean bt601?" --luma rec601 a.pgm
+  refused "--luma: 'rec709' is none of bt709, bt601, none; did you mean bt709?" --luma=rec709 a.pgm
+  refused "--luma: 'rec601' is none of bt709, bt601, none; did you mean bt601?" --luma rec601 a.pgm
 }
 
 @test "options: the name of a file as the value of a format gets a hint" {

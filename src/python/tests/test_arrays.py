@@ -458,3 +458,24 @@ def test_a_range_leaves_alpha_alone(tmp_path):
     assert sorted(numpy.repeat(range(256), counts.histogram("alpha").tolist())) == sorted(alpha)
     visible = imghist.Context(alpha="skip-transparent").count(x, range=(2500, 5000))
     assert visible.pixels == sum(a > 0 for a in alpha) == 3
+
+
+def test_without_luma(samples):
+    x = noise(37, 53, 3)
+    counts = imghist.count(x, luma="none")
+    assert counts.planes == ("red", "green", "blue") and counts.luma == "none" and len(counts) == 3
+    assert numpy.array_equal(numpy.asarray(counts.bins), expected(x)[:3])
+    assert counts.any_low == (x == 0).any(axis=2).sum() and counts.all_high == (x == 255).all(axis=2).sum()
+    assert imghist.count(x[..., 0], luma="none").planes == ("gray",)
+    with pytest.raises(KeyError):
+        counts["luma"]
+    assert "mean_luma" not in counts.to_dict() and "mean_luma" in imghist.count(x).to_dict()
+    assert imghist.Counts.from_bytes(counts.to_bytes()) == counts == pickle.loads(pickle.dumps(counts))
+    with pytest.raises(ValueError, match="luma weights"):
+        counts + imghist.count(x)
+    assert sum(imghist.count_many([x, x], luma="none")) == counts + counts
+    assert {c.luma for c in imghist.scan(samples, luma="none")} == {"none"}
+    with pytest.raises(ValueError, match="a context has its own"):
+        imghist.count(x, luma="none", context=imghist.Context())
+    with pytest.raises(ValueError, match="'bt2020' is not one of"):
+        imghist.count(x, luma="bt2020")
