@@ -18,7 +18,8 @@
  *   ih_error (NULL is allowed), leaves a returned object unset and a result empty.
  * - The library never prints, exits or reads the environment (the CUDA driver reads its own). It
  *   touches neither locale nor signal handlers and restores the thread's current CUDA device. The
- *   threads that it starts (for a GPU, in ih_batch_count and in scans) block all signals.
+ *   threads that it starts (for a GPU, in ih_batch_count, ih_count_array and scans) block all
+ *   signals.
  * - Files are decoded in the calling process. The libraries for HEIC, AVIF and JPEG XL may write
  *   to standard error and start threads. When memory runs out, those and the ones for JPEG 2000,
  *   WebP and TIFF may end the process, or call the file damaged. For untrusted files run the
@@ -605,11 +606,12 @@ struct ih_array {
     enum ih_order order;            /* of the first three channels, if there are so many */
     unsigned depth;                 /* bits per sample, 8 (default) or 16 */
     unsigned range_low, range_high; /* 16 bits only; range_high 0 means 65535 */
+    unsigned n_threads; /* of ih_count_array; 0: one for each CPU core, fewer for small arrays */
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the
- * caller. max_pixels does not apply. Overwrites counts. Returns as ih_count_pixels, with IH_USAGE
- * for an invalid array. */
+ * caller. max_pixels does not apply. Starts threads for the call if the array is large enough.
+ * Overwrites counts. Returns as ih_count_pixels, with IH_USAGE for an invalid array. */
 IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
                                         size_t size_bytes, struct ih_counts *counts,
                                         struct ih_error *err);

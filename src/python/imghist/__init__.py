@@ -29,7 +29,7 @@ def _context(context, luma=None):
     return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, luma=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -41,6 +41,7 @@ def count(x, /, *, layout=None, order="rgb", range=None, luma=None, context=None
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
              Alpha is scaled from (0, 65535). For a file layout, order='bgr' and range raise ValueError
+    threads  that count a large array; by default one for each core. Smaller arrays and files take one
     luma     'bt709' (default) or 'bt601', the weights of luma; 'none': channels alone, which is faster,
              and the Counts have no plane of luma
     context  a Context; by default one for the CPU with default settings. It has a luma of its own
@@ -48,7 +49,7 @@ def count(x, /, *, layout=None, order="rgb", range=None, luma=None, context=None
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context, luma).count(x, layout=layout, order=order, range=range)
+    return _context(context, luma).count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(

@@ -20,6 +20,7 @@ def count(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    threads: int | None = None,
     luma: Luma | None = None,
     context: Context | None = None,
 ) -> Counts: ...

@@ -235,6 +235,7 @@ class Context:
         layout: Layout | None = None,
         order: Order = "rgb",
         range: tuple[int, int] | None = None,
+        threads: int | None = None,
     ) -> Counts: ...
     @overload
     def count_many(

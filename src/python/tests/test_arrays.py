@@ -479,3 +479,29 @@ def test_without_luma(samples):
         imghist.count(x, luma="none", context=imghist.Context())
     with pytest.raises(ValueError, match="'bt2020' is not one of"):
         imghist.count(x, luma="bt2020")
+
+
+@pytest.mark.parametrize("luma", ["bt709", "none"])
+def test_large_arrays_and_threads(luma):
+    """Rows that are counted where they lie, alone and in threads: smooth, flat and random, with narrow runs."""
+    smooth = numpy.add.outer(numpy.arange(360), numpy.arange(2200))[..., None] // 9 + numpy.arange(4) * 7
+    x = (smooth + noise(360, 2200, 4) % 6).astype(numpy.uint8)
+    x[100:200] = noise(100, 2200, 4)
+    x[200:250], x[250:280, ::97] = 255, 0
+    x[300:, :, 3] = 255
+    for channels in (1, 3, 4):
+        y = x[..., :channels]
+        views = [(numpy.ascontiguousarray(y), "HWC"), (y[:, 3:-5], "HWC"), (y[::-1, ::2], "HWC")]
+        views += [(numpy.ascontiguousarray(y.transpose(2, 0, 1)), "CHW")]
+        for view, layout in views:
+            pixels = view if layout == "HWC" else view.transpose(1, 2, 0)
+            colours = pixels[..., : 3 if channels > 1 else 1]
+            for threads in (1, 3, None):
+                counts = imghist.count(view, layout=layout, threads=threads, luma=luma)
+                assert numpy.array_equal(numpy.asarray(counts.bins), expected(pixels)[: None if luma == "bt709" else -1])
+                assert counts.all_high == (colours == 255).all(axis=2).sum()
+                assert counts.any_low == (colours == 0).any(axis=2).sum()
+                assert (counts.height, counts.width) == pixels.shape[:2]
+    for threads in (0, 1025, -1):
+        with pytest.raises((ValueError, OverflowError)):
+            imghist.count(x, threads=threads)
