@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +71,14 @@ static void *count_part(void *argument)
     return NULL;
 }
 
-/* Counts the parts, the first in the calling thread, with the others that cannot be started. */
-static void count_parts(struct part *parts, unsigned n_parts)
+static bool is_stopped(void *flag)
+{
+    return atomic_load((atomic_bool *)flag);
+}
+
+/* Counts the parts, the first in the calling thread, with the others that cannot be started. If the
+ * first fails, sets *is_failed, which stops the others. */
+static void count_parts(struct part *parts, unsigned n_parts, atomic_bool *is_failed)
 {
     unsigned n_started = 1;
     sigset_t all, before;
@@ -82,6 +89,7 @@ static void count_parts(struct part *parts, unsigned n_parts)
         n_started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     count_part(&parts[0]);
+    atomic_store(is_failed, parts[0].result->status != IH_OK);
     for (unsigned i = n_started; i < n_parts; i++)
         count_part(&parts[i]);
     for (unsigned i = 1; i < n_started; i++)
@@ -106,8 +114,10 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
 {
     struct part *parts = malloc(n * sizeof *parts);
     struct ih_result *others = malloc((n - 1) * sizeof *others);
-    struct ih_scan_options without_interrupt = context->options;
-    without_interrupt.decode.interrupt = NULL; /* only the calling thread asks */
+    atomic_bool is_failed = false;
+    const struct ih_interrupt stop = {is_stopped, &is_failed};
+    struct ih_scan_options of_others = context->options;
+    of_others.decode.interrupt = &stop; /* only the calling thread asks the caller's */
     enum ih_status status = IH_OK;
     if (!parts || !others)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
@@ -115,7 +125,7 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
         const uint64_t first = array->height / n * i + array->height % n * i / n;
         const uint64_t end = array->height / n * (i + 1) + array->height % n * (i + 1) / n;
         parts[i] = (struct part){.context = context,
-                                 .options = i ? &without_interrupt : &context->options,
+                                 .options = i ? &of_others : &context->options,
                                  .rows = *array,
                                  .result = i ? &others[i - 1] : result};
         parts[i].rows.data =
@@ -123,7 +133,7 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
         parts[i].rows.height = end - first;
     }
     if (status == IH_OK)
-        count_parts(parts, n);
+        count_parts(parts, n, &is_failed);
     for (unsigned i = 0; i < n && status == IH_OK; i++) {
         status = parts[i].result->status;
         if (status != IH_OK && err)
