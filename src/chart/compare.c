@@ -51,7 +51,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
     struct ih_chart_entry *entry = &facts->entries[facts->n_entries++];
     const struct ih_distance *d = &c->planes[plane];
     char means[2][IH_LABEL_MAX], ks[IH_LABEL_MAX], emd[IH_LABEL_MAX];
-    entry->name = ih_plane_name(c->sides[0].histogram.n_channels, plane);
+    entry->name = ih_histogram_plane(&c->sides[0].histogram, plane);
     entry->plane = plane;
     for (unsigned i = 0; i < 2; i++) {
         struct ih_stats stats;
@@ -67,9 +67,11 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
 static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
-    ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
-    ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
-    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
+    if (!c->sides[0].histogram.without_luma) {
+        ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
+        ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
+        snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
+    }
     for (unsigned high = 0; high < 2; high++) {
         char shares[2][IH_LABEL_MAX];
         uint64_t clipped = 0;

@@ -87,7 +87,7 @@ static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t
 static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
 {
     unsigned n_colours = ih_colour_channels(h->n_channels);
-    return plane < n_colours || (plane == IH_LUMA && n_colours > 1);
+    return plane < n_colours || (plane == IH_LUMA && n_colours > 1 && !h->without_luma);
 }
 
 /* ---- the state of one chart ---- */

@@ -72,10 +72,12 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats luma;
     char number[IH_LABEL_MAX];
-    ih_stats_compute(h, IH_LUMA, &result->spec, &luma);
-    ih_label_real(number, luma.mean, 1);
-    snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
-    snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
+    if (!h->without_luma) {
+        ih_stats_compute(h, IH_LUMA, &result->spec, &luma);
+        ih_label_real(number, luma.mean, 1);
+        snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
+        snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
+    }
     ih_label_real(number, ih_mean_luminance(h), 4);
     snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
 }
@@ -86,7 +88,7 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats stats;
     char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
-    *entry = (struct ih_chart_entry){ih_plane_name(h->n_channels, plane), plane, ""};
+    *entry = (struct ih_chart_entry){ih_histogram_plane(h, plane), plane, ""};
     if (h->n_pixels == 0)
         return;
     ih_stats_compute(h, plane, &result->spec, &stats);

@@ -456,8 +456,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(CHART, RUN, "scale-y", "numbers beside the bars (count)"), RARE,
      CHOICE("count", "percent"), .set = set_scale_y},
 
-    {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
-     .set = set_luma},
+    {ROW(COUNTING, RUN, "luma", "weights of luma, or no luma (bt709)"),
+     CHOICE("bt709", "bt601", "none"), .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
     {ROW(COUNTING, RUN, "depth", "of data in 16-bit samples, in bits (16)"), RARE, TEXT("BITS"),

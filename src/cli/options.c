@@ -68,6 +68,8 @@ static const char *hint_of(const char *written)
         {"--luma=709", "did you mean bt709?"},
         {"--luma=rec601", "did you mean bt601?"},
         {"--luma=601", "did you mean bt601?"},
+        {"--luma=off", "did you mean none?"},
+        {"--no-luma", "did you mean --luma=none?"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(written, hints[i][0]) == 0)
@@ -378,6 +380,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     struct ih_field_set records = ih_record_fields;
     records.formats = formats;
     records.lacks = o->against ? 0 : IH_AGAINST;
+    records.lacks_luma = o->luma == &ih_luma_none;
     const struct {
         const char *name;
         const struct ih_field_set *fields;
@@ -463,7 +466,7 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     if (o->chart.title && o->chart_path && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
-    if (o->by && o->chart.format && !o->with_total)
+    if (o->by && o->chart.format && !o->with_total && !o->chart.is_sheet)
         return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
     const enum ih_status status = set_references(o, err);
     if (status != IH_OK)

@@ -352,12 +352,12 @@ static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 {
     if (!w->charts || result->status != IH_OK)
         return false;
-    if (result->is_total &&
-        (w->options->chart.is_sheet || (result->group && ih_charts_is_one(w->charts))))
+    const bool is_sheet = w->options->chart.is_sheet;
+    if (result->group ? ih_charts_is_one(w->charts) && !is_sheet : result->is_total && is_sheet)
         return false;
     if (result->is_total)
         return result->n_images > 0;
-    return w->options->chart.is_sheet || !(w->options->with_total && ih_charts_is_one(w->charts));
+    return is_sheet || !(w->options->with_total && ih_charts_is_one(w->charts));
 }
 
 /* Whether all inputs failed and the output does not record failures. */

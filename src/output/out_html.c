@@ -189,7 +189,7 @@ static void put_total(FILE *f, const struct html_state *s)
             total.spec.clip_low, total.spec.clip_high);
     const unsigned n_colours = ih_colour_channels(total.histogram.n_channels);
     for (unsigned p = 0; p < IH_PLANES && total.n_images > 0; p++) {
-        if (p >= n_colours && (p != IH_LUMA || n_colours == 1))
+        if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || total.histogram.without_luma))
             continue; /* alpha; the luma of gray */
         fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(total.histogram.n_channels, p));
         for (unsigned v = 0; v < IH_BINS; v++)

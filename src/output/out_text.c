@@ -14,7 +14,8 @@
  *       blown: any channel 1.25 %, all 0.80 %; crushed: any 0.40 %, all 0.10 %
  *       mean luminance 0.2134
  *
- * With colour the histogram shows red, green and blue on top of each other, else luma.
+ * With colour the histogram shows red, green and blue on top of each other, else luma, or green if
+ * luma was not counted.
  *
  * --text=lines shows one image per line, with the folder of all of them in the heading:
  *
@@ -84,6 +85,7 @@ static void put_headings(const struct text *s, const struct column *columns)
             fprintf(s->stream, "  %*s", c->width, c->key);
 }
 
+/* stats   NULL: blanks */
 static void text_put_statistics(const struct text *s, const struct column *columns,
                                 const struct ih_stats *stats)
 {
@@ -91,10 +93,14 @@ static void text_put_statistics(const struct text *s, const struct column *colum
         const struct ih_field *f = ih_stats_fields();
         while (strcmp(f->key, c->key) != 0)
             f++;
-        const void *at = (const char *)stats + f->offset_bytes;
-        if (is_shown(s, c) && f->kind == IH_FIELD_REAL)
+        const void *at = stats ? (const char *)stats + f->offset_bytes : NULL;
+        if (!is_shown(s, c))
+            continue;
+        if (!at)
+            fprintf(s->stream, "  %*s", c->width, "");
+        else if (f->kind == IH_FIELD_REAL)
             fprintf(s->stream, "  %*.*f", c->width, c->decimals, *(const double *)at);
-        else if (is_shown(s, c))
+        else
             fprintf(s->stream, "  %*u", c->width, *(const unsigned *)at);
     }
 }
@@ -178,15 +184,16 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
     const bool is_gray = ih_colour_channels(h->n_channels) == 1;
     const bool is_mixed = s->options.colour && !is_gray;
+    const unsigned *planes = is_mixed ? rgb : h->without_luma ? &rgb[!is_gray] : luma;
     struct ih_plot plot = {.n_columns = plot_columns(s), .n_curves = is_mixed ? 3 : 1};
     plot.n_rows = plot.n_columns > 64 ? PLOT_ROWS_WIDE : PLOT_ROWS;
-    ih_plot_fill(&plot, h, is_mixed ? rgb : luma);
+    ih_plot_fill(&plot, h, planes);
     for (unsigned row = plot.n_rows; row-- > 0;) {
         fprintf(s->stream, "%*s", INDENT, "");
         ih_plot_put_row(s->stream, &plot, row, s->options.unicode);
         putc('\n', s->stream);
     }
-    put_axis(s, plot.n_columns, is_mixed ? "" : is_gray ? "gray" : "luma");
+    put_axis(s, plot.n_columns, is_mixed ? "" : is_gray ? "gray" : ih_histogram_plane(h, *planes));
 }
 
 /* ---- full view: the table ---- */
@@ -239,7 +246,7 @@ static void put_table(const struct text *s, const struct ih_result *r)
     put_headings(s, table_columns);
     fputs("  crushed   blown\n", s->stream);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        const char *name = ih_histogram_plane(&r->histogram, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(r->histogram.n_channels) == 1))
             continue; /* luma equals gray */
         struct ih_stats t;
@@ -419,7 +426,7 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     const struct ih_histogram *h = &r->histogram;
     struct ih_stats t;
     ih_result_stats(r, IH_LUMA, &t);
-    text_put_statistics(s, line_columns, &t);
+    text_put_statistics(s, line_columns, h->without_luma ? NULL : &t);
     if (s->columns >= HAS_CLIPPING) {
         put_share(s, 8, h->any_low, h->n_pixels, false, "%");
         put_share(s, 7, h->any_high, h->n_pixels, true, "%");
@@ -535,7 +542,7 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
     put_headings(&s, comparison_columns);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(n_channels, p);
+        const char *name = ih_histogram_plane(&c->sides[0].histogram, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(n_channels) == 1))
             continue; /* luma equals gray */
         fprintf(f, "%*s%s%-5s%s", INDENT, "", plane_style(&s, name), name, style(&s, PLAIN));

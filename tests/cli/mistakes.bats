@@ -88,7 +88,7 @@ END
 2 | -o: needs a value | ./imghist a.pgm -o
 2 | -o: needs a value | ./imghist a.pgm --csv -o --total
 2 | --luma: needs a value | ./imghist a.pgm --luma --csv
-2 | --luma: 'rec709' is none of bt709, bt601; did you mean bt709? | ./imghist a.pgm --luma rec709
+2 | --luma: 'rec709' is none of bt709, bt601, none; did you mean bt709? | ./imghist a.pgm --luma rec709
 2 | none of channels, bins, long, stats, images | ./imghist a.pgm --csv=wide
 2 | did you mean --csv=stats? | ./imghist --csv stats a.pgm
 2 | did you mean --csv -o all.csv? | ./imghist a.pgm --csv=all.csv
