@@ -173,7 +173,7 @@ TEST(native)
     const struct {
         size_t at;
         uint8_t value;
-    } damage[] = {{113, 1}, {113, 0}, {114, 1},       {RUNS_AT, 1},       {RUNS_AT, 4},
+    } damage[] = {{113, 1}, {113, 0},           {114, 1},       {RUNS_AT, 1},       {RUNS_AT, 4},
                   {16, 0},  {FIRST_RUN + 4, 3}, {FIRST_RUN, 5}, {FIRST_RUN + 8, 0}, {20, 1}};
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         struct bytes damaged = saved;
