@@ -2,7 +2,7 @@
 #include "library/library.h"
 
 #include "base/machine.h"
-#include "scan/settings.h"
+#include "scan/scan.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -12,10 +12,11 @@ picture() { printf 'P5 4 2 4095\n\0\0\0\1\1\0\17\377\0\5\0\5\0\5\1\54' >a.pgm; }
 @test "native: values, the default limits, and those of --clip" {
   picture
   imghist_ok a.pgm --bins=native --csv=stats
-  assert_output "$(printf '%s\n' "file,width,height,channel,count,sum,mean,stddev,min,max,p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high" \
-    a.pgm,4,2,{gray,luma},8,4667,583.375000,1332.386293,0,4095,0,0,1,5,256,4095,4095,2.405639,1,1)"
+  for row in 1 2; do
+    [[ ${lines[row]} == a.pgm,4,2,*,8,4667,583.375000,1332.386293,0,4095,0,0,1,5,256,4095,4095,2.405639,1,1,* ]] || fail "$row"
+  done
   imghist_ok a.pgm --bins=native --clip=4,300 --csv=stats
-  [[ ${lines[1]} == *,2,2 ]] || fail "other limits"
+  [ "$(cut -d, -f19,20 <<<"${lines[1]}")" = 2,2 ] || fail "other limits"
   imghist a.pgm --bins=native --clip=4,4096 --csv=stats
   assert_fails 1 "its largest value is 4095, but the clip limits are 4 and 4096"
 }
@@ -29,7 +30,7 @@ picture() { printf 'P5 4 2 4095\n\0\0\0\1\1\0\17\377\0\5\0\5\0\5\1\54' >a.pgm; }
   done
   stats a.pgm >pgm
   cmp le be
-  diff <(sed 's/,[01]$//' pgm) <(sed 's/,[01]$//' be) # 65535 does not occur
+  diff <(cut -d, -f1-18 pgm) <(cut -d, -f1-18 be) # up to the clipped pixels: white is 65535
   [[ $(stats a.pgm --region=2x2+1+0 | sed -n 2p) == *gray,4,267,* ]] || fail "another region"
   printf 'P5 4 2 1\n\0\0\0\1\0\0\0\1' >m.pgm
   [[ $(stats a.pgm --mask=m.pgm | sed -n 2p) == *gray,2,4395,* ]] || fail "another mask"
