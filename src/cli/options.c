@@ -480,6 +480,13 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return refuse(o, "sheet", "needs the name of one file, as in --chart=FILE.png", err);
     if (o->raw_width && !o->raw_channels)
         return refuse(o, "size", "only for --raw: other files tell their size", err);
+    if (o->raw_depth && !o->raw_channels)
+        return refuse(o, "raw-depth", "only for --raw: other files tell their depth", err);
+    if (ih_option_is_given(o, "clip") && !o->takes_native && o->clip_high > 255)
+        return ih_error_set(err, IH_USAGE, "--clip: '%s': values above 255 are for --bins=native",
+                            ih_option_value(o, "clip"));
+    if (!ih_option_is_given(o, "clip") && o->takes_native)
+        o->clip_high = 0;
     if (o->stdin_name && !has_stdin_image)
         return refuse(o, "name", "names standard input, but - is no input", err);
     if (n_stdin > 1)

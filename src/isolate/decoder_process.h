@@ -51,7 +51,7 @@ struct ih_wire_request {
     uint64_t max_pixels, held_bytes_max;
     uint64_t budget_bytes; /* the budget's size; 0: no budget */
     struct ih_sample_range sample_range;
-    bool is_lenient, takes_frames;
+    bool is_lenient, takes_frames, takes_native;
     bool at_end;         /* the file holds no more than the n_read bytes */
     bool is_from_start;  /* the file may be read from its start again */
     uint64_t file_bytes; /* size of a regular file, else UINT64_MAX */
@@ -195,12 +195,12 @@ struct ih_decoder_process {
     struct ih_wire_patience patience; /* for the start, then for each image */
 
     /* The current image: */
-    bool is_busy, is_pipe, takes_frames;
+    bool is_busy, is_pipe, takes_frames, takes_native;
     bool has_next;            /* announced: it follows */
     struct ih_budget *budget; /* borrowed, or NULL */
     unsigned timeout_s;       /* 0: only the limits above */
     uint64_t taken_bytes;     /* from the budget, for the process */
-    unsigned n_channels;
+    unsigned n_channels, n_bins;
     struct ih_image_info *info; /* borrowed: the caller's, for the warnings */
     size_t n_pixels_left;       /* in the current piece, from next on */
     const uint8_t *next;

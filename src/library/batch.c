@@ -130,9 +130,10 @@ static enum ih_status context_job_make(const struct ih_context *context,
         return status;
     if (o->luma == &ih_luma_none && job->has_luma)
         return ih_error_set(err, IH_USAGE, "batch: the context has no luma: set without_luma");
-    job->spec = (struct ih_count_spec){job->batch.n_channels,
-                                       job->batch.without_luma ? &ih_luma_none : o->luma,
-                                       o->clip_low, o->clip_high, 0};
+    status = ih_scan_spec(o, job->batch.n_channels, 0, &job->spec, err);
+    if (status != IH_OK)
+        return status;
+    job->spec.luma = job->batch.without_luma ? &ih_luma_none : o->luma;
     const bool has_alpha = job->batch.n_channels != ih_colour_channels(job->batch.n_channels);
     if (o->skips_transparent && has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");

@@ -89,7 +89,7 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
 /* Moves the pixels that are counted to the front. Call it once for each band, in order. Returns
  * their number; the contents after them are undefined. */
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
-                         unsigned n_channels);
+                         size_t pixel_bytes);
 
 /* ---- inputs and options ---- */
 
@@ -129,7 +129,7 @@ struct ih_scan_options {
     const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
-    uint16_t clip_low, clip_high;
+    uint16_t clip_low, clip_high; /* clip_high 0: the largest value of each image */
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
@@ -203,6 +203,10 @@ bool ih_scan_has_merged(const struct ih_scan *scan);
 /* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
  * many documents are zip files. */
 bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct ih_input *input);
+
+/* What to count of an image. IH_UNSUPPORTED: its values do not reach the clip limits. */
+enum ih_status ih_scan_spec(const struct ih_scan_options *options, unsigned n_channels,
+                            unsigned n_bins, struct ih_count_spec *spec, struct ih_error *err);
 
 /* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
  * IH_OK or why the input cannot be read; close src in both cases. */
@@ -306,7 +310,7 @@ enum { IH_THUMBNAIL_SIDE = 160, IH_THUMBNAIL_BYTES_MAX = 3800 };
 struct ih_thumbnail {
     struct ih_pixel_order_walk walk;
     uint64_t image_width, image_height;
-    unsigned width, height, n_channels;
+    unsigned width, height, n_channels, n_bins;
     uint64_t *sums; /* owned: [height][width][n_channels]; NULL: no thumbnail */
 };
 
@@ -315,7 +319,7 @@ struct ih_thumbnail {
 enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_info *info,
                                   struct ih_error *err);
 
-/* Adds the next pixels, uint8 [n_pixels][n_channels], in the decoder's order. */
+/* Adds the next pixels, as the decoder gives them. */
 void ih_thumbnail_add(struct ih_thumbnail *t, const uint8_t *pixels, size_t n_pixels);
 
 /*
