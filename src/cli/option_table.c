@@ -50,6 +50,32 @@ static enum ih_status set_output_path(const struct ih_setting *s)
     return IH_OK;
 }
 
+/* A percentile that is given twice is one. */
+static enum ih_status set_percentiles(const struct ih_setting *s)
+{
+    struct ih_percents *const all = &s->options->percents;
+    all->n = 0;
+    for (const char *at = s->value;; at++) {
+        const size_t n = strcspn(at, ",");
+        uint32_t percent;
+        unsigned i = 0;
+        if (!ih_percent_parse(at, n, &percent))
+            return ih_error_set(s->err, IH_USAGE,
+                                "'%.40s' is not a list of numbers from 0 to 100 with at most 6 "
+                                "decimals, as in 0.1,10,99.9",
+                                s->value);
+        while (i < all->n && all->millionths[i] != percent)
+            i++;
+        if (i == IH_PERCENTS_MAX)
+            return ih_error_set(s->err, IH_USAGE, "more than %d percentiles", IH_PERCENTS_MAX);
+        all->millionths[i] = percent;
+        all->n = i == all->n ? i + 1 : all->n;
+        at += n;
+        if (!*at)
+            return IH_OK;
+    }
+}
+
 /* --total and --total-only: the last one applies. */
 static enum ih_status set_total(const struct ih_setting *s)
 {
@@ -404,6 +430,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
+    {ROW(OUTPUT, RUN, "percentiles", "also these of each channel: 0.1,99.9"), RARE, TEXT("P,..."),
+     .set = set_percentiles},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},

@@ -484,6 +484,16 @@ static void print_closing_line(const struct ih_voice *v)
         next_part(&has_begun);
         print_nothing_found(v);
     }
+    if (v->options->where && n_inputs > 0) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " of %" PRIu64 " %s%s match --where", v->n_selected, n_inputs,
+                v->n_failed ? "input" : "image", n_inputs == 1 ? "" : "s");
+    }
+    if (v->n_matched > 0 && v->n_judged > 1) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " of %" PRIu64 " records match --fail-if", v->n_matched,
+                v->n_judged);
+    }
     print_notes(v->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
                 &has_begun);
     print_notes(v->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",

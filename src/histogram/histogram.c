@@ -3,7 +3,9 @@
 #include "histogram/histogram.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,13 +140,57 @@ const struct ih_field *ih_stats_fields(void)
     return stats_fields;
 }
 
-/* The least cumulative count >= percent / 100 * count, without overflow or rounding: the multiples
- * of 100 in count and the rest are scaled separately. */
-static uint64_t least_reaching(unsigned percent, uint64_t count)
+/* The least cumulative count >= the share of count, without overflow or rounding: the multiples of
+ * WHOLE in count and the rest are scaled separately. */
+static uint64_t least_reaching(uint32_t millionths, uint64_t count)
 {
-    uint64_t hundreds = count / 100 * percent;
-    uint64_t rest = (count % 100 * percent + 99) / 100;
-    return hundreds + rest;
+    enum { WHOLE = 100 * IH_PERCENT };
+    const uint64_t wholes = count / WHOLE * millionths;
+    const uint64_t rest = (count % WHOLE * millionths + WHOLE - 1) / WHOLE;
+    return wholes + rest;
+}
+
+unsigned ih_percentile(const struct ih_histogram *h, unsigned plane, uint32_t millionths)
+{
+    const uint64_t *bins = ih_bins(h, plane);
+    const uint64_t least = least_reaching(millionths, ih_count_range(bins, 0, ih_n_bins(h) - 1));
+    uint64_t cumulative = bins[0];
+    unsigned v = 0;
+    while ((cumulative < least || cumulative == 0) && v + 1 < ih_n_bins(h))
+        cumulative += bins[++v];
+    return cumulative ? v : UINT_MAX;
+}
+
+bool ih_percent_parse(const char *text, size_t n, uint32_t *millionths)
+{
+    uint32_t value = 0, unit = IH_PERCENT;
+    bool has_digit = false, is_fraction = false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '.' && has_digit && !is_fraction && i + 1 < n) {
+            is_fraction = true;
+            continue;
+        }
+        if (text[i] < '0' || text[i] > '9' || (is_fraction && unit == 1))
+            return false;
+        has_digit = true;
+        unit /= is_fraction ? 10 : 1;
+        value = (is_fraction ? value : value * 10) + (uint32_t)(text[i] - '0') * unit;
+        if (value > 100 * IH_PERCENT)
+            return false;
+    }
+    *millionths = value;
+    return has_digit;
+}
+
+const char *ih_percent_key(uint32_t millionths, char key[IH_PERCENT_KEY_MAX])
+{
+    snprintf(key, IH_PERCENT_KEY_MAX, "p%u.%06u", (unsigned)(millionths / IH_PERCENT) % 1000,
+             (unsigned)(millionths % IH_PERCENT));
+    size_t n = strlen(key);
+    while (key[n - 1] == '0')
+        n--;
+    key[key[n - 1] == '.' ? n - 1 : n] = '\0';
+    return key;
 }
 
 static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
@@ -152,7 +198,7 @@ static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
     uint64_t cumulative = bins[0];
     unsigned v = 0;
     for (unsigned k = 0; k < IH_PERCENTILES; k++) {
-        const uint64_t least = least_reaching(ih_percentile_percents[k], out->count);
+        const uint64_t least = least_reaching(ih_percentile_percents[k] * IH_PERCENT, out->count);
         while (cumulative < least)
             cumulative += bins[++v];
         out->percentile[k] = v;

@@ -276,6 +276,22 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
     putc('\n', f);
 }
 
+/* Those of --percentiles, of the luma. */
+static void put_percentiles(const struct text *s, const struct ih_result *r)
+{
+    const struct ih_percents *const percents = s->options.percents;
+    char key[IH_PERCENT_KEY_MAX];
+    const char *before = "luma: ";
+    for (unsigned i = 0; percents && i < percents->n && r->histogram.n_pixels > 0; i++) {
+        fprintf(s->stream, "%*s%s%s %u", *before == ',' ? 0 : INDENT, "", before,
+                ih_percent_key(percents->millionths[i], key),
+                ih_percentile(&r->histogram, IH_LUMA, percents->millionths[i]));
+        before = ", ";
+    }
+    if (*before == ',')
+        putc('\n', s->stream);
+}
+
 static void put_versions(const struct text *s, const struct ih_result *r)
 {
     if (s->options.verbose && r->decoder_version && r->counted_by && r->kernel)
@@ -316,6 +332,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     put_plot(s, &r->histogram);
     put_table(s, r);
     put_clipping(s, &r->histogram);
+    put_percentiles(s, r);
     put_luminance(s, r);
     put_versions(s, r);
 }

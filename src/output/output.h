@@ -21,7 +21,8 @@ struct ih_output_options {
     const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
     unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
     bool thumbnails;    /* HTML: images have thumbnails, except those of result files */
-    bool verbose;       /* name the decoder, device and kernel of each result */
+    const struct ih_percents *percents; /* also these of each channel; NULL: none. Borrowed */
+    bool verbose;                       /* name the decoder, device and kernel of each result */
 };
 
 struct ih_output {
