@@ -218,41 +218,43 @@ static unsigned greatest_common_divisor(unsigned a, unsigned b)
 /* mode, distinct and step */
 static void describe_values(const uint64_t *bins, struct ih_stats *out)
 {
-    out->mode = out->min;
-    for (unsigned v = out->min, before = v; v <= out->max; v++) {
-        if (bins[v] == 0)
-            continue;
-        out->distinct++;
-        if (bins[v] > bins[out->mode])
-            out->mode = v;
-        if (out->step != 1)
-            out->step = greatest_common_divisor(v - before, out->step);
-        before = v;
+    unsigned before = out->min;
+    uint64_t most = 0;
+    for (unsigned v = out->min; v <= out->max; v++) {
+        out->distinct += bins[v] != 0;
+        most = bins[v] > most ? bins[v] : most;
     }
+    for (out->mode = out->min; bins[out->mode] != most;)
+        out->mode++;
+    for (unsigned v = before; v <= out->max && out->step != 1; v++)
+        if (bins[v]) {
+            out->step = greatest_common_divisor(v - before, out->step);
+            before = v;
+        }
 }
 
 /*
  * N. Otsu, "A threshold selection method from gray-level histograms", 1979: the variance between
  * the classes is largest. Here it is (moment - n * mean)^2 / (n * (count - n)), without a constant
  * factor, of the n values <= v, counted from a value near the mean so that the moments stay small.
- * Rounding must not choose between equal variances, so a larger one is larger by some ulps.
+ * Rounding must not choose between equal variances, so a larger one is larger by some ulps. Values
+ * that do not occur change nothing.
  */
 static void find_otsu(const uint64_t *bins, struct ih_stats *out)
 {
-    const double centre = (double)(out->sum / out->count), larger = 1 + 1e-12;
-    const double mean = (double)(out->sum % out->count) / (double)out->count; /* - centre */
-    double moment = 0, largest = 0;
-    uint64_t n = 0;
+    const double count = (double)out->count, centre = (double)(out->sum / out->count);
+    const double mean = (double)(out->sum % out->count) / count; /* - centre */
+    double n = 0, moment = 0, square = 0, sizes = 1; /* the largest variance is square / sizes */
     out->otsu = out->min;
     for (unsigned v = out->min; v < out->max; v++) {
-        if (bins[v] == 0)
-            continue;
-        n += bins[v];
-        moment += (double)bins[v] * (v - centre);
-        const double distance = moment - (double)n * mean;
-        const double between = distance * distance / ((double)n * (double)(out->count - n));
-        if (between > largest * larger) {
-            largest = between;
+        const double b = (double)(int64_t)bins[v]; /* below 2^56 */
+        n += b;
+        moment += b * (v - centre);
+        const double distance = moment - n * mean;
+        const double here = n * (count - n);
+        if (distance * distance * sizes > square * here * (1 + 1e-12)) {
+            square = distance * distance;
+            sizes = here;
             out->otsu = v;
         }
     }
@@ -300,6 +302,8 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
+    enum { TERMS = 64 };         /* small images have small counts, and log2 is slow */
+    double terms[TERMS] = {0.0}; /* of the entropy, for each count */
     double variance = 0, third = 0, fourth = 0;
     for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
@@ -307,8 +311,14 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
         const double share = (double)bins[v] / n, d = v - out->mean;
         variance += share * d * d;
         third += share * d * d * d;
-        fourth += share * d * d * d * d;
-        out->entropy -= share * log2(share);
+        fourth += share * d * d * (d * d);
+        if (bins[v] >= TERMS) {
+            out->entropy -= share * log2(share);
+            continue;
+        }
+        if (terms[bins[v]] == 0)
+            terms[bins[v]] = share * log2(share);
+        out->entropy -= terms[bins[v]];
     }
     out->mode_share = (double)bins[out->mode] / n;
     ih_stats_shape(out, variance, third, fourth);

@@ -31,6 +31,7 @@
 #include "output/text_parts.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,10 +283,12 @@ static void put_percentiles(const struct text *s, const struct ih_result *r)
     const struct ih_percents *const percents = s->options.percents;
     char key[IH_PERCENT_KEY_MAX];
     const char *before = "luma: ";
-    for (unsigned i = 0; percents && i < percents->n && r->histogram.n_pixels > 0; i++) {
+    for (unsigned i = 0; percents && i < percents->n; i++) {
+        const unsigned v = ih_percentile(&r->histogram, IH_LUMA, percents->millionths[i]);
+        if (v == UINT_MAX)
+            return;
         fprintf(s->stream, "%*s%s%s %u", *before == ',' ? 0 : INDENT, "", before,
-                ih_percent_key(percents->millionths[i], key),
-                ih_percentile(&r->histogram, IH_LUMA, percents->millionths[i]));
+                ih_percent_key(percents->millionths[i], key), v);
         before = ", ";
     }
     if (*before == ',')
