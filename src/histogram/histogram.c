@@ -215,49 +215,42 @@ static unsigned greatest_common_divisor(unsigned a, unsigned b)
     return a;
 }
 
-/* mode, distinct and step */
-static void describe_values(const uint64_t *bins, struct ih_stats *out)
-{
-    unsigned before = out->min;
-    uint64_t most = 0;
-    for (unsigned v = out->min; v <= out->max; v++) {
-        out->distinct += bins[v] != 0;
-        most = bins[v] > most ? bins[v] : most;
-    }
-    for (out->mode = out->min; bins[out->mode] != most;)
-        out->mode++;
-    for (unsigned v = before; v <= out->max && out->step != 1; v++)
-        if (bins[v]) {
-            out->step = greatest_common_divisor(v - before, out->step);
-            before = v;
-        }
-}
-
 /*
  * N. Otsu, "A threshold selection method from gray-level histograms", 1979: the variance between
  * the classes is largest. Here it is (moment - n * mean)^2 / (n * (count - n)), without a constant
  * factor, of the n values <= v, counted from a value near the mean so that the moments stay small.
- * Rounding must not choose between equal variances, so a larger one is larger by some ulps. Values
- * that do not occur change nothing.
+ * Rounding must not choose between equal variances, so a larger one is larger by some ulps.
  */
-static void find_otsu(const uint64_t *bins, struct ih_stats *out)
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_stats *s)
 {
-    const double count = (double)out->count, centre = (double)(out->sum / out->count);
-    const double mean = (double)(out->sum % out->count) / count; /* - centre */
-    double n = 0, moment = 0, square = 0, sizes = 1; /* the largest variance is square / sizes */
-    out->otsu = out->min;
-    for (unsigned v = out->min; v < out->max; v++) {
+    if (s->count == 0)
+        return;
+    const uint64_t *bins = ih_bins(h, plane);
+    const double count = (double)s->count, centre = (double)(s->sum / s->count);
+    const double mean = (double)(s->sum % s->count) / count; /* - centre */
+    double n = 0, moment = 0, value = s->min - centre;
+    double square = 0, sizes = 1; /* the largest variance is square / sizes */
+    s->mode = s->otsu = s->min;
+    for (unsigned v = s->min; v <= s->max; v++, value++) {
         const double b = (double)(int64_t)bins[v]; /* below 2^56 */
+        s->distinct += bins[v] != 0;
+        if (bins[v] > bins[s->mode])
+            s->mode = v;
         n += b;
-        moment += b * (v - centre);
+        moment += b * value;
         const double distance = moment - n * mean;
         const double here = n * (count - n);
-        if (distance * distance * sizes > square * here * (1 + 1e-12)) {
+        if (distance * distance * sizes > square * here * (1 + 1e-12) && v < s->max) {
             square = distance * distance;
             sizes = here;
-            out->otsu = v;
+            s->otsu = v;
         }
     }
+    for (unsigned v = s->min, before = v; v <= s->max && s->step != 1; v++)
+        if (bins[v]) {
+            s->step = greatest_common_divisor(v - before, s->step);
+            before = v;
+        }
 }
 
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
@@ -278,8 +271,6 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
     for (out->max = last; bins[out->max] == 0;)
         out->max--;
     find_percentiles(bins, out);
-    describe_values(bins, out);
-    find_otsu(bins, out);
 }
 
 void ih_stats_shape(struct ih_stats *s, double variance, double third, double fourth)
@@ -295,6 +286,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
 {
     const uint64_t *bins = ih_bins(h, plane);
     ih_stats_count(h, plane, spec, out);
+    ih_stats_describe(h, plane, out);
     if (out->count == 0) {
         out->mean = out->stddev = out->entropy = out->mode_share = (double)NAN;
         out->skewness = out->kurtosis = (double)NAN;

@@ -103,9 +103,12 @@ enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);
 
-/* The integers among them alone. The real numbers are 0. */
+/* The count, sum, extremes, percentiles and clipped pixels alone. The others are 0. */
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
                     struct ih_stats *out);
+
+/* Fills in mode, otsu, distinct and step after ih_stats_count. */
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_stats *stats);
 
 /* Fills in stddev, skewness and kurtosis from the central moments. */
 void ih_stats_shape(struct ih_stats *stats, double variance, double third, double fourth);
