@@ -36,9 +36,9 @@ static void fill_smooth(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
         const uint64_t noise = random_at(i);
         for (unsigned c = 0; c < n_channels; c++) {
             if (i % WAVE == 0)
-                down[c] = AMPLITUDE * sinf((float)(i / WAVE % WAVE) * 0.003f - (float)c);
-            pixels[i * n_channels + c] =
-                (uint8_t)(LEVEL + across[i % WAVE][c] * down[c] + (float)(noise >> 8 * c & 7));
+                down[c] = (float)AMPLITUDE * sinf((float)(i / WAVE % WAVE) * 0.003f - (float)c);
+            pixels[i * n_channels + c] = (uint8_t)((float)LEVEL + across[i % WAVE][c] * down[c] +
+                                                   (float)(noise >> 8 * c & 7));
         }
     }
 }
@@ -90,7 +90,7 @@ enum ih_status ih_bench_check(const struct ih_bench_job *job, bool is_read,
                             "wrong: the xor of all words is %08" PRIx32 ", not %08" PRIx32,
                             answer->xor_all, job->expected.xor_all);
     for (unsigned p = 0; !is_read && p < IH_PLANES; p++) {
-        const char *plane = ih_plane_name(expected->n_channels, p);
+        const char *plane = ih_histogram_plane(expected, p);
         for (unsigned v = 0; plane && v < IH_BINS; v++)
             if (h->bins[p][v] != expected->bins[p][v])
                 return ih_error_set(err, IH_DEVICE,

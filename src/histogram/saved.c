@@ -8,6 +8,11 @@
 enum { VERSION = 2, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8, N_TEXTS = 5 };
 enum kind { EMPTY, IMAGE, SUM };
 
+/* By their number in the byte WEIGHTS. */
+static const struct ih_luma_weights *const weights[] = {&ih_luma_bt709, &ih_luma_bt601,
+                                                        &ih_luma_none};
+enum { NO_LUMA = sizeof weights / sizeof *weights - 1 };
+
 /* The bytes of a result that are no numbers, by their place. */
 enum { KIND, CHANNELS, WEIGHTS, ALPHA, CLIP_LOW, CLIP_HIGH, REDUCTION, RANGE, N_BYTES };
 
@@ -89,8 +94,10 @@ static void move_result(struct stream *s, struct ih_result *r, struct ih_saved_t
         *words[i] = (unsigned)move(s, *words[i], 4);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         *numbers[i] = move(s, *numbers[i], 8);
+    h->n_channels = bytes[CHANNELS];
+    h->without_luma = bytes[WEIGHTS] == NO_LUMA;
     for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && ih_plane_name(bytes[CHANNELS], p); v++)
+        for (unsigned v = 0; v < IH_BINS && ih_histogram_plane(h, p); v++)
             h->bins[p][v] = move(s, h->bins[p][v], 8);
     for (unsigned i = 0; i < N_TEXTS; i++)
         move_text(s, all_texts[i]);
@@ -125,14 +132,11 @@ size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t siz
     if (result) {
         struct ih_result r = *result;
         struct ih_saved_texts texts;
-        unsigned of_result[N_BYTES] = {kind,
-                                       r.histogram.n_channels,
-                                       r.spec.luma == &ih_luma_bt601,
-                                       r.alpha,
-                                       r.spec.clip_low,
-                                       r.spec.clip_high,
-                                       0,
-                                       r.info.range};
+        unsigned of_result[N_BYTES] = {
+            kind,        r.histogram.n_channels, 0, r.alpha, r.spec.clip_low, r.spec.clip_high, 0,
+            r.info.range};
+        while (weights[of_result[WEIGHTS]] != r.spec.luma)
+            of_result[WEIGHTS]++;
         r.version = r.version ? r.version : IH_VERSION;
         r.n_images = r.is_total ? r.n_images : 1;
         ih_saved_texts_keep(&texts, &r);
@@ -176,8 +180,8 @@ static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
     r->mask = texts->mask;
     ih_saved_texts_keep(texts, r);
     r->is_total = kind == SUM;
-    r->histogram.n_channels = r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
-    r->spec.luma = bytes[WEIGHTS] ? &ih_luma_bt601 : &ih_luma_bt709;
+    r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
+    r->spec.luma = weights[bytes[WEIGHTS] <= NO_LUMA ? bytes[WEIGHTS] : 0];
     r->alpha = bytes[ALPHA] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     r->spec.clip_low = (uint8_t)bytes[CLIP_LOW];
     r->spec.clip_high = (uint8_t)bytes[CLIP_HIGH];
@@ -185,7 +189,7 @@ static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
     return (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
            (samples->high ? samples->low < samples->high : samples->low == 0) &&
            (extremes->end ? extremes->min < extremes->end : extremes->min == 0) &&
-           bytes[CHANNELS] <= IH_CHANNELS_MAX && bytes[WEIGHTS] <= 1 && bytes[ALPHA] <= 1 &&
+           bytes[CHANNELS] <= IH_CHANNELS_MAX && bytes[WEIGHTS] <= NO_LUMA && bytes[ALPHA] <= 1 &&
            bytes[REDUCTION] == 0 && bytes[RANGE] < IH_RANGES &&
            r->info.warnings < IH_WARNINGS_END && r->info.not_applied <= IH_NOT_APPLIED_KNOWN &&
            r->info.source_depth <= 32 && (r->is_total || (r->n_images == 1 && r->n_failed == 0));

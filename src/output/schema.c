@@ -42,11 +42,15 @@ static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = 
     {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
 
 const struct ih_field_set ih_record_fields = {
-    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL,
-    0};
+    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted",
+    NULL,      0,           false};
 
-const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPARISON_FIELDS,
-                                                  "fields of a comparison are ks and emd", NULL, 0};
+const struct ih_field_set ih_comparison_fields = {comparison_schema,
+                                                  IH_N_COMPARISON_FIELDS,
+                                                  "fields of a comparison are ks and emd",
+                                                  NULL,
+                                                  0,
+                                                  false};
 
 /* ---- values ---- */
 
@@ -119,7 +123,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     struct ih_field_value value;
     const char *text;
     unsigned n;
-    if (!(field->in & v->kind))
+    if (!(field->in & v->kind) || ih_field_is_absent(field, r))
         return none;
     switch (f->kind) {
     case IH_FIELD_COUNT:

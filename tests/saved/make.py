@@ -40,6 +40,9 @@ total = result(2, planes, [4, 0, 1, 0, 255, 0, 0], [0, 0, 8, 0], [0, 0, 2, 1, 2,
 # The same gray, of 12-bit samples, of a region with a mask.
 part = result(1, [gray, gray], [1, 0, 0, 0, 255, 0, 1], [16, 0, 0, 3], [3, 2, 1, 0, 4, 1, 1, 1, 1],
               ["png", "libpng 1.6.39", "0.1.0", "2x2+1+0", "masks/a.png"], (64, 940, 64, 941))
-for name, data in ("image", image), ("sum", total), ("part", part), ("empty", saved(b"\0")):
+# The first without luma.
+no_luma = result(1, [gray], [1, 2, 0, 5, 250, 0, 1], [8, 0, 1, 3], [2, 2, 1, 0, 4, 1, 1, 1, 1],
+                 ["png", "libpng 1.6.39", "0.1.0", "", ""])
+for name, data in ("no_luma", no_luma), ("image", image), ("sum", total), ("part", part), ("empty", saved(b"\0")):
     with open(f"{sys.argv[1]}/{name}.ihcounts", "wb") as f:
         f.write(data)

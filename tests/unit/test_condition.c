@@ -5,10 +5,13 @@
 
 /* Those of records, with fewer formats. */
 static const char *const formats[] = {"jpeg", "png", "gif", NULL};
-static const struct ih_field_set fields = {ih_schema, IH_N_FIELDS,
+static const struct ih_field_set fields = {ih_schema,
+                                           IH_N_FIELDS,
                                            "fields are the columns of --csv=images, and texts are "
                                            "quoted",
-                                           formats, 0};
+                                           formats,
+                                           0,
+                                           false};
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
 static void make_result(struct ih_result *r)
@@ -26,7 +29,7 @@ static void make_result(struct ih_result *r)
         r->histogram.bins[0][pixels[i].value] = pixels[i].n;
         r->histogram.sum[0] += (uint64_t)pixels[i].value * pixels[i].n;
     }
-    ih_histogram_derive_gray(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &r->spec);
 }
 
 static bool holds(const char *text, const struct ih_result *r)

@@ -90,6 +90,27 @@ TEST(image)
     ih_counts_close(counts);
 }
 
+TEST(image_without_luma)
+{
+    const struct bytes saved = read_saved("no_luma"), with = read_saved("image");
+    struct ih_counts *counts = open_counts(), *other = open_counts();
+    struct ih_error err = {0};
+    assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
+    assert_string_equal(summary_of(counts).luma, "none");
+    assert_null(ih_counts_plane(counts, IH_LUMA));
+    assert_null(ih_counts_bins(counts, IH_LUMA));
+    assert_int_equal(ih_counts_bins(counts, 0)[10], 2);
+    assert_saves_as(counts, &saved);
+    assert_int_equal(load(other, with.p, with.n, NULL), IH_OK);
+    assert_int_equal(ih_counts_add(other, counts, &err), IH_USAGE);
+    assert_string_equal(err.message, "counted with luma weights none; the others have bt601");
+    assert_int_equal(ih_counts_add(counts, counts, &err), IH_OK);
+    assert_null(ih_counts_plane(counts, IH_LUMA));
+    assert_int_equal(ih_counts_bins(counts, 0)[10], 4);
+    ih_counts_close(other);
+    ih_counts_close(counts);
+}
+
 TEST(sum)
 {
     const struct bytes saved = read_saved("sum");
