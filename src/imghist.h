@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libimghist: exact 256-bin histograms of images, counted on a GPU or on the CPU.
+ * libimghist: exact histograms of images, with 256 bins or one for each value, counted on a GPU or
+ * on the CPU.
  *
  *     ih_context   the device that counts, and the settings
  *     ih_count_*   counts a file, bytes, a stream, or pixels in host memory
@@ -18,7 +19,8 @@
  *   ih_error (NULL is allowed), leaves a returned object unset and a result empty.
  * - The library never prints, exits or reads the environment (the CUDA driver reads its own). It
  *   touches neither locale nor signal handlers and restores the thread's current CUDA device. The
- *   threads that it starts (for a GPU, in ih_batch_count and in scans) block all signals.
+ *   threads that it starts (for a GPU, in ih_batch_count, ih_count_array and scans) block all
+ *   signals.
  * - Files are decoded in the calling process. The libraries for HEIC, AVIF and JPEG XL may write
  *   to standard error and start threads. When memory runs out, those and the ones for JPEG 2000,
  *   WebP and TIFF may end the process, or call the file damaged. For untrusted files run the
@@ -247,7 +249,8 @@ struct ih_error {
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
- * alpha), and luma. Luma is computed from each pixel and always has the same index. */
+ * alpha), and luma. Luma is computed from each pixel and always has the same index. Counts with the
+ * setting luma "none" lack it. */
 enum {
     IH_BINS = 256,
     IH_CHANNELS_MAX = 4,
@@ -258,14 +261,22 @@ enum {
 /* Indices of ih_stats.percentile. */
 enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES };
 
-/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
+/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. Skewness and
+ * kurtosis are those of scipy.stats: biased, and Fisher's kurtosis, 0 for a normal distribution. */
 struct ih_stats {
-    uint64_t count, sum;                 /* pixels; sum of their 8-bit values */
-    double mean, stddev;                 /* of the 8-bit values; population deviation */
+    uint64_t count, sum;                 /* pixels; sum of their values: 8 bits, or native */
+    double mean, stddev;                 /* of the values; population deviation */
     unsigned min, max;                   /* smallest and largest value that occurs */
     unsigned percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
-    double entropy;                      /* bits per pixel, 0 to 8 */
-    uint64_t clip_low, clip_high;        /* clipped pixels */
+    double entropy;                      /* bits per pixel, 0 to 8; native: to 16 */
+    uint64_t crushed, blown;             /* pixels at or beyond the lower, the upper clip limit */
+    double skewness, kurtosis;           /* NaN for a single value */
+    unsigned mode;                       /* most frequent value, the smallest of several */
+    double mode_share;                   /* its pixels, as a share of count */
+    unsigned otsu;     /* threshold of Otsu (1979): v <= otsu and v > otsu are as far apart as two
+                          classes can be; the smallest of several; of a single value that value */
+    uint64_t distinct; /* values that occur */
+    unsigned step;     /* greatest common divisor of their differences; 0 for a single value */
 };
 
 enum ih_field_kind {
@@ -324,6 +335,8 @@ enum ih_not_applied {
 
 struct ih_context;
 
+enum { IH_BINS_NATIVE = 1 }; /* of ih_settings.bins */
+
 /* All zero is the default. Strings are borrowed during the call. */
 struct ih_settings {
     const char *device;    /* "auto" (default): a usable GPU, else the CPU; the CPU counts in the
@@ -331,7 +344,8 @@ struct ih_settings {
     const char *kernel;    /* name of a kernel; default: the best of the device */
     const char *luma;      /* weights of luma. "bt709" (default), ITU-R BT.709-6:
                               (13933 R + 46871 G + 4732 B + 32768) >> 16. "bt601", BT.601-7:
-                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value */
+                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value.
+                              "none": luma is not counted, and counts have no plane of it */
     unsigned clip_low;     /* values <= clip_low count as clipped; default 0 */
     unsigned clip_high;    /* values >= clip_high count as clipped; 0 means 255 */
     uint64_t max_pixels;   /* refuse files that claim more pixels; 0 means 4 Gi */
@@ -356,6 +370,11 @@ struct ih_settings {
      * ends its call with IH_LIMIT. Scans have ih_scan_close instead. */
     int (*interrupt)(void *user);
     void *interrupt_user;
+    /* 0 or 256: samples become 8-bit ones, with 256 bins. IH_BINS_NATIVE: samples of 9 to 16 bits
+     * keep their values, with a bin for each value that they can have; the CPU counts them. Clip
+     * limits are then native values, at most 65535, and clip_high 0 means the largest value of each
+     * image; an image whose values do not reach the limits is refused. */
+    unsigned bins;
 };
 
 /*
@@ -391,27 +410,27 @@ struct ih_summary {
     uint64_t n_images; /* added up; 0: empty, or a total of failed inputs only */
     uint64_t n_pixels; /* counted pixels: without those that skip-transparent skips, and those of
                           other labels */
-    uint64_t width, height;       /* of one image; 0 for sums */
-    unsigned n_channels;          /* 0 to 4 */
-    unsigned source_depth;        /* bits per sample in the file or array; 0 for sums */
-    const char *format;           /* "png"; "" for pixels */
-    const char *decoder;          /* library and version; "" for pixels */
-    const char *kernel;           /* "replicated" */
-    const char *luma;             /* "bt709" */
-    unsigned clip_low, clip_high; /* from the settings */
-    uint64_t any_low, any_high;   /* pixels with a clipped colour channel */
-    uint64_t all_low, all_high;   /* pixels with all colour channels clipped */
-    double mean_luminance;        /* 0 to 1: linear-light Y (CIE 1931) of sRGB, IEC 61966-2-1; NaN
-                                     without pixels */
-    const char *alpha;            /* from the settings: "count" or "skip-transparent" */
-    unsigned warnings;            /* set of enum ih_warning; 0 for sums */
-    const char *version;          /* of the library that counted; "": empty, or versions differ */
-    const char *reduction;        /* how other depths became 8 bits: "round(v*255/max)", or
-                                     "round((v-64)*255/876)" with a range of 16-bit samples */
-    const char *range;    /* of the file's samples: "full", "limited" if they were expanded to
-                             full range, "" if not known */
-    unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
-    unsigned not_applied; /* set of enum ih_not_applied, of any image */
+    uint64_t width, height;          /* of one image; 0 for sums */
+    unsigned n_channels;             /* 0 to 4 */
+    unsigned source_depth;           /* bits per sample in the file or array; 0 for sums */
+    const char *format;              /* "png"; "" for pixels */
+    const char *decoder;             /* library and version; "" for pixels */
+    const char *kernel;              /* "replicated" */
+    const char *luma;                /* "bt709"; "none" */
+    unsigned clip_low, clip_high;    /* from the settings */
+    uint64_t crushed_any, blown_any; /* pixels with any colour channel at or beyond a limit */
+    uint64_t crushed_all, blown_all; /* pixels with all colour channels so */
+    double mean_luminance; /* 0 to 1: linear-light Y (CIE 1931) of sRGB, IEC 61966-2-1; NaN
+                              without pixels */
+    const char *alpha;     /* from the settings: "count" or "skip-transparent" */
+    unsigned warnings;     /* set of enum ih_warning; 0 for sums */
+    const char *version;   /* of the library that counted; "": empty, or versions differ */
+    const char *reduction; /* how other depths became 8 bits: "round(v*255/max)", or
+                              "round((v-64)*255/876)" with a range of 16-bit samples */
+    const char *range;     /* of the file's samples: "full", "limited" if they were expanded to
+                              full range, "" if not known */
+    unsigned n_frames;     /* images in the file; 0: not known, pixels or sums */
+    unsigned not_applied;  /* set of enum ih_not_applied, of any image */
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
      * known if source_min > source_max. */
     unsigned source_min, source_max;
@@ -432,8 +451,8 @@ IH_PUBLIC void ih_counts_clear(struct ih_counts *counts);
  * images with alpha.
  *
  * Returns IH_OK. Leaves counts unchanged and returns IH_USAGE if luma, alpha, clip limits, the
- * reduction of deeper samples, the region or the mask differ, or if only one of them is of a label;
- * IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
+ * number of bins, the reduction of deeper samples, the region or the mask differ, or if only one of
+ * them is of a label; IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_counts_add(struct ih_counts *counts, const struct ih_counts *other,
                                        struct ih_error *err);
@@ -445,16 +464,20 @@ IH_PUBLIC void ih_counts_summary(const struct ih_counts *counts, struct ih_summa
 /* Static: "gray", "red", "green", "blue", "alpha" or "luma"; NULL if there is no such plane. */
 IH_PUBLIC const char *ih_counts_plane(const struct ih_counts *counts, unsigned plane);
 
-/* Returns uint64 [IH_BINS], the number of pixels with each value; NULL if there is no such plane.
- * Valid until counts are changed or closed. */
+/* Returns uint64 [ih_counts_n_bins(counts)], the number of pixels with each value; NULL if there is
+ * no such plane. Valid until counts are changed or closed. */
 IH_PUBLIC const uint64_t *ih_counts_bins(const struct ih_counts *counts, unsigned plane);
+
+/* The bins of each plane: 256, or the number of values that the samples can have, up to 65536, if
+ * ih_settings.bins is IH_BINS_NATIVE and they have more than 8 bits. */
+IH_PUBLIC unsigned ih_counts_n_bins(const struct ih_counts *counts);
 
 /* Fills *stats, size_bytes long. Returns IH_OK, or IH_USAGE if there is no such plane. */
 IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigned plane,
                                          struct ih_stats *stats, size_t size_bytes,
                                          struct ih_error *err);
 
-enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts are longer */
+enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts of 256 bins are longer */
 
 /*
  * Saves counts, with everything that defines them, as a string of bytes: the same for equal counts
@@ -463,7 +486,8 @@ enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts are longer */
  *
  * bytes   uint8 [size_bytes], written if size_bytes is enough; NULL if size_bytes is 0
  *
- * Returns the number of bytes needed, at most IH_SAVED_BYTES_MAX.
+ * Returns the number of bytes needed, at most IH_SAVED_BYTES_MAX. Native bins take more: 8 bytes
+ * for each value that occurs and 8 for each run of such values, in each plane.
  */
 IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, size_t size_bytes);
 
@@ -473,7 +497,7 @@ IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, siz
  * bytes   uint8 [size_bytes], any bytes, borrowed during the call
  *
  * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
- * each other) or IH_UNSUPPORTED (saved by a newer version).
+ * each other), IH_UNSUPPORTED (saved by a newer version) or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
                                         size_t size_bytes, struct ih_error *err);
@@ -603,11 +627,12 @@ struct ih_array {
     enum ih_order order;            /* of the first three channels, if there are so many */
     unsigned depth;                 /* bits per sample, 8 (default) or 16 */
     unsigned range_low, range_high; /* 16 bits only; range_high 0 means 65535 */
+    unsigned n_threads; /* of ih_count_array; 0: one for each CPU core, fewer for small arrays */
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the
- * caller. max_pixels does not apply. Overwrites counts. Returns as ih_count_pixels, with IH_USAGE
- * for an invalid array. */
+ * caller. max_pixels does not apply. Starts threads for the call if the array is large enough.
+ * Overwrites counts. Returns as ih_count_pixels, with IH_USAGE for an invalid array. */
 IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
                                         size_t size_bytes, struct ih_counts *counts,
                                         struct ih_error *err);
@@ -812,7 +837,8 @@ struct ih_batch {
     unsigned n_channels;    /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
     unsigned n_labels;      /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
     enum ih_order order;    /* of colour channels in memory; counts are always R, G, B */
-    unsigned without_luma;  /* 1: colour images get no luma plane */
+    unsigned without_luma;  /* 1: colour images get no luma plane, and ih_batch_counts none at all;
+                               required if the context's luma is "none" */
     unsigned n_threads;     /* of ih_batch_count; 0: one for each CPU core */
 };
 
@@ -821,7 +847,7 @@ struct ih_batch {
  *
  *     bins   uint32 [n_images][L][n_planes][IH_BINS]: pixels
  *     sums   uint64 [n_images][L][n_planes + IH_BATCH_CLIPS]: the sums of each plane's values, and
- *            the pixels with any_low, any_high, all_low, all_high (struct ih_summary)
+ *            the pixels with crushed_any, blown_any, crushed_all, blown_all (struct ih_summary)
  *
  * Planes are the channels and then luma, if there is colour. bins are 32 bits wide because that
  * halves what a GPU writes, and because a count of fewer than 2^31 pixels also fits int32 tensors.
@@ -879,8 +905,7 @@ IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const stru
  * bins, sums   of the whole batch, in host memory
  * label        0 without labels
  *
- * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings, or without_luma and colour. Then
- * counts are empty.
+ * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings. Then counts are empty.
  */
 IH_PUBLIC enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
                                          const uint32_t *bins, const uint64_t *sums, size_t image,

@@ -269,7 +269,7 @@ enum { HALF_A_DIGIT = 36 /* of its height, hundredths of the em: centres a numbe
 const char ih_chart_counts_caption[] = "pixels";
 const char ih_chart_values_caption[] = "value";
 
-static void draw_counts(struct ih_chart *chart, int32_t column)
+void ih_chart_draw_counts(struct ih_chart *chart, int32_t column)
 {
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
@@ -281,7 +281,7 @@ static void draw_counts(struct ih_chart *chart, int32_t column)
     }
 }
 
-static void draw_values(struct ih_chart *chart)
+void ih_chart_draw_values(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     char number[IH_LABEL_MAX];
@@ -289,7 +289,7 @@ static void draw_values(struct ih_chart *chart)
         snprintf(number, sizeof number, "%u", value_ticks[i]);
         int32_t x = value_x(l, value_ticks[i]);
         int32_t half = ih_draw_width(chart, number) / 2;
-        int32_t last = (l->width - l->margin / 2) * IH_SUBPIXELS - half;
+        int32_t last = (l->right + l->margin / 2) * IH_SUBPIXELS - half;
         ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
                      number);
     }
@@ -299,8 +299,8 @@ static void draw_numbers(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t column = l->numbers_right * IH_SUBPIXELS;
-    draw_counts(chart, column);
-    draw_values(chart);
+    ih_chart_draw_counts(chart, column);
+    ih_chart_draw_values(chart);
     ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
                  ih_chart_counts_caption);
     ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
@@ -462,7 +462,7 @@ static void draw_strip(struct ih_chart *chart)
 
 /* ---- all of it ---- */
 
-void ih_chart_draw_plot(struct ih_chart *chart)
+void ih_chart_draw_panel(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
@@ -480,8 +480,13 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     draw_axes(chart);
     draw_cut_marks(chart);
     draw_strip(chart);
-    draw_numbers(chart);
     if (h->n_pixels == 0)
         ih_draw_text(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
                      IH_ALIGN_CENTRE, t->muted, "no pixels");
+}
+
+void ih_chart_draw_plot(struct ih_chart *chart)
+{
+    ih_chart_draw_panel(chart);
+    draw_numbers(chart);
 }

@@ -3,7 +3,7 @@
 #include "bench/bench.h"
 #include "cli/options.h"
 #include "output/file.h"
-#include "scan/settings.h"
+#include "scan/scan.h"
 
 #include <string.h>
 
@@ -80,11 +80,11 @@ static enum ih_status set_html(const struct ih_setting *s)
 
 static enum ih_status set_chart(const struct ih_setting *s)
 {
-    if (s->value && (strcmp(s->value, "-") == 0 || ih_outfile_descriptor(s->value) >= 0))
-        return ih_error_set(s->err, IH_USAGE,
-                            "a chart goes to a file or a directory, not to standard output");
-    s->options->chart_path = s->value ? s->value : ".";
-    s->options->chart.format = ih_chart_format_of(s->options->chart_path);
+    const bool is_dash = s->value && strcmp(s->value, "-") == 0;
+    s->options->chart_path = is_dash ? "/dev/stdout" : s->value ? s->value : ".";
+    s->options->chart_is_stream = ih_outfile_descriptor(s->options->chart_path) >= 0;
+    s->options->chart.format =
+        ih_chart_format_of(s->options->chart_is_stream ? ".png" : s->options->chart_path);
     return IH_OK;
 }
 
@@ -198,11 +198,11 @@ static enum ih_status set_shard(const struct ih_setting *s)
 static enum ih_status set_clip(const struct ih_setting *s)
 {
     uint64_t low, high;
-    if (!parse_pair(s->value, ',', 255, &low, &high) || low >= high)
+    if (!parse_pair(s->value, ',', UINT16_MAX, &low, &high) || low >= high)
         return ih_error_set(s->err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255",
                             s->value);
-    s->options->clip_low = (uint8_t)low;
-    s->options->clip_high = (uint8_t)high;
+    s->options->clip_low = (uint16_t)low; /* options.c checks the limits of 256 bins */
+    s->options->clip_high = (uint16_t)high;
     return IH_OK;
 }
 
@@ -317,6 +317,32 @@ static const struct ih_conflict diff_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const char against_whole[] = "a distance needs the whole run: write records, and add "
+                                    "--against where they are read";
+
+static const struct ih_conflict against_conflicts[] = {
+    {NULL, "diff", NULL, "it compares two inputs already"},
+    {NULL, "shard", NULL, against_whole},
+    {NULL, "resume", NULL, against_whole},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct ih_conflict by_conflicts[] = {
+    {NULL, "diff", NULL, "a comparison has no groups; compare the totals of two folders"},
+    {NULL, "shard", NULL,
+     "the images of a group may lie in several parts: write their records, and "
+     "group where the parts are merged"},
+    {NULL, "resume", NULL, "its file holds the records of all inputs; group that file afterwards"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct ih_conflict sheet_conflicts[] = {
+    {NULL, "diff", NULL, "it shows each image"},
+    {NULL, "total-only", NULL, "it shows each image"},
+    {NULL, "scale-y", "count", "images of several sizes compare by their shares of pixels"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct ih_conflict resume_conflicts[] = {
     {NULL, "total-only", NULL, "its file holds the records of all inputs"},
     {NULL, "where", NULL, "its file holds the records of all inputs"},
@@ -370,8 +396,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_shard, .once = "a run counts one part"},
     {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes),
      .conflicts = resume_conflicts},
-    {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
+    {ROW(INPUT, RUN, "raw", "inputs are bare interleaved samples"), TEXT("CHANNELS"),
      FIELD(raw_channels), NUMBER(IH_CHANNELS_MAX, "a number of channels, 1 to 4")},
+    {ROW(INPUT, RUN, "raw-depth", "bits and byte order of --raw (8)"), RARE,
+     CHOICE([IH_RAW_8] = "8", [IH_RAW_16LE] = "16le", [IH_RAW_16BE] = "16be"), FIELD(raw_depth)},
     {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
      .set = set_size},
     {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"), FIELD(takes_frames)},
@@ -390,7 +418,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
     {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
      .is_optional = true, .set = set_html},
-    {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page of --html"), RARE,
+    {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page and on charts"), RARE,
      FIELD(makes_thumbnails)},
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output,
@@ -407,16 +435,22 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
+    {ROW(OUTPUT, RUN, "by", "a total for each folder, or group in LIST"), TEXT("folder|LIST"),
+     FIELD(by), .conflicts = by_conflicts},
+    {ROW(OUTPUT, RUN, "against", "distances of records to REF (total: to all)"), RARE, TEXT("REF"),
+     FIELD(against), .conflicts = against_conflicts},
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},
 
     {ROW(CHART, RUN, "chart", "a" IH_CHART_ENDINGS ", or a directory"), FILE_NAME("PATH"),
      .is_optional = true, .set = set_chart, .once = "a run writes its charts to one place"},
+    {ROW(CHART, RUN, "sheet", "one chart of up to 60 small histograms"), RARE,
+     FIELD(chart.is_sheet), .conflicts = sheet_conflicts},
     {ROW(CHART, RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE, TEXT("WxH"),
      .set = set_chart_size},
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
      .set = set_chart_format},
-    {ROW(CHART, RUN, "title", "on a chart, instead of the input's name"), RARE, TEXT("TEXT"),
+    {ROW(CHART, RUN, "title", "of a chart or page, instead of its name"), RARE, TEXT("TEXT"),
      FIELD(chart.title)},
     {ROW(CHART, RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
     {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
@@ -424,10 +458,12 @@ const struct ih_option ih_option_table[] = {
     {ROW(CHART, RUN, "scale-y", "numbers beside the bars (count)"), RARE,
      CHOICE("count", "percent"), .set = set_scale_y},
 
-    {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
-     .set = set_luma},
+    {ROW(COUNTING, RUN, "luma", "weights of luma, or no luma (bt709)"),
+     CHOICE("bt709", "bt601", "none"), .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
+    {ROW(COUNTING, RUN, "bins", "native: one for each value of 9 to 16 bits"),
+     CHOICE("256", "native"), FIELD(takes_native)},
     {ROW(COUNTING, RUN, "depth", "of data in 16-bit samples, in bits (16)"), RARE, TEXT("BITS"),
      .set = set_depth},
     {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),

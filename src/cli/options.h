@@ -17,6 +17,8 @@
 #include "output/output.h"
 #include "scan/scan.h"
 
+#include <stdio.h>
+
 enum {
     IH_OPTIONS_MAX = 64,
     IH_DATA_OUTPUTS_MAX = 8,
@@ -58,19 +60,22 @@ struct ih_options {
     struct ih_data_output outputs[IH_DATA_OUTPUTS_MAX];
     size_t n_outputs;              /* 0: only charts are written */
     const char *chart_path;        /* NULL: no charts; a file or a directory */
-    bool charts_are_svg;           /* those of a directory */
+    bool charts_are_svg;           /* those of a directory, or of a stream */
+    bool chart_is_stream;          /* --chart=-, and other open files */
     struct ih_chart_options chart; /* the look of charts */
     enum ih_color_when color;
     bool helps_all;  /* --help=all */
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
-    uint8_t clip_low, clip_high;
+    int takes_native;                    /* --bins=native */
+    uint16_t clip_low, clip_high;        /* clip_high 0: with native bins, the largest value */
     bool skips_transparent;              /* --alpha=skip-transparent */
     struct ih_region region;             /* --region; only if region.text is not empty */
     const char *mask_path;               /* --mask: a file or a folder; NULL: none */
     unsigned n_threads;                  /* 0: one for each core */
     unsigned raw_channels;               /* 0: the format is detected */
+    int raw_depth;                       /* --raw-depth: of enum ih_raw_depth */
     uint64_t raw_width, raw_height;      /* --size; 0: not given */
     bool takes_frames;                   /* --frames */
     struct ih_sample_range sample_range; /* --depth, --range; high 0: none */
@@ -94,6 +99,9 @@ struct ih_options {
     bool fails_fast;              /* stop at the first failed input */
     bool with_total;              /* write a last record for all inputs together */
     bool only_total;              /* and no other record; with_total is set too */
+    const char *against;          /* --against: the reference; "total": all inputs; NULL: none */
+    size_t n_references;          /* so many of the first paths are the reference */
+    const char *by;               /* --by: "folder" or a list of groups; NULL: none */
     bool compares;                /* --diff; the other two are set too: two totals are compared */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
@@ -204,5 +212,15 @@ const char *ih_option_value(const struct ih_options *o, const char *name);
 const char *ih_option_choice(const struct ih_option *option, size_t i);
 
 bool ih_option_has_choice(const struct ih_option *option, const char *value);
+
+/* ---- info.c and completion.c: what the program prints about itself ---- */
+
+void ih_print_help(FILE *f);
+void ih_print_help_all(FILE *f); /* with the rare options */
+void ih_print_version(FILE *f);
+void ih_print_list(FILE *f); /* starts each backend to see whether it works here */
+
+/* For each enum ih_shell: prints the script that makes the shell complete imghist's options. */
+extern void (*const ih_completions[])(FILE *);
 
 #endif

@@ -20,6 +20,9 @@
 
 struct ih_remote_decoder;
 
+/* Of headerless samples: bits, and the byte order of 16. */
+enum ih_raw_depth { IH_RAW_8, IH_RAW_16LE, IH_RAW_16BE };
+
 struct ih_decode_options {
     uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
     unsigned raw_channels; /* 0: detect the format; 1 to 4: headerless interleaved samples */
@@ -45,11 +48,16 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    enum ih_raw_depth raw_depth;
     uint64_t raw_width, raw_height; /* of an image of raw samples; 0: all samples are one row */
     bool takes_frames;              /* ih_decode_next will be called */
     bool is_icon; /* of BMP: no file header, twice the height, and alpha in pixels of 32 bits */
 
     struct ih_sample_range sample_range; /* of images whose source_depth is 16 */
+
+    /* Samples of 9 to 16 bits become uint16 samples in the byte order of this machine, not 8-bit
+     * ones, and info.n_bins their number of values. */
+    bool takes_native;
 
     bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
 
@@ -109,7 +117,8 @@ struct ih_decoder {
     /*
      * Writes the next pixels: at least one, unless the image is complete.
      *
-     * pixels      uint8 [capacity][n_channels]; capacity is at least one row of the image
+     * pixels      uint8 [capacity][n_channels], uint16 if info.n_bins is set; capacity is at least
+     *             one row of the image
      * *n_pixels   the number written; 0: the image is complete and no damage was found
      */
     enum ih_status (*read)(void *state, uint8_t *pixels, size_t capacity_pixels, size_t *n_pixels,

@@ -11,6 +11,7 @@
  */
 #include "base/budget.h"
 #include "count/count.h"
+#include "count/count_native.h"
 #include "device/backend.h"
 
 #include <assert.h>
@@ -26,7 +27,10 @@ enum {
     CPU_ALIGN_BYTES = 64, /* a cache line */
     /* One to decode into, one to count and one in reserve, which evens out slower bands. */
     CPU_BANDS = 3,
-    YIELDS_BEFORE_SLEEP = 2000 /* about a millisecond */
+    YIELDS_BEFORE_SLEEP = 2000, /* about a millisecond */
+    /* Of an array, for each core: a thread takes 50 us to start, and its tables as long to fold. */
+    CPU_SPREAD_BYTES = 1 << 20,
+    CPU_SPREAD_MAX = 64
 };
 
 /* METHOD(name, why), the best first. */
@@ -42,6 +46,7 @@ static const struct ih_count_method *const cpu_methods[] = {CPU_METHODS(AS_METHO
 struct cpu_state {
     size_t index;             /* into cpu_kernels and cpu_methods */
     atomic_uint n_idle_cores; /* not yet taken by a lane */
+    atomic_uint n_spread;     /* not taken by cpu_count_memory */
 };
 
 struct cpu_band {
@@ -53,6 +58,8 @@ struct cpu_band {
 
 struct cpu_lane {
     struct ih_counter counter;
+    struct ih_native_counter native; /* counts instead, if the image has native samples */
+    struct ih_count_spec spec;       /* of the image */
     size_t index;
     struct cpu_state *state;          /* borrowed */
     struct cpu_band bands[CPU_BANDS]; /* without a thread only the first is used */
@@ -65,12 +72,14 @@ struct cpu_lane {
     bool is_closing;
 };
 
-static void count_band(struct ih_counter *counter, const struct cpu_band *band)
+static void count_band(struct cpu_lane *l, const struct cpu_band *band)
 {
-    if (band->n_pixels > 0)
-        ih_counter_add(counter, band->pixels, band->n_pixels);
+    if (l->spec.n_bins)
+        ih_native_add(&l->native, band->pixels, band->n_pixels);
+    else if (band->n_pixels > 0)
+        ih_counter_add(&l->counter, band->pixels, band->n_pixels);
     else
-        ih_counter_add_planes(counter, &band->planes);
+        ih_counter_add_planes(&l->counter, &band->planes);
 }
 
 /* ---- the lane's thread ---- */
@@ -102,7 +111,7 @@ static void *count_in_thread(void *lane)
             break;
         const struct cpu_band *band = &l->bands[l->n_counted % CPU_BANDS];
         pthread_mutex_unlock(&l->lock);
-        count_band(&l->counter, band);
+        count_band(l, band);
         pthread_mutex_lock(&l->lock);
         l->n_counted++;
         pthread_cond_signal(&l->on_change);
@@ -145,6 +154,7 @@ static enum ih_status cpu_start(const struct ih_backend_options *options, int or
         return ih_error_set(err, IH_MEMORY, "starting the CPU backend: out of memory");
     s->index = index;
     atomic_init(&s->n_idle_cores, options->n_idle_cores);
+    atomic_init(&s->n_spread, options->n_spread);
     *state = s;
     return IH_OK;
 }
@@ -192,6 +202,7 @@ static void cpu_lane_close(void *lane)
     }
     for (unsigned i = 0; i < CPU_BANDS; i++)
         free(l->bands[i].pixels);
+    ih_native_reset(&l->native);
     pthread_cond_destroy(&l->on_change);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -200,8 +211,10 @@ static void cpu_lane_close(void *lane)
 static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err)
 {
     struct cpu_lane *l = lane;
-    (void)err;
     wait_for_thread(l, 0); /* the thread may still count an abandoned image */
+    l->spec = *spec;
+    if (spec->n_bins)
+        return ih_native_begin(&l->native, spec, err);
     ih_counter_begin(&l->counter, cpu_methods[l->index], spec);
     return IH_OK;
 }
@@ -245,7 +258,7 @@ static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, s
 static void count_next(struct cpu_lane *l)
 {
     if (!l->has_thread) {
-        count_band(&l->counter, next_band(l));
+        count_band(l, next_band(l));
         return;
     }
     pthread_mutex_lock(&l->lock);
@@ -259,12 +272,23 @@ static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *er
     struct cpu_lane *l = lane;
     struct cpu_band *band = next_band(l);
     (void)err;
-    assert(n_pixels <= band->size_bytes / l->counter.spec.n_channels);
+    assert(n_pixels <= band->size_bytes / ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
     if (n_pixels == 0)
         return IH_OK;
     band->n_pixels = n_pixels;
     count_next(l);
     return IH_OK;
+}
+
+/* In the calling thread: there is no band to fill meanwhile. */
+static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_pixels)
+{
+    struct cpu_lane *l = lane;
+    wait_for_thread(l, 0);
+    if (samples[1])
+        ih_counter_add_planar(&l->counter, samples, n_pixels);
+    else
+        ih_counter_add(&l->counter, samples[0], n_pixels);
 }
 
 static bool cpu_takes_planes(void *state)
@@ -279,10 +303,76 @@ static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *plane
     struct cpu_lane *l = lane;
     struct cpu_band *band = next_band(l);
     (void)err;
-    assert(l->counter.spec.n_channels == 3);
+    assert(l->spec.n_channels == 3 && l->spec.n_bins == 0);
     band->n_pixels = 0;
     band->planes = *planes;
     count_next(l);
+    return IH_OK;
+}
+
+/* A part of an array, counted in a thread of its own. */
+struct cpu_part {
+    struct ih_native_counter counter; /* owned */
+    const uint8_t *pixels;
+    size_t n_pixels;
+    pthread_t thread;
+    bool has_thread;
+};
+
+static void *count_part(void *part)
+{
+    struct cpu_part *p = part;
+    ih_native_add(&p->counter, p->pixels, p->n_pixels);
+    return NULL;
+}
+
+/* Starts threads that count equal parts. Returns how many of the pixels they count, the last. */
+static size_t start_parts(const struct cpu_lane *l, struct cpu_part *parts, unsigned n_parts,
+                          const uint8_t *pixels, size_t n_pixels)
+{
+    const size_t n_each = n_pixels / (n_parts + 1);
+    const size_t pixel_bytes = ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
+    size_t n_taken = 0;
+    for (unsigned i = 0; i < n_parts; i++) {
+        struct cpu_part *p = &parts[i];
+        if (ih_native_begin(&p->counter, &l->spec, NULL) != IH_OK)
+            break;
+        p->n_pixels = n_each;
+        p->pixels = pixels + (n_pixels - n_taken - n_each) * pixel_bytes;
+        p->has_thread = pthread_create(&p->thread, NULL, count_part, p) == 0;
+        if (!p->has_thread)
+            break;
+        n_taken += n_each;
+    }
+    return n_taken;
+}
+
+static enum ih_status cpu_count_memory(void *lane, const uint8_t *pixels, size_t n_pixels,
+                                       bool may_spread, struct ih_error *err)
+{
+    struct cpu_lane *l = lane;
+    struct cpu_part *parts = NULL;
+    const size_t n_bytes = n_pixels * ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
+    unsigned n_parts = 0;
+    (void)err;
+    wait_for_thread(l, 0);
+    while (may_spread && n_parts < CPU_SPREAD_MAX && n_bytes / CPU_SPREAD_BYTES > n_parts + 1 &&
+           ih_idle_core_take(&l->state->n_spread))
+        n_parts++;
+    if (n_parts > 0)
+        parts = calloc(n_parts, sizeof *parts);
+    const size_t n_taken = parts ? start_parts(l, parts, n_parts, pixels, n_pixels) : 0;
+    ih_native_add(&l->native, pixels, n_pixels - n_taken);
+    for (unsigned i = 0; i < n_parts; i++) {
+        if (parts && parts[i].has_thread) {
+            pthread_join(parts[i].thread, NULL);
+            ih_native_join(&l->native, &parts[i].counter);
+        }
+        if (parts)
+            ih_native_reset(&parts[i].counter);
+        ih_idle_core_give(&l->state->n_spread);
+    }
+    free(parts);
     return IH_OK;
 }
 
@@ -292,7 +382,10 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
     struct cpu_lane *l = lane;
     (void)err;
     wait_for_thread(l, 0);
-    ih_counter_end(&l->counter, out);
+    if (l->spec.n_bins)
+        ih_native_end(&l->native, out);
+    else
+        ih_counter_end(&l->counter, out);
     *kernel = cpu_kernels[l->index].name;
     return IH_OK;
 }
@@ -309,7 +402,9 @@ const struct ih_backend ih_backend_cpu = {
     .begin = cpu_begin,
     .band = cpu_band,
     .count = cpu_count,
+    .count_here = cpu_count_here,
     .takes_planes = cpu_takes_planes,
     .count_planes = cpu_count_planes,
+    .count_memory = cpu_count_memory,
     .end = cpu_end,
 };

@@ -2,11 +2,12 @@
  * The comparison of two sets of images, as --diff writes it: their totals side by side, and for
  * each channel two distances of the distributions of its values.
  *
- * With F(v) the share of pixels with a value of at most v, v from 0 to 255:
+ * With F(v) the share of pixels with a value of at most v, v from 0 to 255, or to the largest
+ * native value:
  *
  *     ks  = max over v of |F_a(v) - F_b(v)|   Kolmogorov-Smirnov statistic, 0 to 1
  *     emd = sum over v of |F_a(v) - F_b(v)|   earth mover's (first Wasserstein) distance, in
- * values, 0 to 255
+ * values, 0 to the largest
  *
  * Shares do not depend on the number of pixels, so the sizes of the two sets may differ. Both
  * distances are the quotient of two exact integers. It is rounded at the end, so a distance that is
@@ -18,10 +19,6 @@
 
 #include "histogram/total.h"
 
-struct ih_distance {
-    double ks, emd; /* NaN if a side has no values */
-};
-
 struct ih_comparison {
     struct ih_result sides[2]; /* totals with the same channels; the caller sets their paths */
     struct ih_distance planes[IH_PLANES]; /* of the planes that sides have */
@@ -32,5 +29,10 @@ struct ih_comparison {
  * total of both. If one of them has alpha, the other has an alpha channel without values. */
 void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
                        struct ih_comparison *out);
+
+/* The largest distances of a counted result to a total. Returns IH_OK; IH_USAGE if their
+ * measurements differ; or IH_MEMORY. */
+enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
+                                 struct ih_distance *distance, struct ih_error *err);
 
 #endif

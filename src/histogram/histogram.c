@@ -14,13 +14,45 @@ void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
     h->n_channels = n_channels;
 }
 
+enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                 struct ih_error *err)
+{
+    ih_histogram_clear(h, spec->n_channels);
+    if (spec->n_bins == 0)
+        return IH_OK;
+    assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
+    h->n_native = spec->n_bins;
+    h->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *h->native);
+    return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+}
+
+enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err)
+{
+    if (!h->native)
+        return IH_OK;
+    const size_t size_bytes = sizeof *h->native * IH_PLANES * h->n_native;
+    uint64_t *own = malloc(size_bytes);
+    if (!own)
+        return ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+    h->native = memcpy(own, h->native, size_bytes);
+    return IH_OK;
+}
+
+void ih_histogram_reset(struct ih_histogram *h)
+{
+    free(h->native);
+    h->native = NULL;
+}
+
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
-    assert(h->n_channels == other->n_channels);
+    assert(h->n_channels == other->n_channels && ih_n_bins(h) == ih_n_bins(other));
     h->n_pixels += other->n_pixels;
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        for (unsigned v = 0; v < IH_BINS; v++)
-            h->bins[p][v] += other->bins[p][v];
+        uint64_t *to = ih_own_bins(h, p);
+        const uint64_t *from = ih_bins(other, p);
+        for (unsigned v = 0; v < ih_n_bins(h); v++)
+            to[v] += from[v];
         h->sum[p] += other->sum[p];
     }
     h->any_low += other->any_low;
@@ -29,7 +61,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->all_high += other->all_high;
 }
 
-uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last)
+uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
 {
     uint64_t n = 0;
     for (unsigned v = first; v <= last; v++)
@@ -37,25 +69,32 @@ uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned l
     return n;
 }
 
-void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec)
+void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
-    if (ih_colour_channels(h->n_channels) != 1)
-        return;
-    memcpy(h->bins[IH_LUMA], h->bins[0], sizeof h->bins[0]);
-    h->sum[IH_LUMA] = h->sum[0];
-    h->any_low = h->all_low = ih_count_range(h->bins[0], 0, spec->clip_low);
-    h->any_high = h->all_high = ih_count_range(h->bins[0], spec->clip_high, IH_BINS - 1);
+    if (ih_colour_channels(h->n_channels) == 1) {
+        const uint64_t *gray = ih_bins(h, 0);
+        memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
+        h->sum[IH_LUMA] = h->sum[0];
+        h->any_low = h->all_low = ih_count_range(gray, 0, spec->clip_low);
+        h->any_high = h->all_high = ih_count_range(gray, spec->clip_high, ih_n_bins(h) - 1);
+    }
+    h->without_luma = spec->luma == &ih_luma_none;
+    if (h->without_luma) {
+        memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
+        h->sum[IH_LUMA] = 0;
+    }
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(h->n_channels, p))
+        if (!ih_histogram_plane(h, p))
             continue;
+        const uint64_t *bins = ih_bins(h, p);
         uint64_t sum = 0;
-        for (unsigned v = 0; v < IH_BINS; v++)
-            sum += v * h->bins[p][v];
-        if (ih_count_range(h->bins[p], 0, IH_BINS - 1) != h->n_pixels || sum != h->sum[p])
+        for (unsigned v = 0; v < ih_n_bins(h); v++)
+            sum += v * bins[v];
+        if (ih_count_range(bins, 0, ih_n_bins(h) - 1) != h->n_pixels || sum != h->sum[p])
             return false;
     }
     return h->all_low <= h->any_low && h->any_low <= h->n_pixels && h->all_high <= h->any_high &&
@@ -85,8 +124,15 @@ static const struct ih_field stats_fields[] = {
     FIELD("p95", VALUE, percentile[IH_P95], "the same for 95 %"),
     FIELD("p99", VALUE, percentile[IH_P99], "the same for 99 %"),
     FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8"),
-    FIELD("clip_low", COUNT, clip_low, "pixels with values <= the lower clip limit"),
-    FIELD("clip_high", COUNT, clip_high, "pixels with values >= the upper clip limit"),
+    FIELD("crushed", COUNT, crushed, "pixels with values <= the lower clip limit"),
+    FIELD("blown", COUNT, blown, "pixels with values >= the upper clip limit"),
+    FIELD("skewness", REAL, skewness, "third standardized moment; NaN for a single value"),
+    FIELD("kurtosis", REAL, kurtosis, "fourth standardized moment - 3; NaN for a single value"),
+    FIELD("mode", VALUE, mode, "most frequent value, the smallest of several"),
+    FIELD("mode_share", REAL, mode_share, "its share of the pixels, 0 to 1"),
+    FIELD("otsu", VALUE, otsu, "Otsu's threshold: one class has the values <= otsu"),
+    FIELD("distinct", COUNT, distinct, "number of values that occur"),
+    FIELD("step", VALUE, step, "greatest common divisor of their differences"),
     {NULL, 0, 0, NULL},
 };
 
@@ -106,7 +152,7 @@ static uint64_t least_reaching(unsigned percent, uint64_t count)
     return hundreds + rest;
 }
 
-static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
+static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
 {
     uint64_t cumulative = bins[0];
     unsigned v = 0;
@@ -118,53 +164,124 @@ static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
     }
 }
 
+static unsigned greatest_common_divisor(unsigned a, unsigned b)
+{
+    while (b) {
+        const unsigned rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* mode, distinct and step */
+static void describe_values(const uint64_t *bins, struct ih_stats *out)
+{
+    out->mode = out->min;
+    for (unsigned v = out->min, before = v; v <= out->max; v++) {
+        if (bins[v] == 0)
+            continue;
+        out->distinct++;
+        if (bins[v] > bins[out->mode])
+            out->mode = v;
+        if (out->step != 1)
+            out->step = greatest_common_divisor(v - before, out->step);
+        before = v;
+    }
+}
+
+/*
+ * N. Otsu, "A threshold selection method from gray-level histograms", 1979: the variance between
+ * the classes is largest. Here it is (moment - n * mean)^2 / (n * (count - n)), without a constant
+ * factor, of the n values <= v, counted from a value near the mean so that the moments stay small.
+ * Rounding must not choose between equal variances, so a larger one is larger by some ulps.
+ */
+static void find_otsu(const uint64_t *bins, struct ih_stats *out)
+{
+    const double centre = (double)(out->sum / out->count), larger = 1 + 1e-12;
+    const double mean = (double)(out->sum % out->count) / (double)out->count; /* - centre */
+    double moment = 0, largest = 0;
+    uint64_t n = 0;
+    out->otsu = out->min;
+    for (unsigned v = out->min; v < out->max; v++) {
+        if (bins[v] == 0)
+            continue;
+        n += bins[v];
+        moment += (double)bins[v] * (v - centre);
+        const double distance = moment - (double)n * mean;
+        const double between = distance * distance / ((double)n * (double)(out->count - n));
+        if (between > largest * larger) {
+            largest = between;
+            out->otsu = v;
+        }
+    }
+}
+
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
                     struct ih_stats *out)
 {
     assert(ih_plane_name(h->n_channels, plane));
-    const uint64_t *bins = h->bins[plane];
+    const uint64_t *bins = ih_bins(h, plane);
+    const unsigned last = ih_n_bins(h) - 1;
     memset(out, 0, sizeof *out);
-    out->count = ih_count_range(bins, 0, IH_BINS - 1); /* of a total's alpha: less than n_pixels */
+    out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
-    out->clip_low = ih_count_range(bins, 0, spec->clip_low);
-    out->clip_high = ih_count_range(bins, spec->clip_high, IH_BINS - 1);
+    out->crushed = ih_count_range(bins, 0, spec->clip_low);
+    out->blown = ih_count_range(bins, spec->clip_high, last);
     if (out->count == 0)
         return;
     while (bins[out->min] == 0)
         out->min++;
-    for (out->max = IH_BINS - 1; bins[out->max] == 0;)
+    for (out->max = last; bins[out->max] == 0;)
         out->max--;
     find_percentiles(bins, out);
+    describe_values(bins, out);
+    find_otsu(bins, out);
+}
+
+void ih_stats_shape(struct ih_stats *s, double variance, double third, double fourth)
+{
+    const bool varies = s->min < s->max;
+    s->stddev = sqrt(variance);
+    s->skewness = varies ? third / (variance * s->stddev) : (double)NAN;
+    s->kurtosis = varies ? fourth / (variance * variance) - 3 : (double)NAN;
 }
 
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
-    const uint64_t *bins = h->bins[plane];
+    const uint64_t *bins = ih_bins(h, plane);
     ih_stats_count(h, plane, spec, out);
     if (out->count == 0) {
-        out->mean = out->stddev = out->entropy = (double)NAN;
+        out->mean = out->stddev = out->entropy = out->mode_share = (double)NAN;
+        out->skewness = out->kurtosis = (double)NAN;
         return;
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
-    double variance = 0;
+    double variance = 0, third = 0, fourth = 0;
     for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
             continue;
-        double share = (double)bins[v] / n;
-        variance += share * (v - out->mean) * (v - out->mean);
+        const double share = (double)bins[v] / n, d = v - out->mean;
+        variance += share * d * d;
+        third += share * d * d * d;
+        fourth += share * d * d * d * d;
         out->entropy -= share * log2(share);
     }
-    out->stddev = sqrt(variance);
+    out->mode_share = (double)bins[out->mode] / n;
+    ih_stats_shape(out, variance, third, fourth);
+}
+
+static double srgb_decode(double c)
+{
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
 }
 
 void ih_srgb_decode(double linear[IH_BINS])
 {
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        const double c = v / 255.0;
-        linear[v] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
-    }
+    for (unsigned v = 0; v < IH_BINS; v++)
+        linear[v] = srgb_decode(v / 255.0);
 }
 
 double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS])
@@ -173,12 +290,16 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
     unsigned n_colours = ih_colour_channels(h->n_channels);
     if (h->n_pixels == 0)
         return (double)NAN;
+    const uint64_t *const bins[3] = {ih_bins(h, 0), ih_bins(h, 1), ih_bins(h, 2)};
     double y = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
+    for (unsigned v = 0; v < ih_n_bins(h); v++) {
         double weighted = 0;
         for (unsigned c = 0; c < n_colours; c++)
-            weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)h->bins[c][v];
-        y += linear[v] * weighted;
+            weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)bins[c][v];
+        if (!h->native)
+            y += linear[v] * weighted;
+        else if (weighted > 0)
+            y += srgb_decode((double)v / (h->n_native - 1)) * weighted;
     }
     return y / (double)h->n_pixels;
 }

@@ -4,13 +4,15 @@
 
 const struct ih_luma_weights ih_luma_bt709 = {"bt709", 13933, 46871, 4732};
 const struct ih_luma_weights ih_luma_bt601 = {"bt601", 19595, 38470, 7471};
+const struct ih_luma_weights ih_luma_none = {"none", 0, 65536, 0};
 
 const struct ih_luma_weights *ih_luma_find(const char *name)
 {
-    if (strcmp(name, ih_luma_bt709.name) == 0)
-        return &ih_luma_bt709;
-    if (strcmp(name, ih_luma_bt601.name) == 0)
-        return &ih_luma_bt601;
+    static const struct ih_luma_weights *const all[] = {&ih_luma_bt709, &ih_luma_bt601,
+                                                        &ih_luma_none};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i]->name) == 0)
+            return all[i];
     return NULL;
 }
 
@@ -35,6 +37,19 @@ size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_c
             to += alpha != 0 ? 2 : 0;
         }
     return (size_t)(to - pixels) / n_channels;
+}
+
+size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
+{
+    const size_t pixel_bytes = 2 * (size_t)n_channels;
+    const uint8_t *from = pixels;
+    uint8_t *to = pixels;
+    for (size_t i = 0; i < n_pixels; i++, from += pixel_bytes) {
+        const bool is_kept = from[pixel_bytes - 2] != 0 || from[pixel_bytes - 1] != 0;
+        memmove(to, from, pixel_bytes);
+        to += is_kept ? pixel_bytes : 0;
+    }
+    return (size_t)(to - pixels) / pixel_bytes;
 }
 
 const char *ih_plane_name(unsigned n_channels, unsigned plane)

@@ -1,10 +1,11 @@
 /*
  * The pixels that decoders produce and backends count.
  *
- * A decoder produces 8-bit samples, interleaved: 1 channel is gray; 2 are gray, alpha; 3 are red,
- * green, blue; 4 are red, green, blue, alpha. JPEG may instead produce YCbCr planes (struct
- * ih_planes). Luma is one more plane of counts. It is computed from each pixel and never stored;
- * its index is IH_LUMA for every number of channels, so a table [IH_PLANES] fits all layouts.
+ * A decoder produces 8-bit samples, or native ones of 16 bits on request, interleaved: 1 channel is
+ * gray; 2 are gray, alpha; 3 are red, green, blue; 4 are red, green, blue, alpha. JPEG may instead
+ * produce YCbCr planes (struct ih_planes). Luma is one more plane of counts. It is computed from
+ * each pixel and never stored; its index is IH_LUMA for every number of channels, so a table
+ * [IH_PLANES] fits all layouts.
  */
 #ifndef IH_HISTOGRAM_PIXELS_H
 #define IH_HISTOGRAM_PIXELS_H
@@ -26,6 +27,8 @@ struct ih_luma_weights {
 
 extern const struct ih_luma_weights ih_luma_bt709;
 extern const struct ih_luma_weights ih_luma_bt601;
+/* Luma is not counted. Where a kernel counts it all the same, it is green, and dropped. */
+extern const struct ih_luma_weights ih_luma_none;
 
 /* Returns NULL if the name is unknown. */
 const struct ih_luma_weights *ih_luma_find(const char *name);
@@ -35,12 +38,29 @@ static inline uint8_t ih_luma(const struct ih_luma_weights *w, uint8_t r, uint8_
     return (uint8_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
 }
 
+/* The same for native samples. The products and their sum stay below 2^32. */
+static inline uint16_t ih_luma_native(const struct ih_luma_weights *w, uint16_t r, uint16_t g,
+                                      uint16_t b)
+{
+    return (uint16_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
+}
+
+enum { IH_NATIVE_BINS_MAX = 65536 };
+
 /* What to count. The same for every band of an image. */
 struct ih_count_spec {
     unsigned n_channels;                /* 1 to IH_CHANNELS_MAX */
     const struct ih_luma_weights *luma; /* borrowed, static */
-    uint8_t clip_low, clip_high;        /* low < high; values <= low and >= high are clipped */
+    uint16_t clip_low, clip_high;       /* low < high; values <= low and >= high are clipped */
+    unsigned n_bins; /* of native samples: uint16, all below n_bins, which is above IH_BINS. 0:
+                        samples are uint8, with IH_BINS bins */
 };
+
+/* Bytes of an interleaved pixel. */
+static inline size_t ih_pixel_bytes(unsigned n_channels, unsigned n_bins)
+{
+    return (size_t)n_channels * (n_bins ? 2 : 1);
+}
 
 /* Channels without alpha: 1 or 3. */
 static inline unsigned ih_colour_channels(unsigned n_channels)
@@ -56,6 +76,9 @@ static inline unsigned ih_colour_channels(unsigned n_channels)
  * Returns their number. The contents after them are undefined.
  */
 size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
+
+/* The same for native pixels, uint16 [n_pixels][n_channels]. */
+size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
 
 /* Static name of a plane: "gray", "red", "green", "blue", "alpha" or "luma". NULL if images of
  * n_channels have no such plane; IH_LUMA always exists. */

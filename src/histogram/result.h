@@ -63,6 +63,7 @@ struct ih_image_info {
     const char *format;     /* static: the decoder's name, "png" */
     uint64_t width, height; /* pixels; for raw samples the number of pixels and 1 */
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
+    unsigned n_bins;        /* of struct ih_count_spec: of native samples; 0: 8-bit samples */
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
     struct ih_extremes extremes;
@@ -81,6 +82,11 @@ struct ih_times {
     uint64_t read_ns;   /* opening and reading the file */
     uint64_t decode_ns; /* the rest of the time spent in the decoder */
     uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
+};
+
+/* Of two distributions of values (compare.h). */
+struct ih_distance {
+    double ks, emd; /* NaN if a side has no values */
 };
 
 enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
@@ -111,6 +117,10 @@ struct ih_result {
                            none */
     size_t thumbnail_bytes;
 
+    /* With --against: the largest distances of any channel to the reference (compare.h). */
+    struct ih_distance against;
+    bool has_distance;
+
     bool is_read; /* from a result file: texts are borrowed from its reader */
 
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
@@ -130,6 +140,8 @@ struct ih_result {
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
     const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
+    const char *group;  /* of the total of a group (--by): its name, which is the path too; NULL: of
+                           all inputs */
 };
 
 /* Whether the path is "-", or "-#2" of an image that follows on standard input. */

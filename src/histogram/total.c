@@ -2,7 +2,10 @@
  * has. */
 #include "histogram/total.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALPHA = IH_CHANNELS_MAX - 1 };
@@ -36,7 +39,9 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return IH_OK;
     if (m->luma && m->luma != spec->luma)
         return differ(m, "luma weights", spec->luma->name, m->luma->name, err);
-    if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
+    /* Images of other bins have other limits by default. */
+    if (m->has_clip && (!m->has_results || m->n_bins == spec->n_bins) &&
+        (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
         snprintf(own, sizeof own, "%u,%u", (unsigned)spec->clip_low, (unsigned)spec->clip_high);
         snprintf(other, sizeof other, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
         return differ(m, "clip limits", own, other, err);
@@ -60,6 +65,7 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     m->luma = spec->luma;
     m->clip_low = spec->clip_low;
     m->clip_high = spec->clip_high;
+    m->n_bins = spec->n_bins;
     m->alpha = r->alpha;
     m->range = r->sample_range;
     m->mask_hash = r->mask_hash ? r->mask_hash : m->mask_hash;
@@ -68,8 +74,8 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     return IH_OK;
 }
 
-void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8_t clip_low,
-                   uint8_t clip_high)
+void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint16_t clip_low,
+                   uint16_t clip_high)
 {
     memset(t, 0, sizeof *t);
     t->measurement = IH_MEASUREMENT_ANY;
@@ -79,11 +85,71 @@ void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8
     ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
 }
 
+void ih_total_reset(struct ih_total *t)
+{
+    ih_histogram_reset(&t->sum);
+    free(t->native);
+    t->native = NULL;
+}
+
+enum ih_status ih_total_copy(struct ih_total *t, const struct ih_total *other, struct ih_error *err)
+{
+    struct ih_histogram sum = other->sum, result = other->sum;
+    if (ih_histogram_own(&sum, err) != IH_OK)
+        return IH_MEMORY;
+    if (ih_histogram_own(&result, err) != IH_OK) {
+        ih_histogram_reset(&sum);
+        return IH_MEMORY;
+    }
+    *t = *other;
+    t->sum = sum;
+    t->native = result.native;
+    return IH_OK;
+}
+
+/* Whether a result has as many bins as the images before it. */
+static enum ih_status check_bins(const struct ih_total *t, const struct ih_result *r,
+                                 struct ih_error *err)
+{
+    const unsigned n = ih_n_bins(&r->histogram), n_before = ih_n_bins(&t->sum);
+    char name[IH_TOTAL_FIRST_MAX];
+    if (t->n_images == 0 || n == n_before)
+        return IH_OK;
+    ih_escape_short(name, sizeof name, r->path ? r->path : "");
+    return ih_error_set(err, IH_USAGE,
+                        "%s%s%u bins, %s%s%u: counts of different bins are not added; count all "
+                        "images again with 256 bins",
+                        t->first, *t->first ? " has " : "the first has ", n_before, name,
+                        *name ? " has " : "another has ", n);
+}
+
+/* Gives an empty total the counters of a native histogram. */
+static enum ih_status total_take_bins(struct ih_total *t, const struct ih_histogram *h,
+                                      struct ih_error *err)
+{
+    const struct ih_count_spec spec = {.n_channels = IH_CHANNELS_MAX, .n_bins = h->n_native};
+    struct ih_histogram sum;
+    if (!h->native || t->sum.native)
+        return IH_OK;
+    const enum ih_status status = ih_histogram_init(&sum, &spec, err);
+    if (status != IH_OK)
+        return status;
+    t->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *t->native);
+    if (!t->native) {
+        ih_histogram_reset(&sum);
+        return ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+    }
+    t->sum = sum;
+    return IH_OK;
+}
+
 static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
                             const struct ih_histogram *from, unsigned from_plane)
 {
-    for (unsigned v = 0; v < IH_BINS; v++)
-        to->bins[to_plane][v] += from->bins[from_plane][v];
+    uint64_t *bins = ih_own_bins(to, to_plane);
+    const uint64_t *more = ih_bins(from, from_plane);
+    for (unsigned v = 0; v < ih_n_bins(to); v++)
+        bins[v] += more[v];
     to->sum[to_plane] += from->sum[from_plane];
 }
 
@@ -91,9 +157,10 @@ static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
 static void add_description(struct ih_total *t, const struct ih_result *r)
 {
     const char *version = r->version ? r->version : IH_VERSION;
-    if (t->n_images == 0)
+    if (t->n_images == 0) {
         snprintf(t->version, sizeof t->version, "%s", version);
-    else if (strcmp(t->version, version) != 0)
+        ih_escape_short(t->first, sizeof t->first, r->path ? r->path : "");
+    } else if (strcmp(t->version, version) != 0)
         t->version[0] = '\0';
     ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
@@ -115,11 +182,14 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
         t->n_failed += result->n_failed;
         return IH_OK;
     }
-    if (ih_measurement_join(&m, result, err) != IH_OK)
+    if (check_bins(t, result, err) != IH_OK || ih_measurement_join(&m, result, err) != IH_OK)
         return err ? err->status : IH_USAGE;
-    /* No counter exceeds a sum, and no sum exceeds 255 * n_pixels. */
-    if (h->n_pixels > UINT64_MAX / (IH_BINS - 1) - t->sum.n_pixels)
+    /* No counter exceeds a sum, and no sum exceeds the largest value times n_pixels. */
+    if (h->n_pixels > UINT64_MAX / (ih_n_bins(h) - 1) - t->sum.n_pixels)
         return ih_error_set(err, IH_LIMIT, "more pixels than sums of 64 bits can hold");
+    const enum ih_status status = total_take_bins(t, h, err);
+    if (status != IH_OK)
+        return status;
     t->measurement = m;
     add_description(t, result);
     const unsigned n_colours = ih_colour_channels(h->n_channels);
@@ -150,14 +220,15 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->n_images = t->n_images;
     out->n_failed = t->n_failed;
     out->info.n_channels = n_channels;
-    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
+    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high, 0};
     out->alpha = t->alpha;
     out->sample_range = t->range;
     out->region = t->region;
     out->mask = t->mask;
     if (t->measurement.has_results) {
         const struct ih_measurement *m = &t->measurement;
-        out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
+        out->spec =
+            (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high, m->n_bins};
         out->alpha = m->alpha;
         out->sample_range = m->range;
         out->region = *m->region ? m->region : NULL;
@@ -170,8 +241,13 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     struct ih_histogram *h = &out->histogram;
     *h = t->sum;
     h->n_channels = n_channels;
+    if (h->native) {
+        h->native = t->native;
+        memcpy(h->native, t->sum.native, sizeof *h->native * IH_PLANES * h->n_native);
+    }
+    h->without_luma = out->spec.luma == &ih_luma_none;
     for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
-        memset(h->bins[p], 0, sizeof h->bins[p]);
+        memset(ih_own_bins(h, p), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[p] = 0;
     }
     if (t->has_alpha)

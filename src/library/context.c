@@ -1,7 +1,8 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
 #include "library/library.h"
 
-#include "scan/settings.h"
+#include "base/machine.h"
+#include "scan/scan.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
     device->with.kernel = c->kernel;
     c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
     if (!c->options.luma)
-        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is not one of bt709, bt601", s->luma);
+        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is not one of bt709, bt601, none",
+                            s->luma);
     if (s->alpha && ih_alpha_parse(s->alpha, &c->options.skips_transparent, &reason) != IH_OK)
         return ih_error_set(err, reason.status, "alpha: %.200s", reason.message);
     return IH_OK;
@@ -77,33 +79,40 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     enum ih_status status = use_names(s, c, device, err);
     if (status != IH_OK)
         return status;
+    const unsigned n_cores = ih_machine_cores(), n_calls = s->n_threads ? s->n_threads : 1;
     device->n_lanes = s->n_threads;
+    device->with.n_spread = n_cores > n_calls ? n_cores - n_calls : 0;
 
-    unsigned clip_high = s->clip_high ? s->clip_high : IH_BINS - 1;
+    const bool is_native = s->bins == IH_BINS_NATIVE;
+    const unsigned largest = is_native ? UINT16_MAX : IH_BINS - 1;
+    const unsigned clip_high = s->clip_high ? s->clip_high : largest;
     c->options.n_threads = 1;
-    if (clip_high >= IH_BINS || s->clip_low >= clip_high)
+    if (s->bins != 0 && s->bins != IH_BINS && !is_native)
+        return ih_error_set(err, IH_USAGE, "bins: %u, must be 256 or IH_BINS_NATIVE", s->bins);
+    if (clip_high > largest || s->clip_low >= clip_high)
         return ih_error_set(err, IH_USAGE,
-                            "clip: 0 <= clip_low (%u) < clip_high (%u) <= 255 does not hold",
-                            s->clip_low, clip_high);
+                            "clip: 0 <= clip_low (%u) < clip_high (%u) <= %u does not hold",
+                            s->clip_low, clip_high, largest);
     if (s->raw_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "raw_channels: %u is more than %d", s->raw_channels,
                             IH_CHANNELS_MAX);
     if (s->lenient > 1 || s->raw_preview > 1)
         return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
                             s->lenient > 1 ? "lenient" : "raw_preview");
-    c->options.clip_low = (uint8_t)s->clip_low;
-    c->options.clip_high = (uint8_t)clip_high;
+    c->options.clip_low = (uint16_t)s->clip_low;
+    c->options.clip_high = (uint16_t)(is_native ? s->clip_high : clip_high);
     c->options.measurement = (struct ih_measurement){
         .luma = s->luma ? c->options.luma : NULL,
         .has_clip = s->clip_low || s->clip_high,
         .clip_low = c->options.clip_low,
-        .clip_high = c->options.clip_high,
+        .clip_high = (uint16_t)clip_high,
         .alpha = !s->alpha                      ? IH_ALPHA_EITHER
                  : c->options.skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT
                                                 : IH_ALPHA_COUNT,
     };
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
+    c->options.decode.takes_native = is_native;
     c->options.decode.is_lenient = s->lenient != 0;
     c->options.decode.takes_raw_previews = s->raw_preview != 0;
     c->options.decode.timeout_s = s->timeout;

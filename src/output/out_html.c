@@ -21,12 +21,12 @@ struct html_state {
     FILE *stream; /* borrowed */
     uint64_t n_records;
     struct ih_total total;
-    bool has_thumbnails;
+    bool has_thumbnails, has_distances;
 };
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-enum { SMALL_BARS = 64, SMALL_LEVELS = 64, BINS_IN_BAR = IH_BINS / SMALL_BARS };
+enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64, BINS_IN_BAR = IH_BINS / SMALL_BARS };
 
 /* Without pixels or a histogram, the value is missing. */
 static void put_real(FILE *f, double v)
@@ -55,17 +55,19 @@ static void put_value(FILE *f, const struct ih_field_value *value)
     }
 }
 
-/* One character for each bar of each colour channel. The highest bar that is no spike fills the
- * height. */
+/* One character for each bar of each colour channel, and of the luma of a colour image; then the
+ * pixels of a bar of full height. The highest bar that is no spike has it. Only an empty bar has
+ * the height 0. */
 static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
-    const unsigned n_colours = h->n_channels >= 3 ? 3 : 1;
-    uint64_t bars[3 * SMALL_BARS] = {0}, sorted[3 * SMALL_BARS];
-    const size_t n = (size_t)n_colours * SMALL_BARS;
+    static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
+    const unsigned n_curves = ih_colour_channels(h->n_channels) > 1 ? SMALL_CURVES : 1;
+    uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, sorted[SMALL_CURVES * SMALL_BARS];
+    const size_t n = (size_t)n_curves * SMALL_BARS;
     size_t n_filled = 0;
-    for (unsigned c = 0; c < n_colours; c++)
+    for (unsigned c = 0; c < n_curves; c++)
         for (unsigned v = 0; v < IH_BINS; v++)
-            bars[c * SMALL_BARS + v / BINS_IN_BAR] += h->bins[c][v];
+            bars[c * SMALL_BARS + v / BINS_IN_BAR] += h->bins[planes[c]][v];
     for (size_t i = 0; i < n; i++)
         if (bars[i] > 0)
             sorted[n_filled++] = bars[i];
@@ -73,12 +75,35 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     putc('"', f);
     for (size_t i = 0; i < n; i++) {
         const double height = top > 0 ? (double)bars[i] / (double)top : 0;
-        putc(levels[height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1], f);
+        const int level = height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1;
+        putc(levels[bars[i] > 0 && level == 0 ? 1 : level], f);
     }
-    putc('"', f);
+    fprintf(f, "\",%llu", (unsigned long long)top);
 }
 
 /* ---- the document ---- */
+
+static bool html_has_column(const struct html_state *s, unsigned field)
+{
+    return ih_schema[field].column && (s->has_distances || !(ih_schema[field].in & IH_AGAINST));
+}
+
+/* The way from the page to the folder that relative names of pictures begin in, for links. Standard
+ * output is taken to be there. The way is not known for paths that leave that folder. */
+static void put_base(FILE *f, const char *path)
+{
+    fputs(",\"base\":", f);
+    if (!path)
+        path = "";
+    if (*path == '/' || strstr(path, "..")) {
+        fputs("null", f);
+        return;
+    }
+    putc('"', f);
+    for (size_t n; path += strspn(path, "/"), path[n = strcspn(path, "/")]; path += n)
+        fputs(n == 1 && *path == '.' ? "" : "../", f);
+    putc('"', f);
+}
 
 static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
                                  void **state, struct ih_error *err)
@@ -88,15 +113,20 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->stream = stream;
     s->has_thumbnails = options->thumbnails;
+    s->has_distances = options->has_distances;
     ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
+    ih_json_put_string_in_html(stream, options->title);
+    fputs(",\"folder\":", stream);
     ih_json_put_string_in_html(stream,
                                options->folder && *options->folder ? options->folder : NULL);
-    fprintf(stream, ",\"thumbnails\":%s,\"columns\":[", s->has_thumbnails ? "true" : "false");
+    put_base(stream, options->path);
+    fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s,\"columns\":[", IH_MARKED_PERCENT,
+            s->has_thumbnails ? "true" : "false");
     const char *before = "";
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (ih_schema[i].column) {
+        if (html_has_column(s, i)) {
             fprintf(stream, "%s\"%s\"", before, ih_schema[i].column);
             before = ",";
         }
@@ -110,7 +140,9 @@ static void html_record(void *state, const struct ih_result *result)
     struct html_state *s = state;
     struct ih_field_value values[IH_N_FIELDS];
     struct ih_error ignored;
-    if (result->is_total) { /* also of the totals of result files, which have no row */
+    if (result->is_total &&
+        !result->group) { /* also of the totals of result files, which have no row */
+        ih_total_reset(&s->total);
         ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
         (void)ih_total_add(&s->total, result, &ignored);
         return;
@@ -119,14 +151,14 @@ static void html_record(void *state, const struct ih_result *result)
     ih_fields_compute(result, values);
     fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (ih_schema[i].column) {
+        if (html_has_column(s, i)) {
             put_value(s->stream, &values[i]);
             putc(',', s->stream);
         }
     if (result->status == IH_OK)
         put_small_histogram(s->stream, &result->histogram);
     else
-        fputs("null", s->stream);
+        fputs("null,null", s->stream);
     if (s->has_thumbnails) {
         putc(',', s->stream);
         if (result->status == IH_OK && result->thumbnail)
@@ -149,18 +181,18 @@ static void put_total(FILE *f, const struct html_state *s)
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         const char *column = ih_schema[i].column;
         has_meaning = has_meaning || (column && strcmp(column, "pixels") == 0);
-        if (column && has_meaning) {
+        if (column && has_meaning && html_has_column(s, i)) {
             fprintf(f, ",\"%s\":", column);
             put_value(f, &values[i]);
         }
     }
     fprintf(f, ",\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"bins\":{", total.spec.luma->name,
             total.spec.clip_low, total.spec.clip_high);
-    for (unsigned p = 0; p < total.histogram.n_channels && total.n_images > 0; p++) {
-        const char *name = ih_plane_name(total.histogram.n_channels, p);
-        if (strcmp(name, "alpha") == 0)
-            continue;
-        fprintf(f, "%s\"%s\":", p ? "," : "", name);
+    const unsigned n_colours = ih_colour_channels(total.histogram.n_channels);
+    for (unsigned p = 0; p < IH_PLANES && total.n_images > 0; p++) {
+        if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || total.histogram.without_luma))
+            continue; /* alpha; the luma of gray */
+        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(total.histogram.n_channels, p));
         for (unsigned v = 0; v < IH_BINS; v++)
             fprintf(f, "%c%llu", v ? ',' : '[', (unsigned long long)total.histogram.bins[p][v]);
         putc(']', f);
@@ -175,6 +207,13 @@ static void html_end(void *state)
     fputs("\n</script>\n<script>start();</script>\n</body>\n</html>\n", s->stream);
 }
 
+static void html_close(void *state)
+{
+    struct html_state *s = state;
+    ih_total_reset(&s->total);
+    free(s);
+}
+
 const struct ih_output ih_output_html = {
     .name = "html",
     .title = "one HTML page: a table with histograms",
@@ -183,5 +222,5 @@ const struct ih_output ih_output_html = {
     .begin = html_begin,
     .record = html_record,
     .end = html_end,
-    .close = free,
+    .close = html_close,
 };

@@ -21,7 +21,7 @@ struct json_state {
     FILE *stream; /* borrowed */
     bool is_verbose;
     bool has_begun; /* the document's first line is written */
-    bool has_image, has_total;
+    bool has_image, has_group, has_total;
 };
 
 /* ---- strings ---- */
@@ -109,13 +109,14 @@ static void json_put_statistics(FILE *f, const char *before, const struct ih_res
 static void put_channels(FILE *f, const struct ih_result *r)
 {
     char row[IH_BINS * (IH_COUNT_MAX + 1)];
-    char before = '[';
+    const char *before = "";
+    putc('[', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        const char *name = ih_histogram_plane(&r->histogram, p);
         const uint64_t *bins = r->histogram.bins[p];
         if (!name)
             continue;
-        fprintf(f, "%c{\"name\":\"%s\"", before, name);
+        fprintf(f, "%s{\"name\":\"%s\"", before, name);
         json_put_statistics(f, ",", r, p);
         char *end = ih_format_count(row, bins[0]);
         for (unsigned v = 1; v < IH_BINS; v++) {
@@ -125,7 +126,7 @@ static void put_channels(FILE *f, const struct ih_result *r)
         fputs(",\"histogram\":[", f);
         fwrite(row, 1, (size_t)(end - row), f);
         fputs("]}", f);
-        before = ',';
+        before = ",";
     }
     putc(']', f);
 }
@@ -226,7 +227,8 @@ static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
     ih_record_view_init(&view, r);
     for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
-            (is_verbose || !(field->in & IH_VERBOSE)) && !(r->is_read && (field->in & IH_OF_RUN))) {
+            !ih_field_is_absent(field, r) && (is_verbose || !(field->in & IH_VERBOSE)) &&
+            !(r->is_read && (field->in & IH_OF_RUN))) {
             json_put_field(f, before, &view, field);
             before = ",";
         }
@@ -267,7 +269,7 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
     put_fields(f, ",", ih_distance_fields, &c->largest, true);
     fputs(",\"channels\":[", f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
+        const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
         if (!channel)
             continue;
         fprintf(f, "%s\n{\"name\":\"%s\"", before, channel);
@@ -309,12 +311,17 @@ static void put_images_end(const struct json_state *s)
     fputs(s->has_image ? "\n]" : "]", s->stream);
 }
 
-/* The total stands beside the images, so that adding up "images" does not count it twice. */
+/* Totals stand beside the images, so that adding up "images" does not count them twice. */
 static void record_json(void *state, const struct ih_result *result)
 {
     struct json_state *s = state;
     put_document_start(s);
-    if (result->is_total) {
+    if (result->group) {
+        if (!s->has_group)
+            put_images_end(s);
+        fputs(s->has_group ? ",\n" : ",\"groups\":[\n", s->stream);
+        s->has_image = s->has_group = true;
+    } else if (result->is_total) {
         put_images_end(s);
         fputs(",\"total\":", s->stream);
         s->has_total = true;

@@ -1,18 +1,28 @@
-/* Counting pixels in host memory, band by band: interleaved rows are copied, other layouts are
- * gathered sample by sample. */
+/*
+ * Counting pixels in host memory. The CPU counts long rows where they lie, interleaved or planar.
+ * For GPUs, and of short rows and other layouts, pixels are copied or gathered into bands.
+ */
 #include "base/clock.h"
+#include "decode/samples.h"
 #include "scan/scan.h"
 
 #include <string.h>
 
-enum { SAMPLE_16_MAX = 65535 };
+enum {
+    SAMPLE_16_MAX = 65535,
+    HERE_PIXELS = 1 << 18,    /* between looks at the clock */
+    HERE_PIXELS_LEAST = 2048, /* of shorter rows, starting a row costs more than copying it */
+};
 
 /* Pixels that have been checked. */
 struct view {
     struct ih_array a;   /* with strides and a range */
     bool is_interleaved; /* the samples of a row are bytes without gaps */
+    bool is_planar;      /* the colours of a row are, each for itself */
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
+    struct ih_native native;
+    bool is_native_row; /* all samples lie one after the other and keep their values */
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -27,6 +37,17 @@ static uint8_t scale(uint16_t sample, uint32_t low, uint32_t high, uint64_t per_
 {
     const uint32_t clamped = sample < low ? low : sample > high ? high : sample;
     return (uint8_t)(((uint64_t)(clamped - low) * 510 + (high - low)) * per_step >> 48);
+}
+
+/* The three bytes of each pixel, to neighbours. */
+static void gather_rgb(const struct view *v, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const ptrdiff_t pixel = v->a.pixel_stride_bytes, channel = v->a.channel_stride_bytes;
+    for (; n > 0; n--, to += 3, from += pixel) {
+        to[0] = from[0];
+        to[1] = from[channel];
+        to[2] = from[2 * channel];
+    }
 }
 
 /* Gathers n pixels of one row. */
@@ -45,8 +66,14 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
             uint16_t wide;
             if (v->a.depth == 8) {
                 *to = *at;
+                continue;
+            }
+            memcpy(&wide, at, sizeof wide);
+            if (v->native.n_bins) {
+                wide = is_alpha ? ih_native_alpha(&v->native, wide)
+                                : ih_native_colour(&v->native, wide);
+                ih_native_put(band, i * n_channels + c, wide);
             } else {
-                memcpy(&wide, at, sizeof wide);
                 *to = scale(wide, low, high, per_step);
             }
         }
@@ -64,9 +91,11 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
         const size_t n = room < n_left ? room : n_left;
         const uint8_t *from =
             (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
-        uint8_t *to = band + n_filled * a->n_channels;
+        uint8_t *to = band + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
         if (v->is_interleaved)
-            memcpy(to, from, n * a->n_channels);
+            memcpy(to, from, n * ih_pixel_bytes(a->n_channels, v->native.n_bins));
+        else if (a->depth == 8 && a->n_channels == 3)
+            gather_rgb(v, from, to, n);
         else
             gather(v, from, to, n);
         n_filled += n;
@@ -75,25 +104,79 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
     return n_filled;
 }
 
+/* Counts row by row where they lie. */
+static enum ih_status count_here(const struct view *v, struct ih_lane *lane,
+                                 struct ih_time_limit *time, struct ih_error *err)
+{
+    const struct ih_array *a = &v->a;
+    const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
+    enum ih_status status = IH_OK;
+    for (uint64_t y = 0; y < a->height; y++)
+        for (uint64_t x = 0, n; x < a->width && status == IH_OK; x += n) {
+            const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +
+                                  (ptrdiff_t)x * a->pixel_stride_bytes;
+            n = a->width - x < HERE_PIXELS ? a->width - x : HERE_PIXELS;
+            for (unsigned c = 0; c < (v->is_planar ? a->n_channels : 1); c++)
+                samples[c] = from + (ptrdiff_t)c * a->channel_stride_bytes;
+            ih_lane_count_here(lane, samples, (size_t)n);
+            status = ih_time_limit_check(time, err);
+        }
+    return status;
+}
+
+/* Counts native samples that lie one after the other, without copying them. */
+static enum ih_status count_in_place(const struct ih_scan_options *options, const struct view *v,
+                                     struct ih_lane *lane, struct ih_result *result)
+{
+    enum { STEP_BYTES = 64 << 20 }; /* between two looks at the time, 30 ms or less */
+    const size_t pixel_bytes = ih_pixel_bytes(v->a.n_channels, v->native.n_bins);
+    const size_t n_most = STEP_BYTES / pixel_bytes;
+    struct ih_error *err = &result->error;
+    struct ih_time_limit time = {.interrupt = options->decode.interrupt};
+    enum ih_status status = IH_OK;
+    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
+        const uint64_t n_left = v->n_pixels - done;
+        const size_t n = n_left < n_most ? (size_t)n_left : n_most;
+        const uint8_t *from = (const uint8_t *)v->a.data + (size_t)done * pixel_bytes;
+        status = ih_time_limit_check(&time, err);
+        if (status == IH_OK)
+            status = ih_lane_count_memory(lane, from, n, options->n_threads == 1, err);
+        done += n;
+    }
+    if (status == IH_OK)
+        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    return status;
+}
+
 static enum ih_status count_view(const struct ih_scan_options *options, const struct view *v,
                                  struct ih_lane *lane, struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     const unsigned n_channels = v->a.n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.n_bins);
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     struct ih_time_limit time = {.interrupt = options->decode.interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
-    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
+    const bool drops_pixels = options->skips_transparent && has_alpha;
+    if (status == IH_OK && v->is_native_row && !drops_pixels && ih_lane_takes_memory(lane))
+        return count_in_place(options, v, lane, result);
+    const bool is_here = !drops_pixels && v->native.n_bins == 0 &&
+                         v->a.width >= HERE_PIXELS_LEAST && ih_lane_counts_here(lane) &&
+                         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)));
+    if (status == IH_OK && is_here)
+        status = count_here(v, lane, &time, err);
+    for (uint64_t done = 0; status == IH_OK && !is_here && done < v->n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
         status = ih_time_limit_check(&time, err);
         if (status == IH_OK)
-            status = ih_lane_band(lane, n_channels, &band, &size_bytes, err);
+            status = ih_lane_band(lane, pixel_bytes, &band, &size_bytes, err);
         if (status != IH_OK)
             break;
-        size_t n = fill_band(v, &done, band, size_bytes / n_channels);
-        if (options->skips_transparent && has_alpha)
-            n = ih_pixels_drop_transparent(band, n, n_channels);
+        size_t n = fill_band(v, &done, band, size_bytes / pixel_bytes);
+        if (drops_pixels)
+            n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
+                                 : ih_pixels_drop_transparent(band, n, n_channels);
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }
@@ -105,10 +188,11 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
 /* Exchanges the planes and sums of red and blue. */
 static void exchange_red_and_blue(struct ih_histogram *h)
 {
-    for (unsigned i = 0; i < IH_BINS; i++) {
-        const uint64_t n = h->bins[0][i];
-        h->bins[0][i] = h->bins[2][i];
-        h->bins[2][i] = n;
+    uint64_t *const red = ih_own_bins(h, 0), *const blue = ih_own_bins(h, 2);
+    for (unsigned i = 0; i < ih_n_bins(h); i++) {
+        const uint64_t n = red[i];
+        red[i] = blue[i];
+        blue[i] = n;
     }
     const uint64_t sum = h->sum[0];
     h->sum[0] = h->sum[2];
@@ -185,18 +269,24 @@ enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err)
 }
 
 /* The array as the loops take it: rows without gaps become one row, for fewer and longer copies. */
-static struct view view_of(const struct ih_array *array)
+static struct view view_of(const struct ih_array *array, const struct ih_native *native)
 {
+    const ptrdiff_t sample_bytes = (ptrdiff_t)(array->depth / 8);
     struct view v = {.a = *array,
                      .n_pixels = array->width * array->height,
                      .per_step = reciprocal(array->range_high - array->range_low),
-                     .alpha_per_step = reciprocal(SAMPLE_16_MAX)};
-    v.is_interleaved = v.a.depth == 8 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels &&
-                       (v.a.channel_stride_bytes == 1 || v.a.n_channels == 1);
+                     .alpha_per_step = reciprocal(SAMPLE_16_MAX),
+                     .native = *native};
+    /* Samples that keep their values are copied, as those of 8 bits are. */
+    v.is_interleaved = (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
+                       native->low == 0 &&
+                       v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels * sample_bytes &&
+                       (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
     if (v.n_pixels > 0 && v.is_interleaved &&
         v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
         v.a.width = v.n_pixels;
         v.a.height = 1;
+        v.is_native_row = native->n_bins > 0;
     }
     return v;
 }
@@ -205,24 +295,32 @@ static struct view view_of(const struct ih_array *array)
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
                        struct ih_lane *lane, struct ih_result *result)
 {
-    const struct view v = view_of(array);
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
+    const bool has_bgr_luma = is_bgr && o->luma != &ih_luma_none;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
     memset(result, 0, sizeof *result);
     result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    result->spec =
-        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high};
+    struct ih_native native;
+    const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
+    ih_native_choose(&native, o->decode.takes_native, range, (1u << array->depth) - 1,
+                     &result->error); /* never more than 16 bits */
+    result->status = ih_scan_spec(o, n_channels, native.n_bins, &result->spec, &result->error);
+    if (has_bgr_luma)
+        result->spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,
                                           .n_channels = n_channels,
+                                          .n_bins = native.n_bins,
                                           .source_depth = array->depth};
     if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
         result->sample_range =
             (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
-    result->status = count_view(o, &v, lane, result);
+    const struct view v = view_of(array, &native);
+    if (result->status == IH_OK)
+        result->status = count_view(o, &v, lane, result);
     result->spec.luma = o->luma;
-    if (is_bgr)
+    if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);
 }

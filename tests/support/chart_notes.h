@@ -110,10 +110,11 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
                              .heights = &r->histogram,
                              .theme = notes->theme,
                              .glyphs = glyphs,
+                             .page = page,
                              .canvas = &notes->base,
                              .axis.scale = ih_chart_scale_find(scale)};
     ih_chart_collect_facts(r, &chart.facts);
-    ih_chart_draw_all(&chart, width, height);
+    ih_chart_draw_all(&chart);
     assert_int_equal(notes->base.status, IH_OK);
     ih_path_reset(&chart.path);
 }

@@ -5,10 +5,13 @@
 
 /* Those of records, with fewer formats. */
 static const char *const formats[] = {"jpeg", "png", "gif", NULL};
-static const struct ih_field_set fields = {ih_schema, IH_N_FIELDS,
+static const struct ih_field_set fields = {ih_schema,
+                                           IH_N_FIELDS,
                                            "fields are the columns of --csv=images, and texts are "
                                            "quoted",
-                                           formats};
+                                           formats,
+                                           0,
+                                           false};
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
 static void make_result(struct ih_result *r)
@@ -19,14 +22,14 @@ static void make_result(struct ih_result *r)
     *r = (struct ih_result){.path = "a b.jpg", .status = IH_OK};
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 5, .height = 2, .n_channels = 1, .source_depth = 8};
-    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255};
+    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0};
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = 10;
     for (unsigned i = 0; i < 3; i++) {
         r->histogram.bins[0][pixels[i].value] = pixels[i].n;
         r->histogram.sum[0] += (uint64_t)pixels[i].value * pixels[i].n;
     }
-    ih_histogram_derive_gray(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &r->spec);
 }
 
 static bool holds(const char *text, const struct ih_result *r)
@@ -211,6 +214,8 @@ TEST(ranges)
         snprintf(expected, sizeof expected,
                  "column 1: %s is never below 0: the comparison decides nothing", field->column);
         check_error(text, expected);
+        if (ih_field_value_type(field) != IH_TYPE_INTEGER)
+            continue;
         snprintf(text, sizeof text, "%s != 1.5", field->column);
         snprintf(expected, sizeof expected,
                  "column 1: %s is a whole number: the comparison decides nothing", field->column);

@@ -6,7 +6,7 @@
 
 /* ---- one histogram ---- */
 
-static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250};
+static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250, 0};
 
 static int compare_bytes(const void *a, const void *b)
 {
@@ -42,8 +42,8 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     assert_true(fabs(s.entropy - entropy) < 1e-9 && s.entropy >= 0);
     assert_int_equal(s.min, values[0]);
     assert_int_equal(s.max, values[n - 1]);
-    assert_int_equal(s.clip_low, low);
-    assert_int_equal(s.clip_high, high);
+    assert_int_equal(s.crushed, low);
+    assert_int_equal(s.blown, high);
     for (int k = 0; k < IH_PERCENTILES; k++) /* smallest value with >= p n values up to it */
         assert_int_equal(s.percentile[k], values[(n * ih_percentile_percents[k] + 99) / 100 - 1]);
 }
@@ -60,7 +60,7 @@ static void check_gray(uint8_t *values, size_t n)
         low += values[i] <= gray_spec.clip_low;
         high += values[i] >= gray_spec.clip_high;
     }
-    ih_histogram_derive_gray(&h, &gray_spec);
+    ih_histogram_derive(&h, &gray_spec);
     assert_true(ih_histogram_consistent(&h));
     assert_int_equal(h.any_low, low);
     assert_int_equal(h.all_high, high);
@@ -187,7 +187,7 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
     r->path = "image";
     r->info = (struct ih_image_info){
         .format = "pnm", .width = n, .height = 1, .n_channels = n_channels, .source_depth = 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH};
+    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH, 0};
     struct ih_histogram *h = &r->histogram;
     ih_histogram_clear(h, n_channels);
     h->n_pixels = n;
@@ -351,11 +351,11 @@ TEST(total_without_images)
 static void init_white(struct ih_result *r, uint64_t n_pixels)
 {
     memset(r, 0, sizeof *r);
-    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255};
+    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0};
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = r->histogram.bins[0][255] = n_pixels;
     r->histogram.sum[0] = n_pixels * 255;
-    ih_histogram_derive_gray(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &r->spec);
 }
 
 /* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */

@@ -13,22 +13,23 @@ from ._imghist import Context, Counts, Error, Results, Stats, __version__
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
 __all__ += ["ndjson", "read_table", "scan", "total"]
 
-_default = None
+_defaults = {}
 
 
-def _context(context):
-    """Returns the given context, or the default one, which counts on the CPU."""
-    global _default
-    if isinstance(context, Context):
-        return context
-    if context is not None:
+def _context(context, luma=None):
+    """Returns the given context, or the default one of a luma, which counts on the CPU."""
+    if context is None:
+        if luma not in _defaults:
+            _defaults[luma] = Context(luma=luma)
+        return _defaults[luma]
+    if not isinstance(context, Context):
         raise TypeError(f"context: {type(context)} is no imghist.Context")
-    if _default is None:
-        _default = Context()
-    return _default
+    if luma is not None:
+        raise ValueError("luma: a context has its own, Context(luma=...)")
+    return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -40,16 +41,19 @@ def count(x, /, *, layout=None, order="rgb", range=None, context=None):
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
              Alpha is scaled from (0, 65535). For a file layout, order='bgr' and range raise ValueError
-    context  a Context; by default one for the CPU with default settings
+    threads  that count a large array; by default one for each core. Smaller arrays and files take one
+    luma     'bt709' (default) or 'bt601', the weights of luma; 'none': channels alone, which is faster,
+             and the Counts have no plane of luma
+    context  a Context; by default one for the CPU with default settings. It has a luma of its own
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context).count(x, layout=layout, order=order, range=range)
+    return _context(context, luma).count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(
-    iterable, /, *, threads=None, on_error="raise", layout=None, order="rgb", range=None, context=None
+    iterable, /, *, threads=None, on_error="raise", layout=None, order="rgb", range=None, luma=None, context=None
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
 
@@ -62,7 +66,7 @@ def count_many(
     The other arguments are those of count. The result is an iterator with close(); it also works in
     a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
-    return _context(context).count_many(
+    return _context(context, luma).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
     )
 
@@ -89,8 +93,8 @@ def count_batch(
               each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
     luma      False: colour images get no luma plane
     sums      None, False: none. True: the result is (bins, sums), with uint64 [N, planes + 4] (torch:
-              int64): the sum of values of each plane, then the pixels with any_low, any_high, all_low,
-              all_high. Or the tensor for them.
+              int64): the sum of values of each plane, then the pixels with crushed_any, blown_any, crushed_all,
+              blown_all. Or the tensor for them.
     out       the tensor for the bins: integers of 32 bits, in memory of its own. By default torch, CuPy and NumPy
               allocate it; for other tensors in GPU memory it must be given. JAX arrays never
               change: for one in GPU memory, pass out (and sums) of CuPy or torch, and make it
@@ -108,7 +112,9 @@ def count_batch(
     )
 
 
-def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", context=None):
+def scan(
+    paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", luma=None, context=None
+):
     """Counts what the command line would count, and iterates over the Counts in its order.
 
     paths       a path, or an iterable of paths, taken some ahead. A directory is walked recursively
@@ -129,22 +135,25 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
     beside single images, and records that were counted with other settings than the context's or
     than the records beside them. See count_many for the rest.
     """
-    return _context(context).scan(
+    return _context(context, luma).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
 
 
-def total(results, /):
+def total(results, /, *, by=None):
     """Adds results and returns one Counts, as imghist --total-only does.
 
     results  an iterable of Counts, sums of Counts and exceptions. The attribute failed of the total
              is the number of exceptions, and of those in the totals added.
+    by       returns a dict with the Counts of each group, sorted by name, as imghist --by does:
+             'folder' groups by the folder in the name of the input; a dict by the group of each
+             name; a function by what it returns for a result
 
-    Raises ValueError if the settings of counting differ.
+    Raises ValueError if the settings of counting differ, KeyError for a name that a dict lacks.
     """
     from ._table import total
 
-    return total(results)
+    return total(results, by)
 
 
 def ndjson(results, /, *, folder=""):

@@ -1,8 +1,8 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, overload
 
 from ._imghist import Context as Context
-from ._imghist import Countable, Layout, Order, Path
+from ._imghist import Countable, Layout, Luma, Order, Path
 from ._imghist import Counts as Counts
 from ._imghist import Error as Error
 from ._imghist import Results as Results
@@ -20,6 +20,8 @@ def count(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    threads: int | None = None,
+    luma: Luma | None = None,
     context: Context | None = None,
 ) -> Counts: ...
 def count_batch(
@@ -45,6 +47,7 @@ def count_many(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -57,6 +60,7 @@ def count_many(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -68,6 +72,7 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
+    luma: Luma | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -79,8 +84,17 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["record"],
+    luma: Luma | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
-def total(results: Iterable[Counts | Exception], /) -> Counts: ...
+@overload
+def total(results: Iterable[Counts | Exception], /, *, by: None = None) -> Counts: ...
+@overload
+def total(
+    results: Iterable[Counts | Exception],
+    /,
+    *,
+    by: Literal["folder"] | Mapping[str, str] | Callable[[Counts | Exception], str],
+) -> dict[str, Counts]: ...
 def ndjson(results: Iterable[Counts | Exception], /, *, folder: str = "") -> Iterator[bytes]: ...
 def read_table(table: Any, /) -> Iterator[Counts | Error]: ...

@@ -3,7 +3,7 @@ import sys
 from _typeshed import structseq
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final, overload
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, final, overload
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -25,6 +25,7 @@ Countable = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | _Readable | _
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Layout = Literal["HW", "WH", "HWC", "CHW", "WHC", "CWH", "HCW", "WCH"]
 Order = Literal["rgb", "bgr"]
+Luma = Literal["bt709", "bt601", "none"]
 _T_co = TypeVar("_T_co", covariant=True)
 
 __version__: str
@@ -50,8 +51,15 @@ _StatsTuple: TypeAlias = tuple[
     int,  # p95
     int,  # p99
     float,  # entropy
-    int,  # clip_low
-    int,  # clip_high
+    int,  # crushed
+    int,  # blown
+    float,  # skewness
+    float,  # kurtosis
+    int,  # mode
+    float,  # mode_share
+    int,  # otsu
+    int,  # distinct
+    int,  # step
 ]
 
 @final
@@ -85,9 +93,23 @@ class Stats(structseq[float], _StatsTuple):
     @property
     def entropy(self) -> float: ...
     @property
-    def clip_low(self) -> int: ...
+    def crushed(self) -> int: ...
     @property
-    def clip_high(self) -> int: ...
+    def blown(self) -> int: ...
+    @property
+    def skewness(self) -> float: ...
+    @property
+    def kurtosis(self) -> float: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def mode_share(self) -> float: ...
+    @property
+    def otsu(self) -> int: ...
+    @property
+    def distinct(self) -> int: ...
+    @property
+    def step(self) -> int: ...
 
 @final
 class Bins:
@@ -109,6 +131,15 @@ class Bins:
     def tolist(self) -> list[list[int]]: ...
     def tobytes(self) -> bytes: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class Distance(NamedTuple):
+    ks: float
+    emd: float
+
+class Comparison(NamedTuple):
+    ks: float
+    emd: float
+    channels: dict[str, Distance]
 
 @final
 class Counts:
@@ -147,13 +178,13 @@ class Counts:
     @property
     def clip(self) -> tuple[int, int]: ...
     @property
-    def any_low(self) -> int: ...
+    def crushed_any(self) -> int: ...
     @property
-    def any_high(self) -> int: ...
+    def blown_any(self) -> int: ...
     @property
-    def all_low(self) -> int: ...
+    def crushed_all(self) -> int: ...
     @property
-    def all_high(self) -> int: ...
+    def blown_all(self) -> int: ...
     @property
     def reduction(self) -> str: ...
     @property
@@ -180,6 +211,7 @@ class Counts:
         title: str | None = None,
         scale_y: Literal["count", "percent"] = "count",
     ) -> None: ...
+    def compare(self, other: Counts, /) -> Comparison: ...
     def _to_uhi_(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
     def __getitem__(self, plane: str | int, /) -> Stats: ...
@@ -214,7 +246,7 @@ class Context:
         *,
         device: str = "cpu",
         kernel: str | None = None,
-        luma: Literal["bt709", "bt601"] | None = "bt709",
+        luma: Luma | None = "bt709",
         alpha: Literal["count", "skip-transparent"] | None = "count",
         clip: tuple[int, int] = (0, 255),
         max_pixels: int = 0,
@@ -234,6 +266,7 @@ class Context:
         layout: Layout | None = None,
         order: Order = "rgb",
         range: tuple[int, int] | None = None,
+        threads: int | None = None,
     ) -> Counts: ...
     @overload
     def count_many(
