@@ -43,15 +43,6 @@ rows() { grep -c "^$1,$2,$3," <<<"$output" || :; }
   assert_refused 3 "--device"
 }
 
-<<<<<<< HEAD
-=======
-@test "bench: sizes are numbers from 1k to 2G" {
-  for size in 0 1023 2049M 3G x 1kk -1 B iB 5iB 4kiBB ""; do
-    imghist_refused 2 "--bench" --bench="$size"
-  done
-}
-
->>>>>>> stats
 @test "bench: a closed pipe ends it silently; the default size is 100 MiB" {
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr bash -c '"$IMGHIST" --bench --device=cpu | head -n 6; echo "${PIPESTATUS[0]}"'

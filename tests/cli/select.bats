@@ -102,14 +102,6 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_ok *.pgm --csv=stats --where 'width == 1' --fail-if 'mean_luma < 50'
   imghist_status 4 *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
 }
-<<<<<<< HEAD
-=======
-
-@test "select: mistakes in a condition are wrong usage and point at the column" {
-  imghist_fails 2 "imghist: --where: column 1: no field 'widht'" --where 'widht > 5' x.png
-  imghist_fails 2 "imghist: --fail-if: column 14: " --fail-if 'width > 5 and' x.png
-  imghist_status 2 --where '' x.png
-}
 
 @test "select: --where says how many match, and patterns and channels choose" {
   images
@@ -147,4 +139,3 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_refused 2 "--percentiles: '101' is not a list of numbers from 0 to 100" ramp.pgm --percentiles=101
   imghist_refused 2 "--percentiles: more than 16" ramp.pgm --percentiles="$(seq -s, 1 17)"
 }
->>>>>>> stats
