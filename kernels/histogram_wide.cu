@@ -1,0 +1,630 @@
+/*
+ * Histograms of samples of 9 to 16 bits, with up to 65,536 bins.
+ */
+#include "device.cuh"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+enum {
+    IH_WIDE_THREADS = 1024,
+    IH_WIDE_WARPS = IH_WIDE_THREADS / IH_WARP,
+    IH_WIDE_TABLE_BYTES = 128 << 10,
+    IH_WIDE_WORDS = IH_WIDE_TABLE_BYTES / 4, /* two packed counters each */
+    IH_WIDE_COPIES = 8,                      /* of 4,096 bins */
+    IH_WIDE_COPIED_BINS = IH_WIDE_WORDS / IH_WIDE_COPIES,
+    IH_WIDE_FULL = 0x8000, /* of a packed counter */
+    /* Samples of a thread between two looks at old values, and pixels of a warp at a time. */
+    IH_WIDE_EACH = 8,
+    IH_WIDE_GROUP = IH_WARP * IH_WIDE_EACH,
+    IH_WIDE_CHUNK = 16,  /* groups between two choices of a plan */
+    IH_WIDE_HOT = 64,    /* samples of a group that make its two values hot */
+    IH_WIDE_BUFFERS = 3, /* of the exchange in a cluster */
+    IH_WIDE_NONE = 1 << 16,
+    /* Groups of a block below which a band gets fewer blocks: the end of a block costs about as
+       much as counting them. */
+    IH_WIDE_BLOCK_GROUPS = 8 * IH_WIDE_WARPS,
+};
+
+enum { PACKED, COPIED };
+
+/* The kernels' argument. */
+struct wide_job {
+    const uint16_t *d_pixels;
+    int64_t channel_stride, image_stride;
+    unsigned long long *d_bins, *d_clips;
+    uint32_t *d_bins_32;
+    uint32_t n_pixels, n_groups, n_bins;
+    uint32_t parts; /* blocks for each plane of an image */
+    bool is_aligned;
+    struct ih_gpu_measures measures;
+};
+
+extern __shared__ uint4 s_wide[]; /* the table, then the buffers of the exchange */
+
+static __device__ inline uint32_t *wide_table(void)
+{
+    return (uint32_t *)s_wide;
+}
+
+/* ---- the totals of a plane ---- */
+
+struct wide_totals {
+    unsigned long long *d_bins;
+    uint32_t *d_bins_32;
+};
+
+static __device__ inline struct wide_totals wide_totals_of(const struct wide_job &job, size_t plane)
+{
+    return {job.d_bins ? job.d_bins + plane * job.n_bins : NULL,
+            job.d_bins_32 + (job.d_bins ? 0 : plane * job.n_bins)};
+}
+
+static __device__ inline void wide_add(const struct wide_totals &to, uint32_t value, uint32_t count)
+{
+    if (count == 0)
+        return;
+    if (to.d_bins)
+        atomicAdd(&to.d_bins[value], (unsigned long long)count);
+    else
+        atomicAdd(&to.d_bins_32[value], count);
+}
+
+/* ---- counting in shared memory ---- */
+
+/* Eight samples of a thread, two in a word. */
+struct wide_samples {
+    uint32_t word[IH_WIDE_EACH / 2];
+};
+
+static __device__ inline uint32_t wide_sample(const struct wide_samples &x, int i)
+{
+    return i % 2 == 0 ? x.word[i / 2] & 0xffff : x.word[i / 2] >> 16;
+}
+
+static __device__ inline uint32_t wide_shift(uint32_t value)
+{
+    return value / IH_WIDE_WORDS * 16;
+}
+
+/*
+ * Called with the old words of eight additions, some with a full counter. The thread that has found
+ * a counter exactly full moves IH_WIDE_FULL to the totals. The others that have added to it wait.
+ */
+static __device__ inline void wide_settle(const struct wide_samples &x, const uint32_t *old,
+                                          const struct wide_totals &to)
+{
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++) {
+        const uint32_t value = wide_sample(x, i), shift = wide_shift(value);
+        if ((old[i] >> shift & 0xffff) == IH_WIDE_FULL) {
+            atomicSub(&wide_table()[value % IH_WIDE_WORDS], (uint32_t)IH_WIDE_FULL << shift);
+            wide_add(to, value, IH_WIDE_FULL);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++) {
+        const uint32_t value = wide_sample(x, i), shift = wide_shift(value);
+        if ((old[i] >> shift & 0xffff) >= IH_WIDE_FULL)
+            while ((atomicOr(&wide_table()[value % IH_WIDE_WORDS], 0) >> shift & 0xffff) >
+                   IH_WIDE_FULL)
+                ;
+    }
+}
+
+/* The two values that a warp counts in registers, and whether it does so at present. */
+struct wide_hot {
+    uint32_t value[2], count[2]; /* count: of this thread */
+    uint32_t left;               /* groups until the next choice */
+    bool is_on;
+};
+
+/* Adds to a packed counter if is_on. Without a branch, so that eight additions are under way. */
+static __device__ inline uint32_t wide_add_if(bool is_on, uint32_t value)
+{
+    const uint32_t s_word = (uint32_t)__cvta_generic_to_shared(wide_table()) +
+                            value % IH_WIDE_WORDS * (uint32_t)sizeof(uint32_t);
+    uint32_t old = 0;
+    asm volatile("{ .reg .pred p;\n"
+                 "setp.ne.u32 p, %1, 0;\n"
+                 "@p atom.shared.add.u32 %0, [%2], %3; }"
+                 : "+r"(old)
+                 : "r"((uint32_t)is_on), "r"(s_word), "r"(1u << wide_shift(value))
+                 : "memory");
+    return old;
+}
+
+/* Counts eight samples. All additions are issued before any old value is looked at. */
+template <bool HAS_HOT>
+static __device__ inline void wide_count_packed(const struct wide_samples &x, struct wide_hot *hot,
+                                                const struct wide_totals &to)
+{
+    uint32_t old[IH_WIDE_EACH], all = 0;
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++) {
+        const uint32_t value = wide_sample(x, i);
+        if (HAS_HOT) {
+            const bool is_0 = value == hot->value[0], is_1 = value == hot->value[1];
+            hot->count[0] += is_0;
+            hot->count[1] += is_1;
+            old[i] = wide_add_if(!is_0 && !is_1, value);
+        } else {
+            old[i] = atomicAdd(&wide_table()[value % IH_WIDE_WORDS], 1u << wide_shift(value));
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++)
+        all |= old[i];
+    if (all & (IH_WIDE_FULL * 0x10001u))
+        wide_settle(x, old, to);
+}
+
+static __device__ inline void wide_count_copied(const struct wide_samples &x)
+{
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++)
+        atomicAdd(&wide_table()[wide_sample(x, i) * IH_WIDE_COPIES + threadIdx.x % IH_WIDE_COPIES],
+                  1);
+}
+
+/* How many of a warp's samples have one of two values. */
+static __device__ inline uint32_t wide_hits(const struct wide_samples &x, uint32_t a, uint32_t b)
+{
+    uint32_t n = 0;
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++)
+        n += wide_sample(x, i) == a || wide_sample(x, i) == b;
+    return __shfl_sync(0xffffffffu, ih_warp_sum(n), 0);
+}
+
+static __device__ inline void wide_hot_end(struct wide_hot *hot, const struct wide_totals &to)
+{
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        const uint32_t sum = ih_warp_sum(hot->count[k]);
+        if (threadIdx.x % IH_WARP == 0)
+            wide_add(to, hot->value[k], sum);
+        hot->count[k] = 0;
+    }
+}
+
+/* Chooses the plan of a warp's next groups by the first of them. Hot values that are still frequent
+ * stay. */
+static __device__ inline void wide_choose(const struct wide_samples &x, struct wide_hot *hot,
+                                          const struct wide_totals &to)
+{
+    hot->is_on = wide_hits(x, hot->value[0], hot->value[1]) >= IH_WIDE_HOT;
+    if (hot->is_on)
+        return;
+    const uint32_t first = __shfl_sync(0xffffffffu, wide_sample(x, 0), 0);
+    uint32_t other = IH_WIDE_NONE;
+#pragma unroll
+    for (int i = IH_WIDE_EACH - 1; i >= 0; i--)
+        if (wide_sample(x, i) != first)
+            other = wide_sample(x, i);
+    const uint32_t others = __ballot_sync(0xffffffffu, other != IH_WIDE_NONE);
+    const uint32_t second = __shfl_sync(0xffffffffu, other, others ? __ffs(others) - 1 : 0);
+    hot->is_on = wide_hits(x, first, second) >= IH_WIDE_HOT;
+    if (hot->is_on) {
+        wide_hot_end(hot, to);
+        hot->value[0] = first;
+        hot->value[1] = second;
+    }
+}
+
+/* Counts a group of a warp. */
+template <int TABLE>
+static __device__ inline void wide_count(const struct wide_samples &x, struct wide_hot *hot,
+                                         const struct wide_totals &to)
+{
+    if (TABLE == COPIED)
+        return wide_count_copied(x);
+    if (hot->left == 0) {
+        wide_choose(x, hot, to);
+        hot->left = IH_WIDE_CHUNK;
+    }
+    hot->left--;
+    if (hot->is_on)
+        wide_count_packed<true>(x, hot, to);
+    else
+        wide_count_packed<false>(x, hot, to);
+}
+
+static __device__ inline void wide_table_zero(void)
+{
+    for (int i = threadIdx.x; i < IH_WIDE_TABLE_BYTES / 16; i += IH_WIDE_THREADS)
+        s_wide[i] = make_uint4(0, 0, 0, 0);
+}
+
+/* Adds the table to the totals. Blocks begin at different bins, so that they do not queue. */
+template <int TABLE> static __device__ inline void wide_table_end(const struct wide_totals &to)
+{
+    const uint32_t begin = blockIdx.x * IH_WIDE_GROUP;
+    if (TABLE == PACKED)
+        for (uint32_t i = threadIdx.x; i < IH_WIDE_WORDS; i += IH_WIDE_THREADS) {
+            const uint32_t value = (begin + i) % IH_WIDE_WORDS, word = wide_table()[value];
+            wide_add(to, value, word & 0xffff);
+            wide_add(to, value + IH_WIDE_WORDS, word >> 16);
+        }
+    else
+        for (uint32_t i = threadIdx.x; i < IH_WIDE_COPIED_BINS; i += IH_WIDE_THREADS) {
+            const uint32_t value = (begin + i) % IH_WIDE_COPIED_BINS;
+            const uint4 a = s_wide[value * 2], b = s_wide[value * 2 + 1];
+            wide_add(to, value, a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w);
+        }
+}
+
+/* ---- pixels ---- */
+
+/* Eight pixels of a thread as they are in memory: interleaved, or the planes one after another. */
+template <int CHANNELS> union wide_pixels {
+    uint4 load[CHANNELS];
+    uint32_t word[CHANNELS * 4];
+};
+
+/* Loads this thread's part of a group. plane: the only one needed, of planar pixels; or CHANNELS.
+ */
+template <int CHANNELS>
+static __device__ inline void wide_load(const struct wide_job &job, const uint16_t *d_image,
+                                        uint32_t group, uint32_t plane,
+                                        union wide_pixels<CHANNELS> *out)
+{
+    const size_t pixel = (size_t)group * IH_WIDE_GROUP + threadIdx.x % IH_WARP * IH_WIDE_EACH;
+    const bool is_planar = job.channel_stride != 0;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        const uint16_t *d_from = is_planar ? d_image + c * job.channel_stride + pixel
+                                           : d_image + pixel * CHANNELS + c * 8;
+        if (is_planar && plane < CHANNELS && c != plane)
+            continue;
+        if (job.is_aligned)
+            out->load[c] = *(const uint4 *)d_from;
+        else
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                out->word[c * 4 + k] = d_from[2 * k] | (uint32_t)d_from[2 * k + 1] << 16;
+    }
+}
+
+/* Sorts eight pixels by channel. */
+template <int CHANNELS>
+static __device__ inline void wide_sort(const struct wide_job &job,
+                                        const union wide_pixels<CHANNELS> &pixels,
+                                        struct wide_samples (&out)[CHANNELS])
+{
+    const uint32_t mask = (job.n_bins - 1) * 0x10001u;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int a = 2 * k * CHANNELS + c, b = a + CHANNELS;
+            const uint32_t sorted =
+                __byte_perm(pixels.word[a / 2], pixels.word[b / 2],
+                            (a % 2 == 0 ? 0x10 : 0x32) | (b % 2 == 0 ? 0x5400 : 0x7600));
+            out[c].word[k] = mask & (job.channel_stride ? pixels.word[c * 4 + k] : sorted);
+        }
+}
+
+/* The luma of eight pixels. Adds them to the thread's joint clip counts. */
+template <int CHANNELS>
+static __device__ inline struct wide_samples wide_luma(const struct wide_job &job,
+                                                       const struct wide_samples (&x)[CHANNELS],
+                                                       uint32_t (&clip)[IH_CLIP_COUNTS])
+{
+    struct wide_samples out = {};
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++) {
+        const uint32_t r = wide_sample(x[0], i), g = wide_sample(x[1 % CHANNELS], i),
+                       b = wide_sample(x[2 % CHANNELS], i);
+        out.word[i / 2] |= ih_luma(job.measures, r, g, b) << i % 2 * 16;
+        ih_clip_pixel(job.measures, r, g, b, clip);
+    }
+    return out;
+}
+
+/* Counts a plane of the pixels after the last group, at most one a thread. */
+template <int CHANNELS>
+static __device__ inline void wide_count_tail(const struct wide_job &job, const uint16_t *d_image,
+                                              uint32_t plane, const struct wide_totals &to,
+                                              uint32_t (&clip)[IH_CLIP_COUNTS])
+{
+    const size_t pixel = (size_t)job.n_groups * IH_WIDE_GROUP + threadIdx.x;
+    const size_t step = job.channel_stride ? 1 : CHANNELS;
+    const int64_t channel_step = job.channel_stride ? job.channel_stride : 1;
+    if (pixel >= job.n_pixels)
+        return;
+    const auto sample = [&](int c) {
+        return d_image[pixel * step + c * channel_step] & (job.n_bins - 1);
+    };
+    if (plane < CHANNELS)
+        return wide_add(to, sample(plane), 1);
+    const uint32_t r = sample(0), g = sample(1), b = sample(2);
+    wide_add(to, ih_luma(job.measures, r, g, b), 1);
+    ih_clip_pixel(job.measures, r, g, b, clip);
+}
+
+/* Adds a block's joint clip counts to the totals. All threads call it. */
+static __device__ inline void wide_clips_end(unsigned long long *d_clips,
+                                             const uint32_t (&clip)[IH_CLIP_COUNTS])
+{
+    __shared__ unsigned long long s_clips[IH_CLIP_COUNTS];
+    if (threadIdx.x < IH_CLIP_COUNTS)
+        s_clips[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < IH_CLIP_COUNTS; i++) {
+        const uint32_t sum = ih_warp_sum(clip[i]);
+        if (threadIdx.x % IH_WARP == 0)
+            atomicAdd(&s_clips[i], sum);
+    }
+    __syncthreads();
+    if (threadIdx.x < IH_CLIP_COUNTS)
+        ih_add(&d_clips[threadIdx.x], s_clips[threadIdx.x]);
+}
+
+/* ---- one plane a block ---- */
+
+template <int CHANNELS, bool HAS_LUMA, int TABLE>
+__global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
+    ih_histogram_wide_kernel(const struct wide_job job)
+{
+    constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
+    constexpr uint32_t AHEAD = CHANNELS == 1 ? 2 : 1; /* groups of a warp that are loaded ahead */
+    const uint32_t image = blockIdx.x / (PLANES * job.parts);
+    const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES % job.parts;
+    const struct wide_totals to = wide_totals_of(job, (size_t)image * PLANES + plane);
+    const uint16_t *d_image = job.d_pixels + (int64_t)image * job.image_stride;
+    const uint32_t stride = job.parts * IH_WIDE_WARPS;
+    uint32_t clip[IH_CLIP_COUNTS] = {};
+    struct wide_hot hot = {{IH_WIDE_NONE, IH_WIDE_NONE}, {0, 0}, 0, false};
+    union wide_pixels<CHANNELS> next[AHEAD];
+
+    /* Groups go to the blocks in turn. */
+    uint32_t group = threadIdx.x / IH_WARP * job.parts + part;
+#pragma unroll
+    for (uint32_t k = 0; k < AHEAD; k++)
+        if (group + k * stride < job.n_groups)
+            wide_load<CHANNELS>(job, d_image, group + k * stride, plane, &next[k]);
+    wide_table_zero();
+    __syncthreads();
+
+    for (; group < job.n_groups; group += AHEAD * stride)
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            const uint32_t loaded = group + k * stride, ahead = loaded + AHEAD * stride;
+            if (loaded >= job.n_groups)
+                break;
+            struct wide_samples planes[CHANNELS], x;
+            wide_sort<CHANNELS>(job, next[k], planes);
+            if (ahead < job.n_groups)
+                wide_load<CHANNELS>(job, d_image, ahead, plane, &next[k]);
+            x = planes[0];
+#pragma unroll
+            for (int c = 1; c < CHANNELS; c++)
+                if (c == plane)
+                    x = planes[c];
+            if (HAS_LUMA && plane == CHANNELS)
+                x = wide_luma<CHANNELS>(job, planes, clip);
+            wide_count<TABLE>(x, &hot, to);
+        }
+
+    if (part == 0)
+        wide_count_tail<CHANNELS>(job, d_image, plane, to, clip);
+    wide_hot_end(&hot, to);
+    __syncthreads();
+    wide_table_end<TABLE>(to);
+    if (HAS_LUMA && plane == CHANNELS)
+        wide_clips_end(job.d_clips + (size_t)image * IH_CLIP_COUNTS, clip);
+}
+
+/* ---- a cluster of blocks, one for each plane ---- */
+
+/* Threads of a block that load pixels, so that IH_WIDE_BUFFERS buffers fit. */
+__host__ __device__ constexpr uint32_t wide_senders(uint32_t planes)
+{
+    return planes <= 4 ? 512 : 384;
+}
+
+/*
+ * In a round, each block loads a part of the pixels, sorts them by plane and writes the samples of
+ * each plane into a buffer of the block that counts it. While the blocks count a round, they wait
+ * for nothing, and the next round is on its way.
+ *
+ * A buffer is written again three rounds later. By then every block has passed the barrier of the
+ * round before, which a thread does only after it has counted the round before that.
+ */
+template <int CHANNELS, bool HAS_LUMA, int TABLE>
+__global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
+    ih_histogram_wide_cluster_kernel(const struct wide_job job)
+{
+#if __CUDA_ARCH__ >= 900
+    constexpr uint32_t PLANES = CHANNELS + HAS_LUMA, SENDERS = wide_senders(PLANES);
+    constexpr uint32_t WARPS = SENDERS / IH_WARP, BUFFER = PLANES * SENDERS;
+    const cg::cluster_group cluster = cg::this_cluster();
+    const uint32_t rank = cluster.block_rank(), warp = threadIdx.x / IH_WARP;
+    const struct wide_totals to = wide_totals_of(job, rank);
+    const uint32_t first = blockIdx.x / PLANES * PLANES * WARPS, stride = gridDim.x * WARPS;
+    const uint32_t n_rounds = (job.n_groups + stride - 1) / stride;
+    uint4 *s_buffers = s_wide + IH_WIDE_TABLE_BYTES / sizeof(uint4);
+    uint32_t clip[IH_CLIP_COUNTS] = {};
+    struct wide_hot hot = {{IH_WIDE_NONE, IH_WIDE_NONE}, {0, 0}, 0, false};
+    union wide_pixels<CHANNELS> next;
+
+    const auto group_of = [&](uint32_t round) {
+        return warp < WARPS ? first + round * stride + rank * WARPS + warp : job.n_groups;
+    };
+    const auto load = [&](uint32_t round) {
+        if (round < n_rounds && group_of(round) < job.n_groups)
+            wide_load<CHANNELS>(job, job.d_pixels, group_of(round), CHANNELS, &next);
+    };
+    const auto send = [&](uint32_t round) {
+        if (round < n_rounds && group_of(round) < job.n_groups) {
+            struct wide_samples planes[CHANNELS], luma;
+            const uint32_t at = round % IH_WIDE_BUFFERS * BUFFER + rank * SENDERS + threadIdx.x;
+            wide_sort<CHANNELS>(job, next, planes);
+            if (HAS_LUMA)
+                luma = wide_luma<CHANNELS>(job, planes, clip);
+#pragma unroll
+            for (uint32_t p = 0; p < PLANES; p++) {
+                const struct wide_samples &x = p < CHANNELS ? planes[p % CHANNELS] : luma;
+                *cluster.map_shared_rank(s_buffers + at, p) =
+                    make_uint4(x.word[0], x.word[1], x.word[2], x.word[3]);
+            }
+        }
+    };
+
+    load(0);
+    wide_table_zero();
+    cluster.sync(); /* all blocks run */
+    send(0);
+    load(1);
+    cluster.barrier_arrive();
+    for (uint32_t round = 0; round < n_rounds; round++) {
+        cluster.barrier_wait();
+        if (round + 1 < n_rounds) {
+            send(round + 1);
+            load(round + 2);
+            cluster.barrier_arrive();
+        }
+        for (uint32_t i = threadIdx.x; i < BUFFER; i += IH_WIDE_THREADS)
+            if (first + round * stride + i / IH_WARP < job.n_groups) {
+                const uint4 x = s_buffers[round % IH_WIDE_BUFFERS * BUFFER + i];
+                wide_count<TABLE>({{x.x, x.y, x.z, x.w}}, &hot, to);
+            }
+    }
+    if (n_rounds == 0)
+        cluster.barrier_wait();
+
+    if (blockIdx.x < PLANES)
+        wide_count_tail<CHANNELS>(job, job.d_pixels, rank, to, clip);
+    wide_hot_end(&hot, to);
+    __syncthreads();
+    wide_table_end<TABLE>(to);
+    if (HAS_LUMA)
+        wide_clips_end(job.d_clips, clip);
+#endif
+}
+
+/* ---- launching ---- */
+
+/* The most clusters that run at once, or 0 if the GPU has none. */
+template <typename kernel_fn>
+static uint32_t wide_clusters_most(kernel_fn kernel, const cudaLaunchConfig_t *config)
+{
+    int n = 0;
+    if (cudaOccupancyMaxActiveClusters(&n, (const void *)kernel, config) == cudaSuccess)
+        return (uint32_t)n;
+    cudaGetLastError();
+    return 0;
+}
+
+template <int CHANNELS, bool HAS_LUMA, int TABLE>
+static cudaError_t wide_launch_cluster(const struct ih_gpu_wide_args *args, struct wide_job job)
+{
+    constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
+    constexpr size_t SHARED_BYTES =
+        IH_WIDE_TABLE_BYTES + IH_WIDE_BUFFERS * PLANES * wide_senders(PLANES) * sizeof(uint4);
+    const auto kernel = ih_histogram_wide_cluster_kernel<CHANNELS, HAS_LUMA, TABLE>;
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute = {};
+    if (SHARED_BYTES + 1024 > args->gpu->shared_bytes_optin)
+        return cudaErrorNotSupported;
+    cudaError_t e = cudaFuncSetAttribute(
+        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)SHARED_BYTES);
+    if (e != cudaSuccess)
+        return e;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {PLANES, 1, 1};
+    config.gridDim = PLANES;
+    config.blockDim = IH_WIDE_THREADS;
+    config.dynamicSmemBytes = SHARED_BYTES;
+    config.stream = args->stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    const uint32_t n_most = wide_clusters_most(kernel, &config);
+    const uint32_t n_needed = job.n_groups / IH_WIDE_BLOCK_GROUPS + 1;
+    if (n_most == 0)
+        return cudaErrorNotSupported;
+    config.gridDim.x = PLANES * (n_needed < n_most ? n_needed : n_most);
+    return cudaLaunchKernelEx(&config, kernel, job);
+}
+
+template <int CHANNELS, bool HAS_LUMA, int TABLE>
+static cudaError_t wide_launch(const struct ih_gpu_wide_args *args, struct wide_job job)
+{
+    constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
+    const auto kernel = ih_histogram_wide_kernel<CHANNELS, HAS_LUMA, TABLE>;
+    const uint64_t n_each = (uint64_t)args->n_images * PLANES;
+    const uint64_t n_free = (uint64_t)args->gpu->n_multiprocessors / n_each;
+    const uint32_t n_needed = job.n_groups / IH_WIDE_BLOCK_GROUPS + 1;
+    job.parts = n_needed < n_free ? n_needed : n_free > 1 ? (uint32_t)n_free : 1;
+    if (n_each * job.parts > INT32_MAX)
+        return cudaErrorInvalidValue;
+    cudaError_t e = cudaSuccess;
+    if constexpr (CHANNELS >= 3)
+        if (args->n_images == 1 && args->channel_stride == 0) {
+            e = wide_launch_cluster<CHANNELS, HAS_LUMA, TABLE>(args, job);
+            if (e != cudaErrorNotSupported)
+                return e;
+        }
+    e = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             IH_WIDE_TABLE_BYTES);
+    if (e != cudaSuccess)
+        return e;
+    kernel<<<(uint32_t)n_each * job.parts, IH_WIDE_THREADS, IH_WIDE_TABLE_BYTES, args->stream>>>(
+        job);
+    return cudaGetLastError();
+}
+
+template <int TABLE>
+static cudaError_t wide_launch_channels(const struct ih_gpu_wide_args *args,
+                                        const struct wide_job &job)
+{
+    switch (args->n_channels) {
+    case 1:
+        return wide_launch<1, false, TABLE>(args, job);
+    case 2:
+        return wide_launch<2, false, TABLE>(args, job);
+    case 3:
+        return args->has_luma ? wide_launch<3, true, TABLE>(args, job)
+                              : wide_launch<3, false, TABLE>(args, job);
+    default:
+        return args->has_luma ? wide_launch<4, true, TABLE>(args, job)
+                              : wide_launch<4, false, TABLE>(args, job);
+    }
+}
+
+extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
+{
+    const struct ih_gpu_measures *m = &args->measures;
+    const uint64_t strides =
+        (uint64_t)args->channel_stride | (args->n_images > 1 ? (uint64_t)args->image_stride : 0);
+    if (args->n_channels < 1 || args->n_channels > IH_GPU_CHANNELS_MAX ||
+        args->n_pixels > UINT32_MAX || args->n_bins < 2 || args->n_bins > IH_GPU_WIDE_BINS_MOST ||
+        (args->n_bins & (args->n_bins - 1)) != 0 || (uintptr_t)args->d_pixels % 2 != 0 ||
+        !args->d_bins == !args->d_bins_32)
+        return cudaErrorInvalidValue;
+    if (args->has_luma && (args->n_channels < 3 || !args->d_clips ||
+                           (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX ||
+                           m->clip_low >= m->clip_high || m->clip_high > UINT16_MAX))
+        return cudaErrorInvalidValue;
+    if (args->gpu->shared_bytes_optin < IH_WIDE_TABLE_BYTES + 1024)
+        return cudaErrorNotSupported;
+    if (args->n_pixels == 0 || args->n_images == 0)
+        return cudaSuccess;
+    struct wide_job job = {};
+    job.d_pixels = args->d_pixels;
+    job.channel_stride = args->channel_stride;
+    job.image_stride = args->image_stride;
+    job.d_bins = args->d_bins;
+    job.d_bins_32 = args->d_bins_32;
+    job.d_clips = args->d_clips;
+    job.n_pixels = (uint32_t)args->n_pixels;
+    job.n_groups = job.n_pixels / IH_WIDE_GROUP;
+    job.n_bins = args->n_bins;
+    job.is_aligned = ((uintptr_t)args->d_pixels | strides * 2) % sizeof(uint4) == 0;
+    job.measures = *m;
+    return args->n_bins <= IH_WIDE_COPIED_BINS ? wide_launch_channels<COPIED>(args, job)
+                                               : wide_launch_channels<PACKED>(args, job);
+}
