@@ -65,7 +65,7 @@ struct ih_options {
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
-    uint8_t clip_low, clip_high;
+    uint16_t clip_low, clip_high;
     bool skips_transparent;              /* --alpha=skip-transparent */
     struct ih_region region;             /* --region; only if region.text is not empty */
     const char *mask_path;               /* --mask: a file or a folder; NULL: none */

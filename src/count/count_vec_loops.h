@@ -222,7 +222,7 @@ static inline void begin_groups(struct groups *all, const struct ih_counter *t)
 {
     const struct ih_count_spec *spec = &t->spec;
     all->measures =
-        (struct measures){vec_all(spec->clip_low), vec_all(spec->clip_high),
+        (struct measures){vec_all((uint8_t)spec->clip_low), vec_all((uint8_t)spec->clip_high),
                           vec_make_weights((int16_t)spec->luma->red, (int16_t)spec->luma->blue)};
     all->clips = (struct clips){vec_all(0), vec_all(0), vec_all(0), vec_all(0)};
     all->groups[0].as = all->groups[1].as = NOTHING;

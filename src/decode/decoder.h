@@ -51,6 +51,10 @@ struct ih_decode_options {
 
     struct ih_sample_range sample_range; /* of images whose source_depth is 16 */
 
+    /* Samples of 9 to 16 bits become uint16 samples in the byte order of this machine, not 8-bit
+     * ones, and info.n_bins their number of values. */
+    bool takes_native;
+
     bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
 
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
@@ -109,7 +113,8 @@ struct ih_decoder {
     /*
      * Writes the next pixels: at least one, unless the image is complete.
      *
-     * pixels      uint8 [capacity][n_channels]; capacity is at least one row of the image
+     * pixels      uint8 [capacity][n_channels], uint16 if info.n_bins is set; capacity is at least
+     *             one row of the image
      * *n_pixels   the number written; 0: the image is complete and no damage was found
      */
     enum ih_status (*read)(void *state, uint8_t *pixels, size_t capacity_pixels, size_t *n_pixels,

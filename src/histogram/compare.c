@@ -38,7 +38,7 @@ static double to_double(struct wide a)
     return (double)a.high * 0x1p64 + (double)a.low;
 }
 
-/* a / b, which is at most 255: the integer part exactly, then the rest. */
+/* a / b, which is at most 65535: the integer part exactly, then the rest. */
 static double wide_divide(struct wide a, struct wide b)
 {
     unsigned whole = 0;
@@ -50,16 +50,17 @@ static double wide_divide(struct wide a, struct wide b)
 /* ---- distances ---- */
 
 /* F_a(v) - F_b(v) is the difference of c_a * n_b and c_b * n_a, divided by n_a * n_b; c counts the
- * values up to v. No n exceeds 2^57 (total.h), so the sum of all v stays below 2^122. */
-static struct ih_distance distance(const uint64_t a[IH_BINS], const uint64_t b[IH_BINS])
+ * values up to v. No n exceeds 2^57, or 2^49 if native (total.h), so the sum of all v stays below
+ * 2^122. */
+static struct ih_distance distance(const uint64_t *a, const uint64_t *b, unsigned n_bins)
 {
-    const uint64_t n_a = ih_count_range(a, 0, IH_BINS - 1), n_b = ih_count_range(b, 0, IH_BINS - 1);
+    const uint64_t n_a = ih_count_range(a, 0, n_bins - 1), n_b = ih_count_range(b, 0, n_bins - 1);
     const struct wide whole = wide_multiply(n_a, n_b);
     struct wide sum = {0, 0}, most = {0, 0};
     uint64_t c_a = 0, c_b = 0;
     if (n_a == 0 || n_b == 0)
         return (struct ih_distance){(double)NAN, (double)NAN};
-    for (unsigned v = 0; v < IH_BINS; v++) {
+    for (unsigned v = 0; v < n_bins; v++) {
         c_a += a[v];
         c_b += b[v];
         const struct wide x = wide_multiply(c_a, n_b), y = wide_multiply(c_b, n_a);
@@ -87,7 +88,12 @@ void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_plane_name(h->n_channels, p))
             continue;
-        const struct ih_distance d = out->planes[p] = distance(h->bins[p], h_b->bins[p]);
+        /* A side without images has 256 bins. */
+        if (ih_n_bins(h) == ih_n_bins(h_b))
+            out->planes[p] = distance(ih_bins(h, p), ih_bins(h_b, p), ih_n_bins(h));
+        else
+            out->planes[p] = (struct ih_distance){(double)NAN, (double)NAN};
+        const struct ih_distance d = out->planes[p];
         out->largest.ks = fmax(out->largest.ks, d.ks); /* ignores NaN */
         out->largest.emd = fmax(out->largest.emd, d.emd);
     }

@@ -2,11 +2,12 @@
  * The comparison of two sets of images, as --diff writes it: their totals side by side, and for
  * each channel two distances of the distributions of its values.
  *
- * With F(v) the share of pixels with a value of at most v, v from 0 to 255:
+ * With F(v) the share of pixels with a value of at most v, v from 0 to 255, or to the largest
+ * native value:
  *
  *     ks  = max over v of |F_a(v) - F_b(v)|   Kolmogorov-Smirnov statistic, 0 to 1
  *     emd = sum over v of |F_a(v) - F_b(v)|   earth mover's (first Wasserstein) distance, in
- * values, 0 to 255
+ * values, 0 to the largest
  *
  * Shares do not depend on the number of pixels, so the sizes of the two sets may differ. Both
  * distances are the quotient of two exact integers. It is rounded at the end, so a distance that is

@@ -14,13 +14,45 @@ void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
     h->n_channels = n_channels;
 }
 
+enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                 struct ih_error *err)
+{
+    ih_histogram_clear(h, spec->n_channels);
+    if (spec->n_bins == 0)
+        return IH_OK;
+    assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
+    h->n_native = spec->n_bins;
+    h->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *h->native);
+    return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+}
+
+enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err)
+{
+    if (!h->native)
+        return IH_OK;
+    const size_t size_bytes = sizeof *h->native * IH_PLANES * h->n_native;
+    uint64_t *own = malloc(size_bytes);
+    if (!own)
+        return ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+    h->native = memcpy(own, h->native, size_bytes);
+    return IH_OK;
+}
+
+void ih_histogram_reset(struct ih_histogram *h)
+{
+    free(h->native);
+    h->native = NULL;
+}
+
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
-    assert(h->n_channels == other->n_channels);
+    assert(h->n_channels == other->n_channels && ih_n_bins(h) == ih_n_bins(other));
     h->n_pixels += other->n_pixels;
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        for (unsigned v = 0; v < IH_BINS; v++)
-            h->bins[p][v] += other->bins[p][v];
+        uint64_t *to = ih_own_bins(h, p);
+        const uint64_t *from = ih_bins(other, p);
+        for (unsigned v = 0; v < ih_n_bins(h); v++)
+            to[v] += from[v];
         h->sum[p] += other->sum[p];
     }
     h->any_low += other->any_low;
@@ -29,7 +61,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->all_high += other->all_high;
 }
 
-uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last)
+uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
 {
     uint64_t n = 0;
     for (unsigned v = first; v <= last; v++)
@@ -41,10 +73,11 @@ void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec
 {
     if (ih_colour_channels(h->n_channels) != 1)
         return;
-    memcpy(h->bins[IH_LUMA], h->bins[0], sizeof h->bins[0]);
+    const uint64_t *gray = ih_bins(h, 0);
+    memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
     h->sum[IH_LUMA] = h->sum[0];
-    h->any_low = h->all_low = ih_count_range(h->bins[0], 0, spec->clip_low);
-    h->any_high = h->all_high = ih_count_range(h->bins[0], spec->clip_high, IH_BINS - 1);
+    h->any_low = h->all_low = ih_count_range(gray, 0, spec->clip_low);
+    h->any_high = h->all_high = ih_count_range(gray, spec->clip_high, ih_n_bins(h) - 1);
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
@@ -52,10 +85,11 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_plane_name(h->n_channels, p))
             continue;
+        const uint64_t *bins = ih_bins(h, p);
         uint64_t sum = 0;
-        for (unsigned v = 0; v < IH_BINS; v++)
-            sum += v * h->bins[p][v];
-        if (ih_count_range(h->bins[p], 0, IH_BINS - 1) != h->n_pixels || sum != h->sum[p])
+        for (unsigned v = 0; v < ih_n_bins(h); v++)
+            sum += v * bins[v];
+        if (ih_count_range(bins, 0, ih_n_bins(h) - 1) != h->n_pixels || sum != h->sum[p])
             return false;
     }
     return h->all_low <= h->any_low && h->any_low <= h->n_pixels && h->all_high <= h->any_high &&
@@ -106,7 +140,7 @@ static uint64_t least_reaching(unsigned percent, uint64_t count)
     return hundreds + rest;
 }
 
-static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
+static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
 {
     uint64_t cumulative = bins[0];
     unsigned v = 0;
@@ -122,17 +156,18 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
                     struct ih_stats *out)
 {
     assert(ih_plane_name(h->n_channels, plane));
-    const uint64_t *bins = h->bins[plane];
+    const uint64_t *bins = ih_bins(h, plane);
+    const unsigned last = ih_n_bins(h) - 1;
     memset(out, 0, sizeof *out);
-    out->count = ih_count_range(bins, 0, IH_BINS - 1); /* of a total's alpha: less than n_pixels */
+    out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
     out->clip_low = ih_count_range(bins, 0, spec->clip_low);
-    out->clip_high = ih_count_range(bins, spec->clip_high, IH_BINS - 1);
+    out->clip_high = ih_count_range(bins, spec->clip_high, last);
     if (out->count == 0)
         return;
     while (bins[out->min] == 0)
         out->min++;
-    for (out->max = IH_BINS - 1; bins[out->max] == 0;)
+    for (out->max = last; bins[out->max] == 0;)
         out->max--;
     find_percentiles(bins, out);
 }
@@ -140,7 +175,7 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
-    const uint64_t *bins = h->bins[plane];
+    const uint64_t *bins = ih_bins(h, plane);
     ih_stats_count(h, plane, spec, out);
     if (out->count == 0) {
         out->mean = out->stddev = out->entropy = (double)NAN;
@@ -159,12 +194,15 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     out->stddev = sqrt(variance);
 }
 
+static double srgb_decode(double c)
+{
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+}
+
 void ih_srgb_decode(double linear[IH_BINS])
 {
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        const double c = v / 255.0;
-        linear[v] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
-    }
+    for (unsigned v = 0; v < IH_BINS; v++)
+        linear[v] = srgb_decode(v / 255.0);
 }
 
 double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS])
@@ -173,12 +211,16 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
     unsigned n_colours = ih_colour_channels(h->n_channels);
     if (h->n_pixels == 0)
         return (double)NAN;
+    const uint64_t *const bins[3] = {ih_bins(h, 0), ih_bins(h, 1), ih_bins(h, 2)};
     double y = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
+    for (unsigned v = 0; v < ih_n_bins(h); v++) {
         double weighted = 0;
         for (unsigned c = 0; c < n_colours; c++)
-            weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)h->bins[c][v];
-        y += linear[v] * weighted;
+            weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)bins[c][v];
+        if (!h->native)
+            y += linear[v] * weighted;
+        else if (weighted > 0)
+            y += srgb_decode((double)v / (h->n_native - 1)) * weighted;
     }
     return y / (double)h->n_pixels;
 }

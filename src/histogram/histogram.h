@@ -4,24 +4,59 @@
  * All reported numbers come from this struct: 256 counters for each stored channel and for luma,
  * the sums of values, and the counts of pixels clipped in any or all channels. All are exact 64-bit
  * integers. Histograms of the parts of an image, or of many images, can be added.
+ *
+ * A native histogram has a counter for each value of samples of 9 to 16 bits, in memory of its own.
+ * Everything that reads counters takes them from ih_bins, and their number from ih_n_bins.
  */
 #ifndef IH_HISTOGRAM_HISTOGRAM_H
 #define IH_HISTOGRAM_HISTOGRAM_H
 
+#include "base/status.h"
 #include "histogram/pixels.h"
 
 struct ih_histogram {
     unsigned n_channels; /* planes 0 .. n_channels-1 and IH_LUMA are valid */
     uint64_t n_pixels;   /* in each valid plane, except the alpha of a total (total.h) */
-    uint64_t bins[IH_PLANES][IH_BINS]; /* pixels */
-    uint64_t sum[IH_PLANES];           /* of the 8-bit values */
+    uint64_t bins[IH_PLANES][IH_BINS]; /* pixels; unused if the histogram is native */
+    uint64_t *native; /* [IH_PLANES][n_native]; NULL: 256 bins. Copies of the struct share it; its
+                         one owner calls ih_histogram_reset */
+    unsigned n_native;
+    uint64_t sum[IH_PLANES]; /* of the values */
     /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
     uint64_t any_low, any_high, all_low, all_high;
 };
 
+static inline unsigned ih_n_bins(const struct ih_histogram *h)
+{
+    return h->native ? h->n_native : IH_BINS;
+}
+
+/* The counters of a plane: [ih_n_bins(h)]. */
+static inline const uint64_t *ih_bins(const struct ih_histogram *h, unsigned plane)
+{
+    return h->native ? h->native + (size_t)plane * h->n_native : h->bins[plane];
+}
+
+static inline uint64_t *ih_own_bins(struct ih_histogram *h, unsigned plane)
+{
+    return h->native ? h->native + (size_t)plane * h->n_native : h->bins[plane];
+}
+
+/* An empty histogram of 256 bins. Does not release what h held. */
 void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels);
 
-/* h += other. Both have the same n_channels. */
+/* The same with the bins of spec. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                 struct ih_error *err);
+
+/* Gives a histogram native counters of its own, a copy of those that it shares. IH_OK or IH_MEMORY
+ * with h unchanged. */
+enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err);
+
+/* Releases native counters; the histogram has none then. */
+void ih_histogram_reset(struct ih_histogram *h);
+
+/* h += other. Both have the same n_channels and n_bins. */
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 
 /* Fills in the counts of a gray image that follow from its gray bins, so that backends need not
@@ -29,7 +64,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec);
 
 /* The number of pixels with a value from first to last. */
-uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last);
+uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last);
 
 /*
  * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
@@ -60,7 +95,8 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
  * without pixels. */
 double ih_mean_luminance(const struct ih_histogram *h);
 
-/* The same in two steps, for many images: the decoded value of each 8-bit value, and the mean. */
+/* The same in two steps, for many images: the decoded value of each 8-bit value, and the mean.
+ * Native values, of which n_bins - 1 is white, are decoded by the second step. */
 void ih_srgb_decode(double linear[IH_BINS]);
 double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS]);
 

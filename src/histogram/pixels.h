@@ -1,10 +1,11 @@
 /*
  * The pixels that decoders produce and backends count.
  *
- * A decoder produces 8-bit samples, interleaved: 1 channel is gray; 2 are gray, alpha; 3 are red,
- * green, blue; 4 are red, green, blue, alpha. JPEG may instead produce YCbCr planes (struct
- * ih_planes). Luma is one more plane of counts. It is computed from each pixel and never stored;
- * its index is IH_LUMA for every number of channels, so a table [IH_PLANES] fits all layouts.
+ * A decoder produces 8-bit samples, or native ones of 16 bits on request, interleaved: 1 channel is
+ * gray; 2 are gray, alpha; 3 are red, green, blue; 4 are red, green, blue, alpha. JPEG may instead
+ * produce YCbCr planes (struct ih_planes). Luma is one more plane of counts. It is computed from
+ * each pixel and never stored; its index is IH_LUMA for every number of channels, so a table
+ * [IH_PLANES] fits all layouts.
  */
 #ifndef IH_HISTOGRAM_PIXELS_H
 #define IH_HISTOGRAM_PIXELS_H
@@ -35,11 +36,22 @@ static inline uint8_t ih_luma(const struct ih_luma_weights *w, uint8_t r, uint8_
     return (uint8_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
 }
 
+/* The same for native samples. The products and their sum stay below 2^32. */
+static inline uint16_t ih_luma_native(const struct ih_luma_weights *w, uint16_t r, uint16_t g,
+                                      uint16_t b)
+{
+    return (uint16_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
+}
+
+enum { IH_NATIVE_BINS_MAX = 65536 };
+
 /* What to count. The same for every band of an image. */
 struct ih_count_spec {
     unsigned n_channels;                /* 1 to IH_CHANNELS_MAX */
     const struct ih_luma_weights *luma; /* borrowed, static */
-    uint8_t clip_low, clip_high;        /* low < high; values <= low and >= high are clipped */
+    uint16_t clip_low, clip_high;       /* low < high; values <= low and >= high are clipped */
+    unsigned n_bins; /* of native samples: uint16, all below n_bins, which is above IH_BINS. 0:
+                        samples are uint8, with IH_BINS bins */
 };
 
 /* Channels without alpha: 1 or 3. */

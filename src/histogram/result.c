@@ -65,14 +65,15 @@ void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats 
  * result may have. */
 static uint64_t add_up(struct ih_histogram *h, unsigned plane)
 {
-    const uint64_t n_max = UINT64_MAX / (IH_BINS - 1); /* so that no sum overflows */
+    const uint64_t n_max = UINT64_MAX / (ih_n_bins(h) - 1); /* so that no sum overflows */
+    const uint64_t *bins = ih_bins(h, plane);
     uint64_t n = 0;
     h->sum[plane] = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        if (h->bins[plane][v] > n_max - n)
+    for (unsigned v = 0; v < ih_n_bins(h); v++) {
+        if (bins[v] > n_max - n)
             return UINT64_MAX;
-        n += h->bins[plane][v];
-        h->sum[plane] += v * h->bins[plane][v];
+        n += bins[v];
+        h->sum[plane] += v * bins[v];
     }
     return n;
 }
@@ -102,8 +103,9 @@ static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t 
     const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
     uint64_t most = 0, least = h->n_pixels, n_clipped = 0;
     for (unsigned c = 0; c < n_colours; c++) {
-        const uint64_t n = is_low ? ih_count_range(h->bins[c], 0, r->spec.clip_low)
-                                  : ih_count_range(h->bins[c], r->spec.clip_high, IH_BINS - 1);
+        const uint64_t *bins = ih_bins(h, c);
+        const uint64_t n = is_low ? ih_count_range(bins, 0, r->spec.clip_low)
+                                  : ih_count_range(bins, r->spec.clip_high, ih_n_bins(h) - 1);
         most = n > most ? n : most;
         least = n < least ? n : least;
         n_clipped += n; /* at most three times n_pixels */
@@ -120,7 +122,7 @@ enum ih_status ih_result_check(struct ih_result *r, struct ih_error *err)
     if (is_empty_total ? h->n_channels != 0 || h->n_pixels != 0
                        : h->n_channels < 1 || h->n_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_CORRUPT, "no image has these channels");
-    if (r->spec.clip_low >= r->spec.clip_high)
+    if (r->spec.clip_low >= r->spec.clip_high || r->spec.clip_high >= ih_n_bins(h))
         return ih_error_set(err, IH_CORRUPT, "the clip limits contradict each other");
     const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -132,10 +134,8 @@ enum ih_status ih_result_check(struct ih_result *r, struct ih_error *err)
             return ih_error_set(err, IH_CORRUPT, "the histogram of %s has another number of pixels",
                                 ih_plane_name(h->n_channels, p));
     }
-    if (n_colours == 1)
-        for (unsigned v = 0; v < IH_BINS; v++)
-            if (h->bins[0][v] != h->bins[IH_LUMA][v])
-                return ih_error_set(err, IH_CORRUPT, "the luma of gray is not its gray");
+    if (n_colours == 1 && memcmp(ih_bins(h, 0), ih_bins(h, IH_LUMA), ih_n_bins(h) * 8) != 0)
+        return ih_error_set(err, IH_CORRUPT, "the luma of gray is not its gray");
     if (!is_size_possible(r))
         return ih_error_set(err, IH_CORRUPT, "width and height give another number of pixels");
     if (!are_clips_possible(r, true, h->any_low, h->all_low) ||

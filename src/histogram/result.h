@@ -63,6 +63,7 @@ struct ih_image_info {
     const char *format;     /* static: the decoder's name, "png" */
     uint64_t width, height; /* pixels; for raw samples the number of pixels and 1 */
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
+    unsigned n_bins;        /* of struct ih_count_spec: of native samples; 0: 8-bit samples */
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
     struct ih_extremes extremes;

@@ -3,6 +3,7 @@
 #include "histogram/total.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALPHA = IH_CHANNELS_MAX - 1 };
@@ -36,6 +37,11 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return IH_OK;
     if (m->luma && m->luma != spec->luma)
         return differ(m, "luma weights", spec->luma->name, m->luma->name, err);
+    if (m->has_clip && m->n_bins != spec->n_bins) {
+        snprintf(own, sizeof own, "%u", spec->n_bins ? spec->n_bins : IH_BINS);
+        snprintf(other, sizeof other, "%u", m->n_bins ? m->n_bins : IH_BINS);
+        return differ(m, "bins", own, other, err);
+    }
     if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
         snprintf(own, sizeof own, "%u,%u", (unsigned)spec->clip_low, (unsigned)spec->clip_high);
         snprintf(other, sizeof other, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
@@ -60,6 +66,7 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     m->luma = spec->luma;
     m->clip_low = spec->clip_low;
     m->clip_high = spec->clip_high;
+    m->n_bins = spec->n_bins;
     m->alpha = r->alpha;
     m->range = r->sample_range;
     m->mask_hash = r->mask_hash ? r->mask_hash : m->mask_hash;
@@ -68,8 +75,8 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     return IH_OK;
 }
 
-void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8_t clip_low,
-                   uint8_t clip_high)
+void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint16_t clip_low,
+                   uint16_t clip_high)
 {
     memset(t, 0, sizeof *t);
     t->measurement = IH_MEASUREMENT_ANY;
@@ -79,11 +86,40 @@ void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8
     ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
 }
 
+void ih_total_reset(struct ih_total *t)
+{
+    ih_histogram_reset(&t->sum);
+    free(t->native);
+    t->native = NULL;
+}
+
+/* Gives an empty total the counters of a native histogram. */
+static enum ih_status total_take_bins(struct ih_total *t, const struct ih_histogram *h,
+                                      struct ih_error *err)
+{
+    const struct ih_count_spec spec = {.n_channels = IH_CHANNELS_MAX, .n_bins = h->n_native};
+    struct ih_histogram sum;
+    if (!h->native || t->sum.native)
+        return IH_OK;
+    const enum ih_status status = ih_histogram_init(&sum, &spec, err);
+    if (status != IH_OK)
+        return status;
+    t->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *t->native);
+    if (!t->native) {
+        ih_histogram_reset(&sum);
+        return ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+    }
+    t->sum = sum;
+    return IH_OK;
+}
+
 static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
                             const struct ih_histogram *from, unsigned from_plane)
 {
-    for (unsigned v = 0; v < IH_BINS; v++)
-        to->bins[to_plane][v] += from->bins[from_plane][v];
+    uint64_t *bins = ih_own_bins(to, to_plane);
+    const uint64_t *more = ih_bins(from, from_plane);
+    for (unsigned v = 0; v < ih_n_bins(to); v++)
+        bins[v] += more[v];
     to->sum[to_plane] += from->sum[from_plane];
 }
 
@@ -117,9 +153,12 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     }
     if (ih_measurement_join(&m, result, err) != IH_OK)
         return err ? err->status : IH_USAGE;
-    /* No counter exceeds a sum, and no sum exceeds 255 * n_pixels. */
-    if (h->n_pixels > UINT64_MAX / (IH_BINS - 1) - t->sum.n_pixels)
+    /* No counter exceeds a sum, and no sum exceeds the largest value times n_pixels. */
+    if (h->n_pixels > UINT64_MAX / (ih_n_bins(h) - 1) - t->sum.n_pixels)
         return ih_error_set(err, IH_LIMIT, "more pixels than sums of 64 bits can hold");
+    const enum ih_status status = total_take_bins(t, h, err);
+    if (status != IH_OK)
+        return status;
     t->measurement = m;
     add_description(t, result);
     const unsigned n_colours = ih_colour_channels(h->n_channels);
@@ -150,14 +189,15 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->n_images = t->n_images;
     out->n_failed = t->n_failed;
     out->info.n_channels = n_channels;
-    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
+    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high, 0};
     out->alpha = t->alpha;
     out->sample_range = t->range;
     out->region = t->region;
     out->mask = t->mask;
     if (t->measurement.has_results) {
         const struct ih_measurement *m = &t->measurement;
-        out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
+        out->spec =
+            (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high, m->n_bins};
         out->alpha = m->alpha;
         out->sample_range = m->range;
         out->region = *m->region ? m->region : NULL;
@@ -170,8 +210,12 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     struct ih_histogram *h = &out->histogram;
     *h = t->sum;
     h->n_channels = n_channels;
+    if (h->native) {
+        h->native = t->native;
+        memcpy(h->native, t->sum.native, sizeof *h->native * IH_PLANES * h->n_native);
+    }
     for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
-        memset(h->bins[p], 0, sizeof h->bins[p]);
+        memset(ih_own_bins(h, p), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[p] = 0;
     }
     if (t->has_alpha)

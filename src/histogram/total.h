@@ -18,7 +18,8 @@
 struct ih_measurement {
     const struct ih_luma_weights *luma; /* static; NULL: any */
     bool has_clip;                      /* false: any limits */
-    uint8_t clip_low, clip_high;
+    uint16_t clip_low, clip_high;
+    unsigned n_bins;                                         /* as in the spec; if has_clip */
     enum ih_alpha alpha;                                     /* IH_ALPHA_EITHER: any */
     bool has_selection;                                      /* false: any region and mask */
     char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
@@ -44,7 +45,7 @@ struct ih_total {
     struct ih_measurement measurement; /* of the results */
     /* What a total without has_results reports instead. init sets the first three. */
     const struct ih_luma_weights *luma; /* static */
-    uint8_t clip_low, clip_high;
+    uint16_t clip_low, clip_high;
     enum ih_alpha alpha;
     struct ih_sample_range range;
     const char *region, *mask; /* borrowed */
@@ -54,19 +55,25 @@ struct ih_total {
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
     struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */
+    uint64_t *native;        /* counters for ih_total_result, as large as those of sum */
 };
 
 /* luma and the clip limits are those of a total without results. */
-void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, uint8_t clip_low,
-                   uint8_t clip_high);
+void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, uint16_t clip_low,
+                   uint16_t clip_high);
+
+/* Releases native counters. */
+void ih_total_reset(struct ih_total *total);
 
 /* Adds one input, or another total. A failed input only increments n_failed. A total of no images
  * fits any measurement and only adds its n_failed. Leaves the total unchanged and returns IH_USAGE
- * if the measurements differ, or IH_LIMIT if a sum might exceed 64 bits, after 7.2e16 pixels. */
+ * if the measurements differ, IH_LIMIT if a sum might exceed 64 bits, after 7.2e16 pixels (native:
+ * 2.8e14), or IH_MEMORY. */
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 
-/* Overwrites *out with the total. Without images only the luma plane is valid. */
+/* Overwrites *out with the total. Without images only the luma plane is valid. Its native counters
+ * are the total's, valid until the next call or ih_total_reset. */
 void ih_total_result(const struct ih_total *total, struct ih_result *out);
 
 #endif

@@ -257,7 +257,7 @@ static struct queued_file *make_job(struct ih_offload *o, const struct ih_jpeg_p
         .n_components = plan->n_components,
         .chroma_h = plan->chroma_h,
         .chroma_v = plan->chroma_v,
-        .spec = {plan->n_components, o->options.luma, o->options.clip_low, o->options.clip_high},
+        .spec = {plan->n_components, o->options.luma, o->options.clip_low, o->options.clip_high, 0},
         .done = on_done,
     };
     return f;

@@ -40,7 +40,7 @@ struct ih_offload_options {
     uint64_t max_pixels;      /* larger images are left to the CPU, which reports them */
     struct ih_budget *budget; /* borrowed; NULL: no limit */
     const struct ih_luma_weights *luma;
-    uint8_t clip_low, clip_high;
+    uint16_t clip_low, clip_high;
     const struct ih_file_identity *outputs; /* borrowed; files that are no inputs */
     size_t n_outputs;
     bool is_last; /* the process ends after this run: sessions are not stopped, and the report does

@@ -91,8 +91,8 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     if (s->lenient > 1 || s->raw_preview > 1)
         return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
                             s->lenient > 1 ? "lenient" : "raw_preview");
-    c->options.clip_low = (uint8_t)s->clip_low;
-    c->options.clip_high = (uint8_t)clip_high;
+    c->options.clip_low = (uint16_t)s->clip_low;
+    c->options.clip_high = (uint16_t)clip_high;
     c->options.measurement = (struct ih_measurement){
         .luma = s->luma ? c->options.luma : NULL,
         .has_clip = s->clip_low || s->clip_high,

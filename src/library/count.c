@@ -90,7 +90,7 @@ enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pe
                                struct ih_error *err)
 {
     const struct ih_scan_options *o = &context->options;
-    const struct ih_count_spec spec = {1, o->luma, o->clip_low, o->clip_high};
+    const struct ih_count_spec spec = {1, o->luma, o->clip_low, o->clip_high, 0};
     struct ih_pending *p = calloc(1, sizeof *p);
     if (!p)
         return ih_error_set(err, IH_MEMORY, "out of memory");

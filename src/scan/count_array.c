@@ -212,7 +212,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     memset(result, 0, sizeof *result);
     result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     result->spec =
-        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high};
+        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high, 0};
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,

@@ -160,7 +160,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
                                   struct ih_result *result)
 {
     result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
-                                          options->clip_high};
+                                          options->clip_high, decode->info.n_bins};
     result->decoder_version = result->library = decode->decoder->version;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     const bool has_thumbnail = options->makes_thumbnails;

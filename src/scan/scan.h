@@ -59,7 +59,7 @@ struct ih_scan_options {
     const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
-    uint8_t clip_low, clip_high;
+    uint16_t clip_low, clip_high;
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;

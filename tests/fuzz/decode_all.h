@@ -118,7 +118,7 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
                                  const struct decoded *expected, const struct ih_error *why)
 {
     static struct ih_counter counter;
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_histogram got;
     struct ih_source src = {0};
     struct ih_decode d;

@@ -64,7 +64,7 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
     else if (low == high)
         low--;
     job.spec = (struct ih_count_spec){1 + (h[0] & 3u), h[0] & 4 ? &ih_luma_bt601 : &ih_luma_bt709,
-                                      (uint8_t)low, (uint8_t)high};
+                                      (uint8_t)low, (uint8_t)high, 0};
     const size_t data_bytes = size - HEADER_BYTES, n_channels = job.spec.n_channels;
     const size_t bytes_max = h[REPEATS_AT] == LARGE_JOB ? LARGE_JOB_BYTES_MAX : JOB_BYTES_MAX;
     size_t n_repeats = h[REPEATS_AT] == LARGE_JOB ? bytes_max : (size_t)1 + h[REPEATS_AT];

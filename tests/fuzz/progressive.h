@@ -31,7 +31,7 @@ static inline enum ih_status count_planes(struct ih_decode *d, struct ih_histogr
                                           struct ih_error *err)
 {
     static struct ih_counter counter;
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     const size_t planes_bytes = ih_decode_planes_bytes(d);
     if (planes_bytes == 0)
         return IH_OK;

@@ -19,7 +19,7 @@ static inline struct ih_result *new_result(unsigned n_channels)
     r->path = "dir/photo.jpg";
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 640, .height = 480, .n_channels = n_channels, .source_depth = 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255};
+    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255, 0};
     ih_histogram_clear(&r->histogram, n_channels);
     return r;
 }

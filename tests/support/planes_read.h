@@ -129,7 +129,7 @@ static inline bool read_band(struct ih_decode *d, size_t n_bytes, struct planes_
 static inline struct planes_read read_source(struct ih_source *source, size_t more_bytes,
                                              const struct ih_decode_options *options)
 {
-    static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     static struct ih_counter counter;
     struct planes_read p = {.counter = &counter};
     struct ih_decode d;

@@ -80,7 +80,7 @@ TEST(kernels)
 {
     for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
         for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-            const struct ih_count_spec spec = {n_channels, &ih_luma_bt601, 10, 240};
+            const struct ih_count_spec spec = {n_channels, &ih_luma_bt601, 10, 240, 0};
             struct ih_histogram expected, got;
             struct lane_fixture f;
             uint8_t *pixels = make_samples(3001 * n_channels);
@@ -99,7 +99,7 @@ TEST(kernels)
 
 TEST(best_is_first)
 {
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
     struct ih_histogram got;
     struct lane_fixture f;
     open_lane(&f, NULL);
@@ -125,7 +125,7 @@ TEST(unknown_kernel)
 TEST(no_bands)
 {
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
         struct ih_histogram got, expected;
         struct lane_fixture f;
         open_lane(&f, NULL);
@@ -143,8 +143,8 @@ TEST(begin_drops)
     for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
         for (unsigned dropped = 1; dropped <= IH_CHANNELS_MAX; dropped++) {
             for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-                const struct ih_count_spec first = {dropped, &ih_luma_bt601, 100, 150};
-                const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240};
+                const struct ih_count_spec first = {dropped, &ih_luma_bt601, 100, 150, 0};
+                const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240, 0};
                 struct ih_histogram expected, got;
                 struct lane_fixture f;
                 uint8_t *pixels = make_samples(4004);
@@ -165,7 +165,7 @@ TEST(begin_drops)
 
 TEST(growing_bands)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_histogram expected, got;
     struct lane_fixture f;
     size_t size_bytes, before = 0;
@@ -190,7 +190,7 @@ TEST(growing_bands)
 TEST(band_too_large)
 {
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2 + 1};
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
     struct ih_histogram got;
     struct ih_error err;
     struct lane_fixture f;
@@ -258,7 +258,7 @@ TEST(planes)
     struct planes_picture pictures[3] = {make_picture(1, 1, 301, 70, sample_soft),
                                          make_picture(2, 1, 1999, 90, sample_soft),
                                          make_picture(2, 2, 83, 133, sample_soft)};
-    const struct ih_count_spec spec = {3, &ih_luma_bt601, 10, 240};
+    const struct ih_count_spec spec = {3, &ih_luma_bt601, 10, 240, 0};
     for (unsigned n_idle_cores = 0; n_idle_cores < 2; n_idle_cores++) {
         struct lane_fixture f;
         open_lane_beside(&f, NULL, n_idle_cores);

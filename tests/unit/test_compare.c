@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 0, 255};
+static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 0, 255, 0};
 
 struct bar {
     unsigned value;

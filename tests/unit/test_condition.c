@@ -19,7 +19,7 @@ static void make_result(struct ih_result *r)
     *r = (struct ih_result){.path = "a b.jpg", .status = IH_OK};
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 5, .height = 2, .n_channels = 1, .source_depth = 8};
-    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255};
+    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0};
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = 10;
     for (unsigned i = 0; i < 3; i++) {

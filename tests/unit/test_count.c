@@ -105,7 +105,7 @@ static void check_pattern(pattern_function *pattern)
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         for (unsigned i = 0; i < 2 * N_CLIP_PAIRS; i++) {
             const uint8_t *clip = clip_pairs[i / 2];
-            struct ih_count_spec spec = {n_channels, lumas[i % 2], clip[0], clip[1]};
+            struct ih_count_spec spec = {n_channels, lumas[i % 2], clip[0], clip[1], 0};
             for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
                 check(pattern, sizes[s], 0, &spec);
         }
@@ -116,8 +116,8 @@ TEST(reference_by_hand)
 {
     static const uint8_t pixels[] = {0, 0,   0, 255, 255, 255, 255, 0,
                                      0, 128, 9, 10,  200, 240, 241, 3};
-    const struct ih_count_spec rgb = {3, &ih_luma_bt709, 10, 240};
-    const struct ih_count_spec rgba = {4, &ih_luma_bt601, 10, 240};
+    const struct ih_count_spec rgb = {3, &ih_luma_bt709, 10, 240, 0};
+    const struct ih_count_spec rgba = {4, &ih_luma_bt601, 10, 240, 0};
     struct ih_histogram h;
     /* (0,0,0) (255,255,255) (255,0,0) (128,9,10) (200,240,241) */
     count_with(&ih_count_reference, &rgb, pixels, 5, &h);
@@ -163,7 +163,7 @@ TEST(unaligned)
 {
     static pattern_function *const patterns[] = {pattern_random, pattern_runs, pattern_constant};
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240};
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240, 0};
         for (size_t offset = 1; offset < 8; offset++) {
             for (unsigned p = 0; p < 3; p++) {
                 for (size_t n = 0; n < 100; n++)
@@ -177,7 +177,7 @@ TEST(unaligned)
 TEST(every_colour_step)
 {
     for (unsigned low = 0; low < 255; low += 15) {
-        const struct ih_count_spec spec = {3, &ih_luma_bt601, (uint8_t)low, (uint8_t)(low + 15)};
+        const struct ih_count_spec spec = {3, &ih_luma_bt601, (uint8_t)low, (uint8_t)(low + 15), 0};
         check(pattern_random, 20011, 0, &spec);
         check(pattern_edges, 1009, 0, &spec);
     }
@@ -188,7 +188,7 @@ TEST(many_adds)
     struct ih_counter *counter = malloc(sizeof *counter);
     assert_non_null(counter);
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
         struct ih_histogram expected, got;
         uint8_t *block;
         const uint8_t *pixels = make_pixels(pattern_runs, 5003, n_channels, 0, &block);
@@ -211,7 +211,7 @@ TEST(many_adds)
 
 static void check_folding(pattern_function *pattern, unsigned n_channels, uint64_t fold_pixels)
 {
-    const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240};
+    const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240, 0};
     struct ih_histogram expected, got;
     struct ih_counter *counter = malloc(sizeof *counter);
     assert_non_null(counter);
@@ -249,7 +249,7 @@ TEST(full_tables)
     struct ih_counter *counter = malloc(sizeof *counter);
     assert_non_null(counter);
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
         struct ih_histogram got;
         ih_counter_begin(counter, &ih_count_tables, &spec);
         assert_int_equal(counter->fold_pixels, UINT32_MAX);

@@ -102,7 +102,7 @@ TEST(sizes)
     struct ih_counter *counter = make_counter();
     for (unsigned c = 0; c < 10; c++) {
         const struct ih_count_spec spec = {3, c % 2 ? &ih_luma_bt601 : &ih_luma_bt709,
-                                           clips[c / 2][0], clips[c / 2][1]};
+                                           clips[c / 2][0], clips[c / 2][1], 0};
         for (unsigned p = 0; p < N_PATTERNS; p++) {
             for (size_t n = 0; n < 70; n++)
                 check(counter, &spec, patterns[p], n, n % 16, n + 1, UINT32_MAX);
@@ -120,7 +120,7 @@ TEST(calls_and_folds)
 {
     static const size_t steps[] = {1, 15, 16, 17, 48, 1000};
     static const uint64_t folds[] = {1, 16, 33, 100, 1024, 5003};
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 10, 240};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 10, 240, 0};
     struct ih_counter *counter = make_counter();
     for (unsigned p = 0; p < N_PATTERNS; p++) {
         for (unsigned s = 0; s < 6; s++) {
@@ -146,7 +146,7 @@ TEST(luma)
         pixels[3 * i + 2] = (uint8_t)(i / 52 / 52 * 5);
     }
     for (unsigned k = 0; k < 2 * N_LOOPS; k++) {
-        const struct ih_count_spec spec = {3, k % 2 ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {3, k % 2 ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255, 0};
         struct ih_histogram expected, got;
         ih_counter_begin(counter, &ih_count_reference, &spec);
         ih_counter_add(counter, pixels, n);
@@ -164,7 +164,7 @@ TEST(luma)
 /* Small images do not use pairs, and begin forgets the pairs of an abandoned image. */
 TEST(from_which_size)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_counter *counter = make_counter();
     struct ih_histogram expected, got;
     uint8_t *block;
@@ -193,7 +193,7 @@ TEST(from_which_size)
 /* SIMD counts all pixels except the last few, and AVX2 is built and used on x86-64. */
 TEST(which_loops)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_counter *counter = make_counter();
     uint8_t *block;
     const uint8_t *pixels = make_pixels(pattern_random, 1000, 0, &block);
@@ -221,7 +221,7 @@ TEST(runs)
 {
     struct ih_counter *counter = make_counter();
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
         for (size_t n_same = 1; n_same < 50; n_same++) {
             for (size_t n_after = 0; n_after < 12; n_after++) {
                 const size_t n_bytes = (n_same + n_after) * n_channels;

@@ -6,7 +6,7 @@
 
 /* ---- one histogram ---- */
 
-static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250};
+static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250, 0};
 
 static int compare_bytes(const void *a, const void *b)
 {
@@ -187,7 +187,7 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
     r->path = "image";
     r->info = (struct ih_image_info){
         .format = "pnm", .width = n, .height = 1, .n_channels = n_channels, .source_depth = 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH};
+    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH, 0};
     struct ih_histogram *h = &r->histogram;
     ih_histogram_clear(h, n_channels);
     h->n_pixels = n;
@@ -351,7 +351,7 @@ TEST(total_without_images)
 static void init_white(struct ih_result *r, uint64_t n_pixels)
 {
     memset(r, 0, sizeof *r);
-    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255};
+    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0};
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = r->histogram.bins[0][255] = n_pixels;
     r->histogram.sum[0] = n_pixels * 255;

@@ -124,7 +124,7 @@ static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
             assert_string_equal(p.error.message, d.error.message);
     }
     if (p.has_planes && p.status == IH_OK) {
-        const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
         struct ih_histogram expected;
         size_t n_wrong = 0;
         for (size_t i = 0; i < d.n_pixels; i++) {

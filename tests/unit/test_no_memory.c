@@ -249,7 +249,7 @@ static void sample_result(struct ih_result *r)
     r->path = "a\x1b\xff.png";
     r->info = (struct ih_image_info){
         .format = "png", .width = 16, .height = 16, .n_channels = 3, .source_depth = 8};
-    r->spec = (struct ih_count_spec){3, &ih_luma_bt709, 0, 255};
+    r->spec = (struct ih_count_spec){3, &ih_luma_bt709, 0, 255, 0};
     r->decoder_version = "none";
     r->counted_by = "cpu";
     r->kernel = "tables";

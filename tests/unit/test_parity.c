@@ -202,7 +202,7 @@ static void sizes_and_patterns(void **state)
     uint8_t *pixels = malloc(4 * sizes[20]);
     assert_non_null(pixels);
     for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
-        const struct ih_count_spec spec = {n, &ih_luma_bt709, 0, 255};
+        const struct ih_count_spec spec = {n, &ih_luma_bt709, 0, 255, 0};
         for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
             fill(pixels, 4 * sizes[20], (enum pattern)pattern);
             for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -225,7 +225,7 @@ static void weights_and_clips(void **state)
         for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++)
             for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
                 const struct ih_count_spec spec = {n, i % 2 ? &ih_luma_bt601 : &ih_luma_bt709,
-                                                   clips[i][0], clips[i][1]};
+                                                   clips[i][0], clips[i][1], 0};
                 fill(pixels, 4 * N, (enum pattern)pattern);
                 check(s, pixels, N, SIZE_MAX, &spec, "clips");
             }
@@ -236,7 +236,7 @@ static void weights_and_clips(void **state)
 static void every_colour_pair(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     enum { N = 256 * 256 };
     uint8_t *pixels = malloc(3 * N);
     assert_non_null(pixels);
@@ -259,7 +259,7 @@ static void many_bands(void **state)
     assert_non_null(pixels);
     fill(pixels, 4 * N, RANDOM);
     for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
-        const struct ih_count_spec spec = {n, &ih_luma_bt709, 3, 250};
+        const struct ih_count_spec spec = {n, &ih_luma_bt709, 3, 250, 0};
         for (size_t i = 0; i < sizeof bands / sizeof bands[0]; i++)
             check(s, pixels, bands[i] == 1 || is_small() ? 301 : N, bands[i], &spec, "bands");
     }
@@ -270,7 +270,7 @@ static void many_bands(void **state)
 static void begin_drops(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_error err = {0};
     uint8_t pixels[30], *band;
     size_t size_bytes;
@@ -286,7 +286,7 @@ static void begin_drops(void **state)
 static void no_memory_for_a_row(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_error err = {0};
     uint8_t pixels[30], *band;
     size_t full_bytes, size_bytes;
@@ -311,14 +311,14 @@ static void large(void **state)
     uint8_t *pixels = malloc((size_t)4 * N);
     assert_non_null(pixels);
     for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
-        const struct ih_count_spec spec = {n, &ih_luma_bt601, 0, 255};
+        const struct ih_count_spec spec = {n, &ih_luma_bt601, 0, 255, 0};
         fill(pixels, (size_t)n * N, n % 2 ? RANDOM : RUNS);
         check(s, pixels, N, SIZE_MAX, &spec, "large");
     }
     struct ih_error err = {0};
     uint8_t *band;
     size_t size_bytes;
-    const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255, 0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
     assert_int_equal(ih_lane_band(s->lane, (size_t)4 * N, &band, &size_bytes, &err), IH_OK);
     assert_true(size_bytes >= (size_t)4 * N);
@@ -336,7 +336,7 @@ static void large(void **state)
 static void beyond_32_bits(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
     const uint64_t n_wanted = (UINT64_C(1) << 32) + 12345;
     struct ih_error err = {0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);

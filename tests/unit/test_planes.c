@@ -50,8 +50,9 @@ static const struct layout {
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
 static const struct ih_count_spec specs[] = {
-    {3, &ih_luma_bt709, 0, 255},   {3, &ih_luma_bt601, 10, 240}, {3, &ih_luma_bt709, 127, 128},
-    {3, &ih_luma_bt601, 254, 255}, {3, &ih_luma_bt709, 0, 1},
+    {3, &ih_luma_bt709, 0, 255, 0},   {3, &ih_luma_bt601, 10, 240, 0},
+    {3, &ih_luma_bt709, 127, 128, 0}, {3, &ih_luma_bt601, 254, 255, 0},
+    {3, &ih_luma_bt709, 0, 1, 0},
 };
 enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
