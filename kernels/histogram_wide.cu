@@ -10,10 +10,10 @@ namespace cg = cooperative_groups;
 enum {
     IH_WIDE_THREADS = 1024,
     IH_WIDE_WARPS = IH_WIDE_THREADS / IH_WARP,
-    IH_WIDE_TABLE_BYTES = 128 << 10,
-    IH_WIDE_WORDS = IH_WIDE_TABLE_BYTES / 4, /* two packed counters each */
-    IH_WIDE_COPIES = 8,                      /* of 4,096 bins */
+    IH_WIDE_WORDS = IH_GPU_WIDE_BINS_MOST / 2, /* two packed counters each; or: */
+    IH_WIDE_COPIES = 8,                        /* of 4,096 bins, and of one for larger samples */
     IH_WIDE_COPIED_BINS = IH_WIDE_WORDS / IH_WIDE_COPIES,
+    IH_WIDE_TABLE_BYTES = (IH_WIDE_WORDS + IH_WIDE_COPIES) * 4,
     IH_WIDE_FULL = 0x8000, /* of a packed counter */
     /* Samples of a thread between two looks at old values, and pixels of a warp at a time. */
     IH_WIDE_EACH = 8,
@@ -48,27 +48,22 @@ static __device__ inline uint32_t *wide_table(void)
     return (uint32_t *)s_wide;
 }
 
-/* ---- the totals of a plane ---- */
-
+/* Where a plane's counts go. Addresses are computed when they are needed, which is seldom. */
 struct wide_totals {
-    unsigned long long *d_bins;
-    uint32_t *d_bins_32;
+    const struct wide_job &job;
+    uint32_t plane; /* of all images */
 };
-
-static __device__ inline struct wide_totals wide_totals_of(const struct wide_job &job, size_t plane)
-{
-    return {job.d_bins ? job.d_bins + plane * job.n_bins : NULL,
-            job.d_bins_32 + (job.d_bins ? 0 : plane * job.n_bins)};
-}
 
 static __device__ inline void wide_add(const struct wide_totals &to, uint32_t value, uint32_t count)
 {
-    if (count == 0)
+    const struct wide_job &job = to.job;
+    const size_t at = (size_t)to.plane * job.n_bins + value;
+    if (count == 0 || value >= job.n_bins)
         return;
-    if (to.d_bins)
-        atomicAdd(&to.d_bins[value], (unsigned long long)count);
+    if (job.d_bins)
+        atomicAdd(&job.d_bins[at], (unsigned long long)count);
     else
-        atomicAdd(&to.d_bins_32[value], count);
+        atomicAdd(&job.d_bins_32[at], count);
 }
 
 /* ---- counting in shared memory ---- */
@@ -160,12 +155,16 @@ static __device__ inline void wide_count_packed(const struct wide_samples &x, st
         wide_settle(x, old, to);
 }
 
-static __device__ inline void wide_count_copied(const struct wide_samples &x)
+/* Counts eight samples, larger ones in the last bin. */
+static __device__ inline void wide_count_copied(struct wide_samples x)
 {
+    uint32_t *s_copy = wide_table() + threadIdx.x % IH_WIDE_COPIES;
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH / 2; i++)
+        x.word[i] = __vminu2(x.word[i], IH_WIDE_COPIED_BINS * 0x10001u);
 #pragma unroll
     for (int i = 0; i < IH_WIDE_EACH; i++)
-        atomicAdd(&wide_table()[wide_sample(x, i) * IH_WIDE_COPIES + threadIdx.x % IH_WIDE_COPIES],
-                  1);
+        atomicAdd(&s_copy[wide_sample(x, i) * IH_WIDE_COPIES], 1);
 }
 
 /* How many of a warp's samples have one of two values. */
@@ -293,7 +292,6 @@ static __device__ inline void wide_sort(const struct wide_job &job,
                                         const union wide_pixels<CHANNELS> &pixels,
                                         struct wide_samples (&out)[CHANNELS])
 {
-    const uint32_t mask = (job.n_bins - 1) * 0x10001u;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
 #pragma unroll
@@ -302,7 +300,7 @@ static __device__ inline void wide_sort(const struct wide_job &job,
             const uint32_t sorted =
                 __byte_perm(pixels.word[a / 2], pixels.word[b / 2],
                             (a % 2 == 0 ? 0x10 : 0x32) | (b % 2 == 0 ? 0x5400 : 0x7600));
-            out[c].word[k] = mask & (job.channel_stride ? pixels.word[c * 4 + k] : sorted);
+            out[c].word[k] = job.channel_stride ? pixels.word[c * 4 + k] : sorted;
         }
 }
 
@@ -334,9 +332,7 @@ static __device__ inline void wide_count_tail(const struct wide_job &job, const 
     const int64_t channel_step = job.channel_stride ? job.channel_stride : 1;
     if (pixel >= job.n_pixels)
         return;
-    const auto sample = [&](int c) {
-        return d_image[pixel * step + c * channel_step] & (job.n_bins - 1);
-    };
+    const auto sample = [&](int c) { return (uint32_t)d_image[pixel * step + c * channel_step]; };
     if (plane < CHANNELS)
         return wide_add(to, sample(plane), 1);
     const uint32_t r = sample(0), g = sample(1), b = sample(2);
@@ -373,7 +369,7 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     constexpr uint32_t AHEAD = CHANNELS == 1 ? 2 : 1; /* groups of a warp that are loaded ahead */
     const uint32_t image = blockIdx.x / (PLANES * job.parts);
     const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES % job.parts;
-    const struct wide_totals to = wide_totals_of(job, (size_t)image * PLANES + plane);
+    const struct wide_totals to = {job, image * PLANES + plane};
     const uint16_t *d_image = job.d_pixels + (int64_t)image * job.image_stride;
     const uint32_t stride = job.parts * IH_WIDE_WARPS;
     uint32_t clip[IH_CLIP_COUNTS] = {};
@@ -443,7 +439,7 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     constexpr uint32_t WARPS = SENDERS / IH_WARP, BUFFER = PLANES * SENDERS;
     const cg::cluster_group cluster = cg::this_cluster();
     const uint32_t rank = cluster.block_rank(), warp = threadIdx.x / IH_WARP;
-    const struct wide_totals to = wide_totals_of(job, rank);
+    const struct wide_totals to = {job, rank};
     const uint32_t first = blockIdx.x / PLANES * PLANES * WARPS, stride = gridDim.x * WARPS;
     const uint32_t n_rounds = (job.n_groups + stride - 1) / stride;
     uint4 *s_buffers = s_wide + IH_WIDE_TABLE_BYTES / sizeof(uint4);
@@ -601,9 +597,8 @@ extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
     const uint64_t strides =
         (uint64_t)args->channel_stride | (args->n_images > 1 ? (uint64_t)args->image_stride : 0);
     if (args->n_channels < 1 || args->n_channels > IH_GPU_CHANNELS_MAX ||
-        args->n_pixels > UINT32_MAX || args->n_bins < 2 || args->n_bins > IH_GPU_WIDE_BINS_MOST ||
-        (args->n_bins & (args->n_bins - 1)) != 0 || (uintptr_t)args->d_pixels % 2 != 0 ||
-        !args->d_bins == !args->d_bins_32)
+        args->n_pixels > UINT32_MAX || args->n_bins < 1 || args->n_bins > IH_GPU_WIDE_BINS_MOST ||
+        (uintptr_t)args->d_pixels % 2 != 0 || !args->d_bins == !args->d_bins_32)
         return cudaErrorInvalidValue;
     if (args->has_luma && (args->n_channels < 3 || !args->d_clips ||
                            (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX ||

@@ -160,9 +160,8 @@ struct ih_gpu_wide_args {
     uint64_t n_pixels; /* of an image; below 2^32 */
     uint32_t n_images;
     unsigned n_channels; /* 1 to 4 */
-    /* A power of two, at most IH_GPU_WIDE_BINS_MOST. Higher bits of the samples are ignored. */
-    uint32_t n_bins;
-    int has_luma;                    /* and the joint clip counts; 3 and 4 channels only */
+    uint32_t n_bins;     /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
+    int has_luma;        /* and the joint clip counts; 3 and 4 channels only */
     struct ih_gpu_measures measures; /* clip limits up to 65535 */
     /* Added to, [n_images][n_channels, then luma][n_bins]: one of the two, the other is NULL. */
     unsigned long long *d_bins;

@@ -93,8 +93,9 @@ static uint16_t wide_at(enum kind kind, uint64_t pixel, unsigned channel, uint64
     }
 }
 
-/* Fills n_images in the layout of args. */
-static void wide_fill(const struct ih_gpu_wide_args *args, uint16_t *to, enum kind kind)
+/* Fills n_images in the layout of args. exceeds: also with samples of n_bins and more. */
+static void wide_fill(const struct ih_gpu_wide_args *args, uint16_t *to, enum kind kind,
+                      bool exceeds = false)
 {
     const uint64_t n = args->n_pixels * args->n_images,
                    step = args->channel_stride ? 1 : args->n_channels;
@@ -108,7 +109,8 @@ static void wide_fill(const struct ih_gpu_wide_args *args, uint16_t *to, enum ki
             uint16_t *image = to + (int64_t)(i / args->n_pixels) * args->image_stride;
             for (unsigned c = 0; c < args->n_channels; c++)
                 image[pixel * step + c * channel_step] =
-                    wide_at(kind, pixel, c, noise, n_blocks * 32 * 256);
+                    (uint16_t)(wide_at(kind, pixel, c, noise, n_blocks * 32 * 256) %
+                               (exceeds ? (uint32_t)BINS : args->n_bins));
         }
     });
 }
@@ -126,17 +128,20 @@ static void wide_count_part(const struct ih_gpu_wide_args *args, const uint16_t 
     const struct ih_gpu_measures &m = args->measures;
     const uint64_t step = args->channel_stride ? 1 : args->n_channels;
     const int64_t channel_step = args->channel_stride ? args->channel_stride : 1;
-    const uint32_t mask = args->n_bins - 1, low = m.clip_low, high = m.clip_high;
+    const uint32_t low = m.clip_low, high = m.clip_high;
     for (uint64_t i = first; i < end; i++) {
         uint64_t v[4] = {};
         for (unsigned c = 0; c < args->n_channels; c++) {
-            v[c] = image[i * step + c * channel_step] & mask;
-            bins[c * args->n_bins + v[c]]++;
+            v[c] = image[i * step + c * channel_step];
+            if (v[c] < args->n_bins)
+                bins[c * args->n_bins + v[c]]++;
         }
         if (!args->has_luma)
             continue;
-        bins[args->n_channels * args->n_bins +
-             ((v[0] * m.luma_red + v[1] * m.luma_green + v[2] * m.luma_blue + 32768) >> 16)]++;
+        const uint64_t luma =
+            (v[0] * m.luma_red + v[1] * m.luma_green + v[2] * m.luma_blue + 32768) >> 16;
+        if (luma < args->n_bins)
+            bins[args->n_channels * args->n_bins + luma]++;
         clips[0] += v[0] <= low || v[1] <= low || v[2] <= low;
         clips[1] += v[0] >= high || v[1] >= high || v[2] >= high;
         clips[2] += v[0] <= low && v[1] <= low && v[2] <= low;
@@ -236,7 +241,7 @@ static void check_small(bool is_short)
 {
     static const uint64_t sizes[] = {0,   1,   7,    8,     255,   256,   257,
                                      511, 513, 4099, 16384, 70001, 300007};
-    static const uint32_t bins[] = {BINS, 4096, 8192, 512, 32768};
+    static const uint32_t bins[] = {BINS, 4096, 10001, 512, 32768};
     struct ih_gpu_properties no_cluster = gpu; /* the kernel for GPUs without clusters */
     no_cluster.shared_bytes_optin = 160 << 10;
     unsigned round = 0;
@@ -261,7 +266,7 @@ static void check_small(bool is_short)
                     const enum kind kind = (enum kind)(round * 5 % N_WIDE_KINDS);
                     const size_t n = start + (size_t)args.image_stride * args.n_images;
                     memset(b.samples, 0xff, n * 2);
-                    wide_fill(&args, b.samples + start, kind);
+                    wide_fill(&args, b.samples + start, kind, round % 2);
                     CHECK(cudaMemcpy(b.d_samples, b.samples, n * 2, cudaMemcpyHostToDevice));
                     const counts expected = wide_expected(&args, b.samples + start);
                     for (const struct way &way : ways)
@@ -357,7 +362,9 @@ static void table_large(void)
         struct ih_gpu_wide_args args = wide_args(b.n_samples, 1, BINS, false);
         fill_device(&args, kind);
         row("gray", args, kind, k != W_HIDDEN);
-        row("gray, 12 bits", wide_args(b.n_samples, 1, 4096, false), kind, false);
+        args = wide_args(b.n_samples, 1, 4096, false);
+        fill_device(&args, kind);
+        row("gray, 12 bits", args, kind, false);
     }
     for (enum kind kind : {W_RANDOM, W_SMOOTH, W_NOISE12, W_MICROSCOPY, W_CONSTANT, W_TWO}) {
         struct ih_gpu_wide_args args = wide_args(b.n_samples / 3, 3, BINS, false);
@@ -369,7 +376,9 @@ static void table_large(void)
         row("RGB, luma", args, kind, false);
         args.gpu = &no_cluster;
         row("RGB, luma, no cluster", args, kind, false);
-        row("RGB, luma, 12 bits", wide_args(b.n_samples / 3, 3, 4096, true), kind, false);
+        args = wide_args(b.n_samples / 3, 3, 4096, true);
+        fill_device(&args, kind);
+        row("RGB, luma, 12 bits", args, kind, false);
     }
     for (unsigned channels = 2; channels <= 4; channels += 2) {
         struct ih_gpu_wide_args args =
