@@ -14,13 +14,14 @@ enum {
     IH_WIDE_COPIES = 8,                        /* of 4,096 bins, and of one for larger samples */
     IH_WIDE_COPIED_BINS = IH_WIDE_WORDS / IH_WIDE_COPIES,
     IH_WIDE_TABLE_BYTES = (IH_WIDE_WORDS + IH_WIDE_COPIES) * 4,
-    IH_WIDE_FULL = 0x8000, /* of a packed counter */
+    IH_WIDE_FULL = 0x8000,   /* of a packed counter */
+    IH_WIDE_DANGER = 0xc000, /* at which threads wait until it has been emptied */
     /* Samples of a thread between two looks at old values, and pixels of a warp at a time. */
     IH_WIDE_EACH = 8,
     IH_WIDE_GROUP = IH_WARP * IH_WIDE_EACH,
     IH_WIDE_CHUNK = 16,  /* groups between two choices of a plan */
     IH_WIDE_HOT = 64,    /* samples of a group that make its two values hot */
-    IH_WIDE_BUFFERS = 3, /* of the exchange in a cluster */
+    IH_WIDE_BUFFERS = 2, /* of the exchange in a cluster */
     IH_WIDE_NONE = 1 << 16,
     /* Groups of a block below which a band gets fewer blocks: the end of a block costs about as
        much as counting them. */
@@ -48,22 +49,35 @@ static __device__ inline uint32_t *wide_table(void)
     return (uint32_t *)s_wide;
 }
 
-/* Where a plane's counts go. Addresses are computed when they are needed, which is seldom. */
-struct wide_totals {
+/* A plane of the totals, of all images. Its addresses are computed when they are needed, which is
+ * seldom: registers are scarce. */
+struct wide_plane {
     const struct wide_job &job;
-    uint32_t plane; /* of all images */
+    uint32_t index;
 };
+
+struct wide_totals {
+    unsigned long long *d_bins;
+    uint32_t *d_bins_32;
+    uint32_t n_bins;
+};
+
+static __device__ inline struct wide_totals wide_totals_of(const struct wide_plane &plane)
+{
+    const size_t at = (size_t)plane.index * plane.job.n_bins;
+    return plane.job.d_bins
+               ? (struct wide_totals){plane.job.d_bins + at, NULL, plane.job.n_bins}
+               : (struct wide_totals){NULL, plane.job.d_bins_32 + at, plane.job.n_bins};
+}
 
 static __device__ inline void wide_add(const struct wide_totals &to, uint32_t value, uint32_t count)
 {
-    const struct wide_job &job = to.job;
-    const size_t at = (size_t)to.plane * job.n_bins + value;
-    if (count == 0 || value >= job.n_bins)
+    if (count == 0 || value >= to.n_bins)
         return;
-    if (job.d_bins)
-        atomicAdd(&job.d_bins[at], (unsigned long long)count);
+    if (to.d_bins)
+        atomicAdd(&to.d_bins[value], (unsigned long long)count);
     else
-        atomicAdd(&job.d_bins_32[at], count);
+        atomicAdd(&to.d_bins_32[value], count);
 }
 
 /* ---- counting in shared memory ---- */
@@ -83,13 +97,19 @@ static __device__ inline uint32_t wide_shift(uint32_t value)
     return value / IH_WIDE_WORDS * 16;
 }
 
+struct wide_olds {
+    uint32_t word[IH_WIDE_EACH];
+};
+
 /*
- * Called with the old words of eight additions, some with a full counter. The thread that has found
- * a counter exactly full moves IH_WIDE_FULL to the totals. The others that have added to it wait.
+ * Called with the old words of eight additions, some of a full counter. The one thread that has
+ * found a counter exactly full moves IH_WIDE_FULL to the totals. It does so before it waits for
+ * another, so every wait ends.
  */
-static __device__ inline void wide_settle(const struct wide_samples &x, const uint32_t *old,
-                                          const struct wide_totals &to)
+static __device__ __noinline__ void wide_settle(struct wide_samples x, struct wide_olds olds,
+                                                struct wide_totals to)
 {
+    const uint32_t *old = olds.word;
 #pragma unroll
     for (int i = 0; i < IH_WIDE_EACH; i++) {
         const uint32_t value = wide_sample(x, i), shift = wide_shift(value);
@@ -101,9 +121,9 @@ static __device__ inline void wide_settle(const struct wide_samples &x, const ui
 #pragma unroll
     for (int i = 0; i < IH_WIDE_EACH; i++) {
         const uint32_t value = wide_sample(x, i), shift = wide_shift(value);
-        if ((old[i] >> shift & 0xffff) >= IH_WIDE_FULL)
-            while ((atomicOr(&wide_table()[value % IH_WIDE_WORDS], 0) >> shift & 0xffff) >
-                   IH_WIDE_FULL)
+        if ((old[i] >> shift & 0xffff) >= IH_WIDE_DANGER)
+            while ((atomicOr(&wide_table()[value % IH_WIDE_WORDS], 0) >> shift & 0xffff) >=
+                   IH_WIDE_DANGER)
                 ;
     }
 }
@@ -133,9 +153,19 @@ static __device__ inline uint32_t wide_add_if(bool is_on, uint32_t value)
 /* Counts eight samples. All additions are issued before any old value is looked at. */
 template <bool HAS_HOT>
 static __device__ inline void wide_count_packed(const struct wide_samples &x, struct wide_hot *hot,
-                                                const struct wide_totals &to)
+                                                const struct wide_plane &plane)
 {
-    uint32_t old[IH_WIDE_EACH], all = 0;
+    struct wide_olds olds;
+    uint32_t all = 0;
+    if (HAS_HOT) {
+        const uint32_t both = hot->value[0] * 0x10001u;
+        const uint32_t differ =
+            (x.word[0] ^ both) | (x.word[1] ^ both) | (x.word[2] ^ both) | (x.word[3] ^ both);
+        if (__all_sync(0xffffffffu, differ == 0)) {
+            hot->count[0] += IH_WIDE_EACH;
+            return;
+        }
+    }
 #pragma unroll
     for (int i = 0; i < IH_WIDE_EACH; i++) {
         const uint32_t value = wide_sample(x, i);
@@ -143,16 +173,16 @@ static __device__ inline void wide_count_packed(const struct wide_samples &x, st
             const bool is_0 = value == hot->value[0], is_1 = value == hot->value[1];
             hot->count[0] += is_0;
             hot->count[1] += is_1;
-            old[i] = wide_add_if(!is_0 && !is_1, value);
+            olds.word[i] = wide_add_if(!is_0 && !is_1, value);
         } else {
-            old[i] = atomicAdd(&wide_table()[value % IH_WIDE_WORDS], 1u << wide_shift(value));
+            olds.word[i] = atomicAdd(&wide_table()[value % IH_WIDE_WORDS], 1u << wide_shift(value));
         }
     }
 #pragma unroll
     for (int i = 0; i < IH_WIDE_EACH; i++)
-        all |= old[i];
+        all |= olds.word[i];
     if (all & (IH_WIDE_FULL * 0x10001u))
-        wide_settle(x, old, to);
+        wide_settle(x, olds, wide_totals_of(plane));
 }
 
 /* Counts eight samples, larger ones in the last bin. */
@@ -177,13 +207,13 @@ static __device__ inline uint32_t wide_hits(const struct wide_samples &x, uint32
     return __shfl_sync(0xffffffffu, ih_warp_sum(n), 0);
 }
 
-static __device__ inline void wide_hot_end(struct wide_hot *hot, const struct wide_totals &to)
+static __device__ inline void wide_hot_end(struct wide_hot *hot, const struct wide_plane &plane)
 {
 #pragma unroll
     for (int k = 0; k < 2; k++) {
         const uint32_t sum = ih_warp_sum(hot->count[k]);
         if (threadIdx.x % IH_WARP == 0)
-            wide_add(to, hot->value[k], sum);
+            wide_add(wide_totals_of(plane), hot->value[k], sum);
         hot->count[k] = 0;
     }
 }
@@ -191,10 +221,9 @@ static __device__ inline void wide_hot_end(struct wide_hot *hot, const struct wi
 /* Chooses the plan of a warp's next groups by the first of them. Hot values that are still frequent
  * stay. */
 static __device__ inline void wide_choose(const struct wide_samples &x, struct wide_hot *hot,
-                                          const struct wide_totals &to)
+                                          const struct wide_plane &plane)
 {
-    hot->is_on = wide_hits(x, hot->value[0], hot->value[1]) >= IH_WIDE_HOT;
-    if (hot->is_on)
+    if (hot->is_on && wide_hits(x, hot->value[0], hot->value[1]) >= IH_WIDE_HOT)
         return;
     const uint32_t first = __shfl_sync(0xffffffffu, wide_sample(x, 0), 0);
     uint32_t other = IH_WIDE_NONE;
@@ -206,7 +235,7 @@ static __device__ inline void wide_choose(const struct wide_samples &x, struct w
     const uint32_t second = __shfl_sync(0xffffffffu, other, others ? __ffs(others) - 1 : 0);
     hot->is_on = wide_hits(x, first, second) >= IH_WIDE_HOT;
     if (hot->is_on) {
-        wide_hot_end(hot, to);
+        wide_hot_end(hot, plane);
         hot->value[0] = first;
         hot->value[1] = second;
     }
@@ -215,19 +244,19 @@ static __device__ inline void wide_choose(const struct wide_samples &x, struct w
 /* Counts a group of a warp. */
 template <int TABLE>
 static __device__ inline void wide_count(const struct wide_samples &x, struct wide_hot *hot,
-                                         const struct wide_totals &to)
+                                         const struct wide_plane &plane)
 {
     if (TABLE == COPIED)
         return wide_count_copied(x);
     if (hot->left == 0) {
-        wide_choose(x, hot, to);
+        wide_choose(x, hot, plane);
         hot->left = IH_WIDE_CHUNK;
     }
     hot->left--;
     if (hot->is_on)
-        wide_count_packed<true>(x, hot, to);
+        wide_count_packed<true>(x, hot, plane);
     else
-        wide_count_packed<false>(x, hot, to);
+        wide_count_packed<false>(x, hot, plane);
 }
 
 static __device__ inline void wide_table_zero(void)
@@ -237,8 +266,9 @@ static __device__ inline void wide_table_zero(void)
 }
 
 /* Adds the table to the totals. Blocks begin at different bins, so that they do not queue. */
-template <int TABLE> static __device__ inline void wide_table_end(const struct wide_totals &to)
+template <int TABLE> static __device__ inline void wide_table_end(const struct wide_plane &plane)
 {
+    const struct wide_totals to = wide_totals_of(plane);
     const uint32_t begin = blockIdx.x * IH_WIDE_GROUP;
     if (TABLE == PACKED)
         for (uint32_t i = threadIdx.x; i < IH_WIDE_WORDS; i += IH_WIDE_THREADS) {
@@ -288,8 +318,7 @@ static __device__ inline void wide_load(const struct wide_job &job, const uint16
 
 /* Sorts eight pixels by channel. */
 template <int CHANNELS>
-static __device__ inline void wide_sort(const struct wide_job &job,
-                                        const union wide_pixels<CHANNELS> &pixels,
+static __device__ inline void wide_sort(bool is_planar, const union wide_pixels<CHANNELS> &pixels,
                                         struct wide_samples (&out)[CHANNELS])
 {
 #pragma unroll
@@ -300,24 +329,48 @@ static __device__ inline void wide_sort(const struct wide_job &job,
             const uint32_t sorted =
                 __byte_perm(pixels.word[a / 2], pixels.word[b / 2],
                             (a % 2 == 0 ? 0x10 : 0x32) | (b % 2 == 0 ? 0x5400 : 0x7600));
-            out[c].word[k] = job.channel_stride ? pixels.word[c * 4 + k] : sorted;
+            out[c].word[k] = is_planar ? pixels.word[c * 4 + k] : sorted;
         }
 }
 
-/* The luma of eight pixels. Adds them to the thread's joint clip counts. */
+/* Adds eight pixels to the thread's joint clip counts. Two pixels are compared at a time. */
+template <int CHANNELS>
+static __device__ inline void wide_clips(const struct wide_job &job,
+                                         const struct wide_samples (&x)[CHANNELS],
+                                         uint32_t (&clip)[IH_CLIP_COUNTS])
+{
+    struct wide_samples least, most;
+    uint32_t lowest = UINT32_MAX, highest = 0;
+#pragma unroll
+    for (int k = 0; k < IH_WIDE_EACH / 2; k++) {
+        const uint32_t r = x[0].word[k], g = x[1 % CHANNELS].word[k], b = x[2 % CHANNELS].word[k];
+        least.word[k] = __vminu2(r, __vminu2(g, b));
+        most.word[k] = __vmaxu2(r, __vmaxu2(g, b));
+        lowest = __vminu2(lowest, least.word[k]);
+        highest = __vmaxu2(highest, most.word[k]);
+    }
+    const uint32_t low = job.measures.clip_low, high = job.measures.clip_high;
+    if (min(lowest & 0xffff, lowest >> 16) > low && max(highest & 0xffff, highest >> 16) < high)
+        return; /* none is clipped in any channel */
+#pragma unroll
+    for (int i = 0; i < IH_WIDE_EACH; i++) {
+        clip[0] += wide_sample(least, i) <= low;
+        clip[1] += wide_sample(most, i) >= high;
+        clip[2] += wide_sample(most, i) <= low;
+        clip[3] += wide_sample(least, i) >= high;
+    }
+}
+
 template <int CHANNELS>
 static __device__ inline struct wide_samples wide_luma(const struct wide_job &job,
-                                                       const struct wide_samples (&x)[CHANNELS],
-                                                       uint32_t (&clip)[IH_CLIP_COUNTS])
+                                                       const struct wide_samples (&x)[CHANNELS])
 {
     struct wide_samples out = {};
 #pragma unroll
-    for (int i = 0; i < IH_WIDE_EACH; i++) {
-        const uint32_t r = wide_sample(x[0], i), g = wide_sample(x[1 % CHANNELS], i),
-                       b = wide_sample(x[2 % CHANNELS], i);
-        out.word[i / 2] |= ih_luma(job.measures, r, g, b) << i % 2 * 16;
-        ih_clip_pixel(job.measures, r, g, b, clip);
-    }
+    for (int i = 0; i < IH_WIDE_EACH; i++)
+        out.word[i / 2] |= ih_luma(job.measures, wide_sample(x[0], i),
+                                   wide_sample(x[1 % CHANNELS], i), wide_sample(x[2 % CHANNELS], i))
+                           << i % 2 * 16;
     return out;
 }
 
@@ -369,44 +422,47 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     constexpr uint32_t AHEAD = CHANNELS == 1 ? 2 : 1; /* groups of a warp that are loaded ahead */
     const uint32_t image = blockIdx.x / (PLANES * job.parts);
     const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES % job.parts;
-    const struct wide_totals to = {job, image * PLANES + plane};
+    const struct wide_plane to = {job, image * PLANES + plane};
     const uint16_t *d_image = job.d_pixels + (int64_t)image * job.image_stride;
-    const uint32_t stride = job.parts * IH_WIDE_WARPS;
+    /* A part is contiguous, so that a warp's choice of a plan is for neighbours. */
+    const uint32_t end = (uint32_t)((uint64_t)job.n_groups * (part + 1) / job.parts);
+    const uint32_t stride = IH_WIDE_WARPS;
     uint32_t clip[IH_CLIP_COUNTS] = {};
     struct wide_hot hot = {{IH_WIDE_NONE, IH_WIDE_NONE}, {0, 0}, 0, false};
     union wide_pixels<CHANNELS> next[AHEAD];
 
-    /* Groups go to the blocks in turn. */
-    uint32_t group = threadIdx.x / IH_WARP * job.parts + part;
+    uint32_t group = (uint32_t)((uint64_t)job.n_groups * part / job.parts) + threadIdx.x / IH_WARP;
 #pragma unroll
     for (uint32_t k = 0; k < AHEAD; k++)
-        if (group + k * stride < job.n_groups)
+        if (group + k * stride < end)
             wide_load<CHANNELS>(job, d_image, group + k * stride, plane, &next[k]);
     wide_table_zero();
     __syncthreads();
 
-    for (; group < job.n_groups; group += AHEAD * stride)
+    for (; group < end; group += AHEAD * stride)
 #pragma unroll
         for (uint32_t k = 0; k < AHEAD; k++) {
             const uint32_t loaded = group + k * stride, ahead = loaded + AHEAD * stride;
-            if (loaded >= job.n_groups)
+            if (loaded >= end)
                 break;
             struct wide_samples planes[CHANNELS], x;
-            wide_sort<CHANNELS>(job, next[k], planes);
-            if (ahead < job.n_groups)
+            wide_sort<CHANNELS>(job.channel_stride != 0, next[k], planes);
+            if (ahead < end)
                 wide_load<CHANNELS>(job, d_image, ahead, plane, &next[k]);
             x = planes[0];
 #pragma unroll
             for (int c = 1; c < CHANNELS; c++)
                 if (c == plane)
                     x = planes[c];
-            if (HAS_LUMA && plane == CHANNELS)
-                x = wide_luma<CHANNELS>(job, planes, clip);
+            if (HAS_LUMA && plane == CHANNELS) {
+                x = wide_luma<CHANNELS>(job, planes);
+                wide_clips<CHANNELS>(job, planes, clip);
+            }
             wide_count<TABLE>(x, &hot, to);
         }
 
     if (part == 0)
-        wide_count_tail<CHANNELS>(job, d_image, plane, to, clip);
+        wide_count_tail<CHANNELS>(job, d_image, plane, wide_totals_of(to), clip);
     wide_hot_end(&hot, to);
     __syncthreads();
     wide_table_end<TABLE>(to);
@@ -416,19 +472,19 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
 
 /* ---- a cluster of blocks, one for each plane ---- */
 
-/* Threads of a block that load pixels, so that IH_WIDE_BUFFERS buffers fit. */
+/* Threads of a block that load pixels: as many as the buffers have room for. */
 __host__ __device__ constexpr uint32_t wide_senders(uint32_t planes)
 {
-    return planes <= 4 ? 512 : 384;
+    return planes <= 3 ? 1024 : planes == 4 ? 768 : 512;
 }
 
 /*
  * In a round, each block loads a part of the pixels, sorts them by plane and writes the samples of
- * each plane into a buffer of the block that counts it. While the blocks count a round, they wait
- * for nothing, and the next round is on its way.
+ * each plane into a buffer of the block that counts it. While the blocks count a round, the samples
+ * of the next are on their way, and the pixels of the one after it.
  *
- * A buffer is written again three rounds later. By then every block has passed the barrier of the
- * round before, which a thread does only after it has counted the round before that.
+ * A buffer is written again two rounds later: all threads have counted it before the barrier
+ * between.
  */
 template <int CHANNELS, bool HAS_LUMA, int TABLE>
 __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
@@ -438,62 +494,69 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     constexpr uint32_t PLANES = CHANNELS + HAS_LUMA, SENDERS = wide_senders(PLANES);
     constexpr uint32_t WARPS = SENDERS / IH_WARP, BUFFER = PLANES * SENDERS;
     const cg::cluster_group cluster = cg::this_cluster();
-    const uint32_t rank = cluster.block_rank(), warp = threadIdx.x / IH_WARP;
-    const struct wide_totals to = {job, rank};
+    const uint32_t rank = cluster.block_rank();
+    const struct wide_plane to = {job, rank};
     const uint32_t first = blockIdx.x / PLANES * PLANES * WARPS, stride = gridDim.x * WARPS;
     const uint32_t n_rounds = (job.n_groups + stride - 1) / stride;
     uint4 *s_buffers = s_wide + IH_WIDE_TABLE_BYTES / sizeof(uint4);
     uint32_t clip[IH_CLIP_COUNTS] = {};
     struct wide_hot hot = {{IH_WIDE_NONE, IH_WIDE_NONE}, {0, 0}, 0, false};
-    union wide_pixels<CHANNELS> next;
+    union wide_pixels<CHANNELS> pixels;
+    struct wide_samples planes[PLANES];
 
+    /* This warp's group of a round, from n_groups on if it has none. */
     const auto group_of = [&](uint32_t round) {
-        return warp < WARPS ? first + round * stride + rank * WARPS + warp : job.n_groups;
+        return threadIdx.x < SENDERS ? first + round * stride + rank * WARPS + threadIdx.x / IH_WARP
+                                     : job.n_groups;
     };
     const auto load = [&](uint32_t round) {
-        if (round < n_rounds && group_of(round) < job.n_groups)
-            wide_load<CHANNELS>(job, job.d_pixels, group_of(round), CHANNELS, &next);
+        if (group_of(round) < job.n_groups)
+            wide_load<CHANNELS>(job, job.d_pixels, group_of(round), CHANNELS, &pixels);
     };
-    const auto send = [&](uint32_t round) {
-        if (round < n_rounds && group_of(round) < job.n_groups) {
-            struct wide_samples planes[CHANNELS], luma;
-            const uint32_t at = round % IH_WIDE_BUFFERS * BUFFER + rank * SENDERS + threadIdx.x;
-            wide_sort<CHANNELS>(job, next, planes);
-            if (HAS_LUMA)
-                luma = wide_luma<CHANNELS>(job, planes, clip);
+    const auto sort = [&](uint32_t round) {
+        if (group_of(round) < job.n_groups) {
+            struct wide_samples channels[CHANNELS];
+            wide_sort<CHANNELS>(false, pixels, channels);
 #pragma unroll
-            for (uint32_t p = 0; p < PLANES; p++) {
-                const struct wide_samples &x = p < CHANNELS ? planes[p % CHANNELS] : luma;
-                *cluster.map_shared_rank(s_buffers + at, p) =
-                    make_uint4(x.word[0], x.word[1], x.word[2], x.word[3]);
+            for (int c = 0; c < CHANNELS; c++)
+                planes[c] = channels[c];
+            if constexpr (HAS_LUMA) {
+                planes[CHANNELS] = wide_luma<CHANNELS>(job, channels);
+                wide_clips<CHANNELS>(job, channels, clip);
             }
         }
+    };
+    const auto send = [&](uint32_t round) {
+        const uint32_t at = round % IH_WIDE_BUFFERS * BUFFER + rank * SENDERS + threadIdx.x;
+        if (group_of(round) < job.n_groups)
+#pragma unroll
+            for (uint32_t p = 0; p < PLANES; p++)
+                *cluster.map_shared_rank(s_buffers + at, p) = make_uint4(
+                    planes[p].word[0], planes[p].word[1], planes[p].word[2], planes[p].word[3]);
     };
 
     load(0);
     wide_table_zero();
     cluster.sync(); /* all blocks run */
-    send(0);
+    sort(0);
     load(1);
-    cluster.barrier_arrive();
+    send(0);
+    sort(1);
     for (uint32_t round = 0; round < n_rounds; round++) {
-        cluster.barrier_wait();
-        if (round + 1 < n_rounds) {
-            send(round + 1);
-            load(round + 2);
-            cluster.barrier_arrive();
-        }
+        load(round + 2);
+        cluster.sync();
+        send(round + 1);
         for (uint32_t i = threadIdx.x; i < BUFFER; i += IH_WIDE_THREADS)
             if (first + round * stride + i / IH_WARP < job.n_groups) {
                 const uint4 x = s_buffers[round % IH_WIDE_BUFFERS * BUFFER + i];
                 wide_count<TABLE>({{x.x, x.y, x.z, x.w}}, &hot, to);
             }
+        sort(round + 2);
     }
-    if (n_rounds == 0)
-        cluster.barrier_wait();
+    cluster.sync(); /* no block writes to one that has ended */
 
     if (blockIdx.x < PLANES)
-        wide_count_tail<CHANNELS>(job, job.d_pixels, rank, to, clip);
+        wide_count_tail<CHANNELS>(job, job.d_pixels, rank, wide_totals_of(to), clip);
     wide_hot_end(&hot, to);
     __syncthreads();
     wide_table_end<TABLE>(to);

@@ -127,15 +127,15 @@ __global__ void count_wide_global(const uint8_t *buffer, size_t size, unsigned *
  * A table for each block, when it hardly fits. 65,536 counters of 32 bits are 256 KiB, more than a
  * multiprocessor has. Counters of 16 bits fit, two in a word: of the values v and v + HALF.
  *
- * But a block counts more than 65,535 samples. A counter is full at 32,768. The thread that adds
- * to a full counter subtracts 32,768 and adds them to the result. The threads that add to it
- * meanwhile wait. A thread adds 8 samples before it looks at what it added to, so that additions do
- * not wait for each other. So a counter gets at most 1,024 threads * 8 more, and never overflows.
+ * But a block counts more than 65,535 samples. The thread that finds a counter at 32,768 subtracts
+ * that and adds it to the result. Should it take long, the threads that find the counter at 49,152
+ * wait. A thread adds 8 samples before it looks at what it found, so that additions do not wait for
+ * each other: 1,024 threads add at most 8,192 more, and a counter never overflows.
  *
  * Limits: additions of a warp to one counter take turns, which is slow if there are few values. And
  * each block adds up to 65,536 bins to the result.
  */
-enum { HALF = WIDE_BINS / 2, FULL = 32768, EACH = 8 };
+enum { HALF = WIDE_BINS / 2, FULL = 32768, DANGER = 49152, EACH = 8 };
 
 __global__ void count_wide_packed(const uint8_t *buffer, size_t size, unsigned *histo)
 {
@@ -164,11 +164,9 @@ __global__ void count_wide_packed(const uint8_t *buffer, size_t size, unsigned *
             }
 #pragma unroll
         for (int k = 0; k < EACH; k++)
-            while (count[k] >= FULL) { /* until the thread above has subtracted */
-                const unsigned now = atomicOr(&packed[value[k] % HALF], 0) >> shift[k] & 65535;
-                if (now <= FULL)
-                    break;
-            }
+            if (count[k] >= DANGER)
+                while ((atomicOr(&packed[value[k] % HALF], 0) >> shift[k] & 65535) >= DANGER)
+                    ;
     }
     __syncthreads();
     for (unsigned i = threadIdx.x; i < HALF; i += blockDim.x) {
