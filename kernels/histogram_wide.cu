@@ -667,7 +667,7 @@ extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
                            (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX ||
                            m->clip_low >= m->clip_high || m->clip_high > UINT16_MAX))
         return cudaErrorInvalidValue;
-    if (args->gpu->shared_bytes_optin < IH_WIDE_TABLE_BYTES + 1024)
+    if (args->gpu->shared_bytes_optin < IH_GPU_WIDE_SHARED_BYTES)
         return cudaErrorNotSupported;
     if (args->n_pixels == 0 || args->n_images == 0)
         return cudaSuccess;

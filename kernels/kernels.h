@@ -149,7 +149,10 @@ cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args);
 
 /* ---- samples of 9 to 16 bits ---- */
 
-enum { IH_GPU_WIDE_BINS_MOST = 1 << 16 };
+enum {
+    IH_GPU_WIDE_BINS_MOST = 1 << 16,
+    IH_GPU_WIDE_SHARED_BYTES = 129 << 10 /* of a block, that the kernel needs */
+};
 
 /* Images of equal size in device memory; one band of an image is one of them. Strides are in
  * samples. */
@@ -176,7 +179,7 @@ struct ih_gpu_wide_args {
 /*
  * Counts all images in one launch. Images without gaps that begin at 16-byte addresses are the
  * fastest. Returns the statuses of ih_histogram_replicated, and cudaErrorNotSupported on a GPU that
- * gives a block less than 129 KiB of shared memory (compute capability 7.5, 8.6, 8.9, 12.0).
+ * gives a block less than IH_GPU_WIDE_SHARED_BYTES (compute capability 7.5, 8.6, 8.9, 12.0).
  */
 cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args);
 

@@ -62,6 +62,7 @@ struct ih_backend {
     enum ih_status (*band)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
                            struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
+    bool (*takes_native)(void *state); /* samples of 16 bits; NULL: all units do */
     /* Both NULL if the backend counts only pixels. */
     bool (*takes_planes)(void *state);
     enum ih_status (*count_planes)(void *lane, const struct ih_planes *planes,
@@ -157,7 +158,7 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  * Counts the pixels in the last buffer. This may go on after the call, so the caller must not touch
  * the buffer again, and an error may show in a later call.
  *
- * n_pixels   interleaved, spec.n_channels bytes each, from the buffer's start
+ * n_pixels   interleaved, ih_pixel_bytes(spec) each, from the buffer's start
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 
