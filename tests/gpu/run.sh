@@ -205,6 +205,7 @@ for layout in long channels; do
     compare "--csv=$layout --kernel=$kernel" "--kernel=$kernel" -- "--csv=$layout" samples "${photos[@]}"
   done
 done
+compare "--bins=native" -- --bins=native --csv=long tests/formats/files
 "$imghist" -q --device=cpu --csv=stats samples "${photos[@]}" >"$logs/images.csv" 2>/dev/null </dev/null || :
 n_images=$(grep -c ',luma,' "$logs/images.csv") || fail "no image in samples/ could be counted"
 
