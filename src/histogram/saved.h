@@ -5,14 +5,17 @@
  *
  *     offset  bytes
  *          0      8  "ihcounts"
- *          8      4  version of the layout, 2
+ *          8      4  version of the layout, 2, or 3 with native bins
  *         12      4  size of the whole string
  *         16      8  bytes: kind (0 empty: only the checksum follows; 1 image, 2 sum), channels,
  * luma weights (0 bt709, 1 bt601), alpha (0 count, 1 skip-transparent), clip_low, clip_high, 0,
  * range (0 not known, 1 full, 2 limited) 24     16  4 each: source_depth, warnings, not_applied,
  * n_frames 40     72  8 each: width, height, n_images, n_failed, n_pixels, any_low, any_high,
  *                    all_low, all_high
- *        112         2,048 for each channel and for luma: 256 numbers of 8 bytes
+ *        112         2,048 for each channel and for luma: 256 numbers of 8 bytes. In version 3,
+ *                    with both clip limits 0 above: number of bins (4), clip_low, clip_high (2
+ *                    each); then for each channel and luma the number of runs of values that occur
+ *                    (4), and for each run its first value, its length (4 each) and its numbers (8)
  *                    5 texts (format, library, version, region, mask): a byte with the length, then
  *                    the bytes
  *                 12 low and high of struct ih_sample_range, 2 each; min and end of struct

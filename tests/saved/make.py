@@ -18,16 +18,30 @@ def text_of(text):
     return bytes([len(text)]) + text.encode()
 
 
-def saved(body):
-    data = b"ihcounts" + struct.pack("<II", 2, 16 + len(body) + 8) + body
+def saved(body, version=2):
+    data = b"ihcounts" + struct.pack("<II", version, 16 + len(body) + 8) + body
     return data + struct.pack("<Q", fnv1a(data))
 
 
-def result(kind, bins, head, words, numbers, texts, ranges=(0, 0, 0, 0)):
+def runs_of(plane):
+    """Runs of values that occur: where each begins, its length and its numbers."""
+    starts = [v for v in sorted(plane) if v - 1 not in plane]
+    data = struct.pack("<I", len(starts))
+    for start in starts:
+        end = next(v for v in range(start, 65537) if v not in plane)
+        data += struct.pack("<II", start, end - start)
+        data += struct.pack(f"<{end - start}Q", *(plane[v] for v in range(start, end)))
+    return data
+
+
+def result(kind, bins, head, words, numbers, texts, ranges=(0, 0, 0, 0), native=None):
     body = bytes([kind, *head]) + struct.pack("<4I", *words) + struct.pack("<9Q", *numbers)
+    if native:
+        body += struct.pack("<IHH", *native)
     for plane in bins:
-        body += struct.pack("<256Q", *(plane.get(v, 0) for v in range(256)))
-    return saved(body + b"".join(text_of(text) for text in texts) + struct.pack("<2H2I", *ranges))
+        body += runs_of(plane) if native else struct.pack("<256Q", *(plane.get(v, 0) for v in range(256)))
+    body += b"".join(text_of(text) for text in texts) + struct.pack("<2H2I", *ranges)
+    return saved(body, 3 if native else 2)
 
 
 # Pixels 0, 10, 10, 255 of a gray PNG with an ICC profile, counted with bt601 and the limits 5 and 250.
@@ -40,6 +54,10 @@ total = result(2, planes, [4, 0, 1, 0, 255, 0, 0], [0, 0, 8, 0], [0, 0, 2, 1, 2,
 # The same gray, of 12-bit samples, of a region with a mask.
 part = result(1, [gray, gray], [1, 0, 0, 0, 255, 0, 1], [16, 0, 0, 3], [3, 2, 1, 0, 4, 1, 1, 1, 1],
               ["png", "libpng 1.6.39", "0.1.0", "2x2+1+0", "masks/a.png"], (64, 940, 64, 941))
-for name, data in ("image", image), ("sum", total), ("part", part), ("empty", saved(b"\0")):
+# Native: pixels 0, 1, 1, 4000, 4095 of a gray PGM of 12 bits, with the limits 0 and 4095.
+deep = {0: 1, 1: 2, 4000: 1, 4095: 1}
+native = result(1, [deep, deep], [1, 0, 0, 0, 0, 0, 1], [12, 0, 0, 0], [5, 1, 1, 0, 5, 1, 1, 1, 1],
+                ["pnm", "imghist 0.1.0", "0.1.0", "", ""], (0, 0, 0, 4096), (4096, 0, 4095))
+for name, data in ("image", image), ("sum", total), ("part", part), ("native", native), ("empty", saved(b"\0")):
     with open(f"{sys.argv[1]}/{name}.ihcounts", "wb") as f:
         f.write(data)

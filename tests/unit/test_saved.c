@@ -84,7 +84,7 @@ TEST(image)
     assert_string_equal(s.reduction, "round(v*255/max)");
     assert_int_equal(ih_counts_stats(counts, IH_LUMA, &stats, sizeof stats, NULL), IH_OK);
     assert_int_equal(stats.sum, 275);
-    assert_int_equal(stats.clip_low, 1);
+    assert_int_equal(stats.crushed, 1);
     assert_int_equal(ih_counts_bins(counts, 0)[10], 2);
     assert_saves_as(counts, &saved);
     ih_counts_close(counts);
@@ -144,16 +144,57 @@ TEST(part)
     ih_counts_close(other);
 }
 
+/* The same bytes as make.py, from the PGM itself; damage in the runs. */
+TEST(native)
+{
+    static const char pgm[] = "P5 5 1 4095\n\0\0\0\1\0\1\x0F\xA0\x0F\xFF";
+    enum { RUNS_AT = 112 + 8, FIRST_RUN = RUNS_AT + 4 };
+    const struct ih_settings settings = {.device = "cpu", .bins = IH_BINS_NATIVE};
+    const struct bytes saved = read_saved("native");
+    struct ih_counts *counts = open_counts(), *sum = open_counts();
+    struct ih_context *context = NULL;
+    struct ih_stats stats;
+    struct ih_error err;
+    assert_int_equal(load(counts, saved.p, saved.n, &err), IH_OK);
+    assert_saves_as(counts, &saved);
+    assert_int_equal(ih_counts_n_bins(counts), 4096);
+    assert_int_equal(ih_counts_bins(counts, 0)[4000], 1);
+    assert_int_equal(ih_counts_stats(counts, IH_LUMA, &stats, sizeof stats, NULL), IH_OK);
+    assert_int_equal(stats.sum, 0 + 1 + 1 + 4000 + 4095);
+    assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_bins(sum, 0)[1], 4);
+
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    assert_int_equal(ih_count_memory(context, pgm, sizeof pgm - 1, counts, &err), IH_OK);
+    assert_saves_as(counts, &saved);
+    ih_context_close(context);
+
+    const struct {
+        size_t at;
+        uint8_t value;
+    } damage[] = {{113, 1}, {113, 0},           {114, 1},       {RUNS_AT, 1},       {RUNS_AT, 4},
+                  {16, 0},  {FIRST_RUN + 4, 3}, {FIRST_RUN, 5}, {FIRST_RUN + 8, 0}, {20, 1}};
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        struct bytes damaged = saved;
+        damaged.p[damage[i].at] = damage[i].value;
+        mend(&damaged);
+        assert_int_equal(load(counts, damaged.p, damaged.n, &err), IH_CORRUPT);
+    }
+    ih_counts_close(counts);
+    ih_counts_close(sum);
+}
+
 TEST(other_versions)
 {
     struct bytes saved = read_saved("image");
     struct ih_counts *counts = open_counts();
     struct ih_error err;
-    for (uint8_t version = 1; version <= 3; version += 2) {
+    for (uint8_t version = 1; version <= 4; version += 3) {
         saved.p[8] = version;
         mend(&saved);
         assert_int_equal(load(counts, saved.p, saved.n, &err), IH_UNSUPPORTED);
-        assert_non_null(strstr(err.message, version == 1 ? "version 1" : "version 3"));
+        assert_non_null(strstr(err.message, version == 1 ? "version 1" : "version 4"));
     }
     ih_counts_close(counts);
 }
