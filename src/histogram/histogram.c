@@ -286,6 +286,19 @@ void ih_stats_shape(struct ih_stats *s, double variance, double third, double fo
     s->kurtosis = varies ? fourth / (variance * variance) - 3 : (double)NAN;
 }
 
+/* Of 65,536 counters many are equal and small. */
+enum { ENTROPY_TERMS = 256 };
+
+/* share * log2(share) of a counter. terms: of the counters so far, 0: not yet computed */
+static double entropy_term(uint64_t counter, double share, double terms[ENTROPY_TERMS])
+{
+    if (counter >= ENTROPY_TERMS)
+        return share * log2(share);
+    if (terms[counter] == 0)
+        terms[counter] = share * log2(share);
+    return terms[counter];
+}
+
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
@@ -299,9 +312,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
-    enum { TERMS = 64 };         /* small images have small counts, and log2 is slow */
-    double terms[TERMS] = {0.0}; /* of the entropy, for each count */
-    double variance = 0, third = 0, fourth = 0;
+    double variance = 0, third = 0, fourth = 0, terms[ENTROPY_TERMS] = {0};
     for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
             continue;
@@ -309,13 +320,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
         variance += share * d * d;
         third += share * d * d * d;
         fourth += share * d * d * (d * d);
-        if (bins[v] >= TERMS) {
-            out->entropy -= share * log2(share);
-            continue;
-        }
-        if (terms[bins[v]] == 0)
-            terms[bins[v]] = share * log2(share);
-        out->entropy -= terms[bins[v]];
+        out->entropy -= entropy_term(bins[v], share, terms);
     }
     out->mode_share = (double)bins[out->mode] / n;
     ih_stats_shape(out, variance, third, fourth);
