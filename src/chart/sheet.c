@@ -18,8 +18,8 @@ static const uint64_t SHEET_PIXELS = 1000000000;
 enum { NAME_ROW = 150, STRIP_ROW = 215, VALUES_ROW = 150, THUMBNAIL_ROWS = 430, FOOTER_ROW = 175 };
 enum { CAPITALS_UP = 105, COLUMN_GAP = 160, ROW_GAP = 60, TO_NUMBERS = 60 };
 
-/* Pixels of a panel, on a page without a size; with one, it has at least PANEL_LEAST a side. */
-enum { PANEL_WIDTH = 340, PANEL_HEIGHT = 250, PANEL_LEAST = 160 };
+/* Pixels of a panel, on a page without a size; with one, it has at least the last two. */
+enum { PANEL_WIDTH = 340, PANEL_HEIGHT = 250, LEAST_WIDTH = 200, LEAST_HEIGHT = 160 };
 static const double PANEL_ASPECT = 1.4;
 
 struct ih_chart_sheet {
@@ -190,13 +190,13 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
         look.height = (unsigned)sheet.n_rows * PANEL_HEIGHT;
     }
     choose_grid(&sheet, look.width, look.height);
-    if (look.width / (unsigned)sheet.n_columns < PANEL_LEAST ||
-        look.height / (unsigned)sheet.n_rows < PANEL_LEAST) {
+    if (look.width / (unsigned)sheet.n_columns < LEAST_WIDTH ||
+        look.height / (unsigned)sheet.n_rows < LEAST_HEIGHT) {
         free(sheet.scaled);
         return ih_error_set(
             err, IH_USAGE,
             "--chart-size is too small for %zu images, which need %d x %d pixels each", n,
-            PANEL_LEAST, PANEL_LEAST);
+            LEAST_WIDTH, LEAST_HEIGHT);
     }
     look.in_percent = true;
     struct ih_chart chart = {.result = widest,
