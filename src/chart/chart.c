@@ -159,6 +159,8 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
 {
     struct ih_chart_layout *l = &chart->layout;
     ih_chart_set_sizes(l, width, height);
+    l->n_bins = chart->n_bins;
+    l->n_in_bar = chart->n_in_bar;
     l->row_pitch = chart_ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
     enum footer footer = ALL_FACTS + 1;
@@ -268,8 +270,13 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
                              unsigned char **file, size_t *size_bytes, struct ih_error *err)
 {
-    struct ih_chart chart = {
-        .result = result, .heights = &result->histogram, .title = options->title};
+    struct ih_histogram bars;
+    struct ih_chart chart = {.result = result,
+                             .bars = &bars,
+                             .heights = &bars,
+                             .n_bins = ih_n_bins(&result->histogram),
+                             .n_in_bar = ih_histogram_fold(&result->histogram, &bars),
+                             .title = options->title};
     ih_chart_collect_facts(result, &chart.facts);
     return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
 }
