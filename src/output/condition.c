@@ -265,12 +265,23 @@ static bool decides_nothing(enum comparison comparison, double n, double low, do
            (comparison == GREATER && n == high);
 }
 
+/* The largest number that a field has; 0: there is none. Of native bins, values have 16 bits. */
+static double high_of(const struct ih_field_set *set, const struct ih_record_field *f)
+{
+    const bool is_of_values = f->field.kind == IH_FIELD_LUMA_VALUE ||
+                              f->field.kind == IH_FIELD_LUMA_REAL ||
+                              (f->field.kind == IH_FIELD_REAL && f->high > 1); /* emd */
+    return !set->is_native || !is_of_values ? f->high : f->high == 8 ? 16 : f->high * 257;
+}
+
 /* Refuses a number that looks like a share of a count, and a comparison that decides nothing. */
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
                                    const struct operand *operand, const struct operand *number)
 {
     const struct ih_record_field *const field = &p->fields->fields[operand->field];
-    const double n = number->number, high = field->high > 0 ? field->high : HUGE_VAL;
+    static const struct ih_field_set native = {.is_native = true};
+    const double n = number->number, most = high_of(p->fields, field);
+    const double high = most > 0 ? most : HUGE_VAL;
     const bool is_integer = operand->type == IH_TYPE_INTEGER, has_share = field->in & IH_SHARE;
     char what[IH_MESSAGE_MAX];
     if (number->is_percentage && !has_share)
@@ -286,9 +297,12 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
     else if (has_share && !is_integer && n > 1)
         snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%",
                  field->column);
-    else if (decides_nothing(comparison, n, 0, high) && field->high > 0)
-        snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing",
-                 field->column, high);
+    else if (decides_nothing(comparison, n, 0, high) && most > 0)
+        snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing%s",
+                 field->column, high,
+                 decides_nothing(comparison, n, 0, high_of(&native, field))
+                     ? ""
+                     : " (without --bins=native)");
     else if (decides_nothing(comparison, n, 0, high))
         snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing",
                  field->column);

@@ -42,10 +42,12 @@ static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = 
     {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
 
 const struct ih_field_set ih_record_fields = {
-    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL};
+    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL,
+    false};
 
 const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPARISON_FIELDS,
-                                                  "fields of a comparison are ks and emd", NULL};
+                                                  "fields of a comparison are ks and emd", NULL,
+                                                  false};
 
 /* ---- values ---- */
 

@@ -171,6 +171,7 @@ struct ih_field_set {
 
     /* Texts that the field "format" may have, NULL at the end. NULL: any. */
     const char *const *formats;
+    bool is_native; /* values go to 65535, not 255 */
 };
 
 extern const struct ih_field_set ih_record_fields, ih_comparison_fields;
