@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libimghist: exact 256-bin histograms of images, counted on a GPU or on the CPU.
+ * libimghist: exact histograms of images, with 256 bins or one for each value, counted on a GPU or
+ * on the CPU.
  *
  *     ih_context   the device that counts, and the settings
  *     ih_count_*   counts a file, bytes, a stream, or pixels in host memory
@@ -260,11 +261,11 @@ enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES
 
 /* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
 struct ih_stats {
-    uint64_t count, sum;                 /* pixels; sum of their 8-bit values */
-    double mean, stddev;                 /* of the 8-bit values; population deviation */
+    uint64_t count, sum;                 /* pixels; sum of their values: 8 bits, or native */
+    double mean, stddev;                 /* of the values; population deviation */
     unsigned min, max;                   /* smallest and largest value that occurs */
     unsigned percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
-    double entropy;                      /* bits per pixel, 0 to 8 */
+    double entropy;                      /* bits per pixel, 0 to 8; native: to 16 */
     uint64_t clip_low, clip_high;        /* clipped pixels */
 };
 
@@ -324,6 +325,8 @@ enum ih_not_applied {
 
 struct ih_context;
 
+enum { IH_BINS_NATIVE = 1 }; /* of ih_settings.bins */
+
 /* All zero is the default. Strings are borrowed during the call. */
 struct ih_settings {
     const char *device;    /* "auto" (default): a usable GPU, else the CPU; the CPU counts in the
@@ -356,6 +359,11 @@ struct ih_settings {
      * ends its call with IH_LIMIT. Scans have ih_scan_close instead. */
     int (*interrupt)(void *user);
     void *interrupt_user;
+    /* 0 or 256: samples become 8-bit ones, with 256 bins. IH_BINS_NATIVE: samples of 9 to 16 bits
+     * keep their values, with a bin for each value that they can have; the CPU counts them. Clip
+     * limits are then native values, at most 65535, and clip_high 0 means the largest value of each
+     * image; an image whose values do not reach the limits is refused. */
+    unsigned bins;
 };
 
 /*
@@ -432,8 +440,8 @@ IH_PUBLIC void ih_counts_clear(struct ih_counts *counts);
  * images with alpha.
  *
  * Returns IH_OK. Leaves counts unchanged and returns IH_USAGE if luma, alpha, clip limits, the
- * reduction of deeper samples, the region or the mask differ, or if only one of them is of a label;
- * IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
+ * number of bins, the reduction of deeper samples, the region or the mask differ, or if only one of
+ * them is of a label; IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_counts_add(struct ih_counts *counts, const struct ih_counts *other,
                                        struct ih_error *err);
@@ -445,9 +453,13 @@ IH_PUBLIC void ih_counts_summary(const struct ih_counts *counts, struct ih_summa
 /* Static: "gray", "red", "green", "blue", "alpha" or "luma"; NULL if there is no such plane. */
 IH_PUBLIC const char *ih_counts_plane(const struct ih_counts *counts, unsigned plane);
 
-/* Returns uint64 [IH_BINS], the number of pixels with each value; NULL if there is no such plane.
- * Valid until counts are changed or closed. */
+/* Returns uint64 [ih_counts_n_bins(counts)], the number of pixels with each value; NULL if there is
+ * no such plane. Valid until counts are changed or closed. */
 IH_PUBLIC const uint64_t *ih_counts_bins(const struct ih_counts *counts, unsigned plane);
+
+/* The bins of each plane: 256, or the number of values that the samples can have, up to 65536, if
+ * ih_settings.bins is IH_BINS_NATIVE and they have more than 8 bits. */
+IH_PUBLIC unsigned ih_counts_n_bins(const struct ih_counts *counts);
 
 /* Fills *stats, size_bytes long. Returns IH_OK, or IH_USAGE if there is no such plane. */
 IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigned plane,

@@ -198,11 +198,11 @@ static enum ih_status set_shard(const struct ih_setting *s)
 static enum ih_status set_clip(const struct ih_setting *s)
 {
     uint64_t low, high;
-    if (!parse_pair(s->value, ',', 255, &low, &high) || low >= high)
+    if (!parse_pair(s->value, ',', UINT16_MAX, &low, &high) || low >= high)
         return ih_error_set(s->err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255",
                             s->value);
-    s->options->clip_low = (uint8_t)low;
-    s->options->clip_high = (uint8_t)high;
+    s->options->clip_low = (uint16_t)low; /* options.c checks the limits of 256 bins */
+    s->options->clip_high = (uint16_t)high;
     return IH_OK;
 }
 
@@ -370,8 +370,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_shard, .once = "a run counts one part"},
     {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes),
      .conflicts = resume_conflicts},
-    {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
+    {ROW(INPUT, RUN, "raw", "inputs are bare interleaved samples"), TEXT("CHANNELS"),
      FIELD(raw_channels), NUMBER(IH_CHANNELS_MAX, "a number of channels, 1 to 4")},
+    {ROW(INPUT, RUN, "raw-depth", "bits and byte order of --raw (8)"), RARE,
+     CHOICE([IH_RAW_8] = "8", [IH_RAW_16LE] = "16le", [IH_RAW_16BE] = "16be"), FIELD(raw_depth)},
     {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
      .set = set_size},
     {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"), FIELD(takes_frames)},
@@ -428,6 +430,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
+    {ROW(COUNTING, RUN, "bins", "native: one for each value of 9 to 16 bits"),
+     CHOICE("256", "native"), FIELD(takes_native)},
     {ROW(COUNTING, RUN, "depth", "of data in 16-bit samples, in bits (16)"), RARE, TEXT("BITS"),
      .set = set_depth},
     {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),

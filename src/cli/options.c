@@ -426,6 +426,12 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
                       err);
     if (o->raw_width && !o->raw_channels)
         return refuse(o, "size", "only for --raw: other files tell their size", err);
+    if (o->raw_depth && !o->raw_channels)
+        return refuse(o, "raw-depth", "only for --raw: other files tell their depth", err);
+    if (ih_option_is_given(o, "clip") && !o->takes_native && o->clip_high > 255)
+        return refuse(o, "clip", "values above 255 are for --bins=native", err);
+    if (!ih_option_is_given(o, "clip") && o->takes_native)
+        o->clip_high = 0;
     if (o->stdin_name && !has_stdin_image)
         return refuse(o, "name", "names standard input, but - is no input", err);
     if (n_stdin > 1)

@@ -65,12 +65,14 @@ struct ih_options {
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
-    uint16_t clip_low, clip_high;
+    int takes_native;                    /* --bins=native */
+    uint16_t clip_low, clip_high;        /* clip_high 0: with native bins, the largest value */
     bool skips_transparent;              /* --alpha=skip-transparent */
     struct ih_region region;             /* --region; only if region.text is not empty */
     const char *mask_path;               /* --mask: a file or a folder; NULL: none */
     unsigned n_threads;                  /* 0: one for each core */
     unsigned raw_channels;               /* 0: the format is detected */
+    int raw_depth;                       /* --raw-depth: of enum ih_raw_depth */
     uint64_t raw_width, raw_height;      /* --size; 0: not given */
     bool takes_frames;                   /* --frames */
     struct ih_sample_range sample_range; /* --depth, --range; high 0: none */

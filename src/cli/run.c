@@ -154,6 +154,8 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .n_threads = n_threads,
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
+                   .raw_depth = (enum ih_raw_depth)o->raw_depth,
+                   .takes_native = o->takes_native != 0,
                    .raw_width = o->raw_width,
                    .raw_height = o->raw_height,
                    .takes_frames = o->takes_frames,

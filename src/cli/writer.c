@@ -143,7 +143,8 @@ struct ih_writer *ih_writer_new(const struct ih_options *options,
         ih_outfile_init(&w->sinks[i].file);
     }
     w->voice.started_ns = w->voice.ended_ns = ih_clock_ns();
-    ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
+    ih_total_init(&w->total, options->luma, options->clip_low,
+                  options->clip_high ? options->clip_high : IH_BINS - 1);
     w->total.range = options->sample_range;
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     w->total.region = *options->region.text ? options->region.text : NULL;
@@ -354,6 +355,16 @@ static void write_comparison(struct ih_writer *w)
                 ih_say(o->paths[i], "no pixels to compare");
             return;
         }
+    if (ih_n_bins(&sides[0]->sum) != ih_n_bins(&sides[1]->sum)) {
+        struct ih_error err;
+        ih_error_set(&err, IH_USAGE,
+                     "%s has %u bins, %s has %u: counts of different bins are not compared; count "
+                     "both again with 256 bins",
+                     sides[0]->first, ih_n_bins(&sides[0]->sum), sides[1]->first,
+                     ih_n_bins(&sides[1]->sum));
+        give_up(w, IH_EXIT_FAILED, NULL, err.message);
+        return;
+    }
     ih_voice_compare(&w->voice, sides);
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
@@ -633,6 +644,8 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    ih_total_reset(&w->total);
+    ih_total_reset(&w->other);
     free(w->folder);
     free(w->total_folder);
     free(w->voice.hashes);

@@ -12,6 +12,7 @@
 #include "decode/heif_boxes.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
+#include "decode/samples.h"
 
 #include <avif/avif.h>
 #include <stdlib.h>
@@ -106,6 +107,8 @@ static enum ih_status avif_read_header(struct avif_state *s,
     s->depth = image->depth;
     s->is_gray = image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
     s->has_alpha = s->decoder->alphaPresent;
+    if (options->takes_native && s->depth > 8) /* libavif converts colours to 8 bits */
+        return ih_native_refuse("AVIF image sequence", s->depth, err);
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->canvas.n_channels = (s->is_gray ? 1u : 3u) + s->has_alpha;

@@ -263,6 +263,8 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = bmp_depth(s);
+    if (status == IH_OK && options->takes_native && info->source_depth > 8)
+        status = ih_native_refuse("BMP", info->source_depth, err);
     info->order.flags = s->is_top_down ? 0 : IH_PIXEL_ORDER_FROM_BOTTOM;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;

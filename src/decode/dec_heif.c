@@ -123,6 +123,8 @@ struct heif_state {
     struct heif_image *image;         /* owned; NULL until decoded */
     size_t width, height, row;        /* row: the next one to return */
     unsigned n_channels;              /* of image: 3, or 4 with alpha */
+    bool takes_native;
+    struct ih_native native;
     uint64_t max_pixels, file_taken_bytes;
     heif_item_id *images; /* owned: the top-level images, the primary one first */
     unsigned n_images, n_begun;
@@ -326,6 +328,10 @@ static enum ih_status heif_open_image(struct heif_state *s, struct ih_image_info
                             "colours is not supported");
     info->n_channels = s->n_channels - (s->told.is_gray ? 2 : 0);
     info->source_depth = (unsigned)bits;
+    const struct ih_sample_range none = {0, 0};
+    if (ih_native_choose(&s->native, s->takes_native, none, (1u << bits) - 1, err) != IH_OK)
+        return err->status;
+    info->n_bins = s->native.n_bins;
     heif_read_metadata(s, info);
     const uint64_t n_samples = (uint64_t)width * (uint64_t)height *
                                (unsigned)(s->is_hevc ? HELD_SAMPLES_HEVC : HELD_SAMPLES);
@@ -343,6 +349,7 @@ static enum ih_status heif_read_header(struct heif_state *s,
 {
     s->file_taken_bytes = s->held.taken_bytes;
     s->max_pixels = options->max_pixels;
+    s->takes_native = options->takes_native;
     s->is_hevc = heif_has_hevc(s->held.file, s->held.file_bytes);
     s->context = s->lib.heif_context_alloc();
     if (!s->context)
@@ -454,6 +461,8 @@ static enum ih_status heif_check_image(struct heif_state *s, struct ih_error *er
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two depths");
     s->stride = (size_t)stride;
     s->max = (1u << bits) - 1;
+    if (s->native.n_bins && s->max != s->native.max)
+        return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two depths");
     s->is_limited = s->is_limited && bits >= 8;
     s->alpha_is_limited = s->told.alpha_range == IH_RANGE_LIMITED && bits >= 8;
     return IH_OK;
@@ -525,13 +534,14 @@ static enum ih_status heif_decode(struct heif_state *s, struct ih_error *err)
     return s->is_hevc ? heif_decode_twice(s, err) : heif_decode_once(s, err);
 }
 
-/* Sample i of a row, scaled to 8 bits. */
-static uint8_t heif_sample(const struct heif_state *s, const uint8_t *row, size_t i)
+/* Sample i of a row, scaled to 8 bits if it has more and they are not kept. */
+static uint16_t heif_sample(const struct heif_state *s, const uint8_t *row, size_t i)
 {
     if (!s->is_deep)
         return row[i];
     uint32_t v = ih_le16(row + 2 * i);
-    return ih_sample_scale(v < s->max ? v : s->max, s->max);
+    v = v < s->max ? v : s->max;
+    return s->native.n_bins ? (uint16_t)v : ih_sample_scale(v, s->max);
 }
 
 /* Sample i of a row of limited range, expanded to 0 to 255: black and white are 16 and 235 with 8
@@ -544,14 +554,23 @@ static uint8_t heif_expanded_sample(const struct heif_state *s, const uint8_t *r
 }
 
 /* A sample of alpha. Limited range is expanded at its own depth first, as in libavif. */
-static uint8_t heif_alpha(const struct heif_state *s, const uint8_t *row, size_t i)
+static uint16_t heif_alpha(const struct heif_state *s, const uint8_t *row, size_t i)
 {
     if (!s->alpha_is_limited)
         return heif_sample(s, row, i);
     const uint32_t unit = (s->max + 1) / 256, black = 16 * unit, white = 235 * unit;
     const uint32_t v = s->is_deep ? ih_le16(row + 2 * i) : row[i], n = white - black;
     const uint32_t full = v <= black ? 0 : v >= white ? s->max : ((v - black) * s->max + n / 2) / n;
-    return ih_sample_scale(full, s->max);
+    return s->native.n_bins ? (uint16_t)full : ih_sample_scale(full, s->max);
+}
+
+/* Writes sample i of the pixels. */
+static void heif_put(const struct heif_state *s, uint8_t *pixels, size_t i, uint16_t v)
+{
+    if (s->native.n_bins)
+        ih_native_put(pixels, i, v);
+    else
+        pixels[i] = (uint8_t)v;
 }
 
 /* Writes one of three equal colours, and alpha. */
@@ -560,13 +579,17 @@ static enum ih_status heif_convert_gray_row(const struct heif_state *s, uint8_t 
 {
     const uint8_t *row = s->plane + s->row * s->stride;
     const size_t sample_bytes = s->is_deep ? 2 : 1;
+    size_t n = 0;
+    if (s->is_limited && s->native.n_bins)
+        return ih_native_refuse("gray HEIF of limited range", (unsigned)s->bits, err);
     for (size_t i = 0; i < s->width * s->n_channels; i += s->n_channels) {
         const uint8_t *red = row + i * sample_bytes;
         if (memcmp(red, red + sample_bytes, 2 * sample_bytes) != 0)
             return ih_error_set(err, IH_CORRUPT, "damaged HEIF: colours in a gray image");
-        *pixels++ = s->is_limited ? heif_expanded_sample(s, row, i) : heif_sample(s, row, i);
+        heif_put(s, pixels, n++,
+                 s->is_limited ? heif_expanded_sample(s, row, i) : heif_sample(s, row, i));
         if (s->n_channels == 4)
-            *pixels++ = heif_alpha(s, row, i + 3);
+            heif_put(s, pixels, n++, heif_alpha(s, row, i + 3));
     }
     return IH_OK;
 }
@@ -578,9 +601,9 @@ static void heif_convert_row(const struct heif_state *s, uint8_t *pixels)
     if (!s->is_deep)
         memcpy(pixels, row, n);
     for (size_t i = 0; i < n && s->is_deep; i++)
-        pixels[i] = heif_sample(s, row, i);
+        heif_put(s, pixels, i, heif_sample(s, row, i));
     for (size_t i = 3; i < n && s->alpha_is_limited; i += 4)
-        pixels[i] = heif_alpha(s, row, i);
+        heif_put(s, pixels, i, heif_alpha(s, row, i));
 }
 
 static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pixels,
@@ -592,8 +615,10 @@ static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pi
         return err->status;
     for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
         if (!s->told.is_gray)
-            heif_convert_row(s, pixels + n * s->n_channels);
-        else if (heif_convert_gray_row(s, pixels + n * (s->n_channels - 2), err) != IH_OK)
+            heif_convert_row(s, pixels + n * ih_pixel_bytes(s->n_channels, s->native.n_bins));
+        else if (heif_convert_gray_row(
+                     s, pixels + n * ih_pixel_bytes(s->n_channels - 2, s->native.n_bins), err) !=
+                 IH_OK)
             return err->status;
     }
     *n_pixels = n;

@@ -169,7 +169,8 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
                                           .held_bytes_max = 1,
                                           .is_icon = true,
                                           .is_lenient = options->is_lenient,
-                                          .sample_range = options->sample_range};
+                                          .sample_range = options->sample_range,
+                                          .takes_native = options->takes_native};
     const struct entry *e = &s->entry;
     if (e->width == 0 || e->height == 0)
         return ico_damaged(err, "it has no pixels");

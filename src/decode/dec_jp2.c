@@ -81,7 +81,8 @@ struct jp2_state {
     uint32_t width, height, row; /* row: the next one to return */
     const opj_image_comp_t *channels[CHANNELS_MAX];
     struct ih_sample_range sample_range;
-    struct ih_image_info *info;    /* borrowed: the caller's */
+    struct ih_image_info *info; /* borrowed: the caller's */
+    struct ih_native native;
     uint8_t *scaled[CHANNELS_MAX]; /* owned; the 8-bit value of each sample value */
 };
 
@@ -413,6 +414,15 @@ static enum ih_status jp2_read_header(struct jp2_state *s, const struct ih_decod
     info->n_channels = s->n_channels;
     info->source_depth = image->comps[0].prec;
     s->info = info;
+    const uint32_t depth = image->comps[0].prec;
+    const bool is_native = options->takes_native && s->n_palette_channels == 0;
+    for (unsigned i = 0; i < image->numcomps && is_native; i++)
+        if (image->comps[i].prec != depth && (image->comps[i].prec > 8 || depth > 8))
+            return ih_native_refuse("JPEG 2000 with several depths,", image->comps[i].prec, err);
+    if (ih_native_choose(&s->native, is_native, options->sample_range, (1u << depth) - 1, err) !=
+        IH_OK)
+        return err->status;
+    info->n_bins = s->native.n_bins;
     if (n_samples > UINT64_MAX / SAMPLE_BYTES)
         return ih_error_set(err, IH_LIMIT, "image too large");
     return ih_held_more(&s->held, n_samples * SAMPLE_BYTES, err);
@@ -464,6 +474,8 @@ static enum ih_status jp2_take_channel(struct jp2_state *s, unsigned channel,
                               s->image->y0 % (2 * s->image->comps[0].dy) != 0))
         return jp2_unsupported(err, "this kind of YCbCr");
     const uint32_t max = (1u << c->prec) - 1;
+    if (s->native.n_bins && max != s->native.max)
+        return jp2_damaged(err, "two depths");
     s->scaled[channel] = malloc((size_t)max + 1);
     if (!s->scaled[channel])
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -538,9 +550,18 @@ static enum ih_status jp2_decode(struct jp2_state *s, struct ih_error *err)
     return IH_OK;
 }
 
-static uint8_t jp2_clamped(int32_t v, int32_t max, const uint8_t *scaled)
+/* Writes value i of the pixels, of a channel, clamped to 0 to max. */
+static void jp2_put(const struct jp2_state *s, unsigned channel, uint8_t *pixels, size_t i,
+                    int32_t v, int32_t max)
 {
-    return scaled[v < 0 ? 0 : v > max ? max : v];
+    const uint32_t clamped = (uint32_t)(v < 0 ? 0 : v > max ? max : v);
+    const bool is_alpha = channel == (s->n_channels < 3 ? 1 : 3);
+    if (s->native.n_bins)
+        ih_native_put(pixels, i,
+                      is_alpha ? ih_native_alpha(&s->native, clamped)
+                               : ih_native_colour(&s->native, clamped));
+    else
+        pixels[i] = s->scaled[channel][clamped];
 }
 
 /* YCbCr to RGB like sycc_to_rgb of opj_decompress. */
@@ -550,15 +571,16 @@ static void jp2_convert_ycc_row(const struct jp2_state *s, uint8_t *pixels)
     const int32_t max = (int32_t)((1u << c[0]->prec) - 1), middle = max / 2 + 1;
     const uint32_t dx = c[1]->w == s->width ? 1 : 2, dy = c[1]->h == s->height ? 1 : 2;
     const uint32_t red_dx = c[2]->w == s->width ? 1 : 2, red_dy = c[2]->h == s->height ? 1 : 2;
-    for (uint32_t x = 0; x < s->width; x++, pixels += 3) {
+    for (uint32_t x = 0; x < s->width; x++) {
+        const size_t i = (size_t)3 * x;
         const int32_t y = (int32_t)jp2_sample(c[0], (size_t)s->row * s->width + x);
         const int32_t b =
             (int32_t)jp2_sample(c[1], (size_t)(s->row / dy) * c[1]->w + x / dx) - middle;
         const int32_t r =
             (int32_t)jp2_sample(c[2], (size_t)(s->row / red_dy) * c[2]->w + x / red_dx) - middle;
-        pixels[0] = jp2_clamped(y + (int32_t)(1.402 * r), max, s->scaled[0]);
-        pixels[1] = jp2_clamped(y - (int32_t)(0.344 * b + 0.714 * r), max, s->scaled[0]);
-        pixels[2] = jp2_clamped(y + (int32_t)(1.772 * b), max, s->scaled[0]);
+        jp2_put(s, 0, pixels, i, y + (int32_t)(1.402 * r), max);
+        jp2_put(s, 0, pixels, i + 1, y - (int32_t)(0.344 * b + 0.714 * r), max);
+        jp2_put(s, 0, pixels, i + 2, y + (int32_t)(1.772 * b), max);
     }
 }
 
@@ -566,10 +588,10 @@ static void jp2_convert_row(const struct jp2_state *s, uint8_t *pixels)
 {
     for (unsigned channel = 0; channel < s->n_channels; channel++) {
         const opj_image_comp_t *c = s->channels[channel];
-        const uint8_t *scaled = s->scaled[channel];
+        const int32_t max = (int32_t)((1u << c->prec) - 1);
         for (uint32_t x = 0; x < s->width; x++)
-            pixels[(size_t)x * s->n_channels + channel] =
-                scaled[jp2_sample(c, (size_t)s->row * s->width + x)];
+            jp2_put(s, channel, pixels, (size_t)x * s->n_channels + channel,
+                    (int32_t)jp2_sample(c, (size_t)s->row * s->width + x), max);
     }
 }
 
@@ -581,10 +603,11 @@ static enum ih_status read_jp2(void *state, uint8_t *pixels, size_t capacity_pix
     if (!s->is_decoded && jp2_decode(s, err) != IH_OK)
         return err->status;
     for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
+        uint8_t *row = pixels + n * ih_pixel_bytes(s->n_channels, s->native.n_bins);
         if (s->colours == YCC)
-            jp2_convert_ycc_row(s, pixels + n * s->n_channels);
+            jp2_convert_ycc_row(s, row);
         else
-            jp2_convert_row(s, pixels + n * s->n_channels);
+            jp2_convert_row(s, row);
     }
     *n_pixels = n;
     return IH_OK;

@@ -64,6 +64,7 @@ struct jxl_state {
     bool has_image; /* held has the pixels of a frame */
     bool is_deep;   /* colour or alpha is not of 8 bits; libjxl returns 16 */
     struct ih_sample_range sample_range;
+    struct ih_native native;
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
 
@@ -130,6 +131,10 @@ static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decod
     info->height = s->info.ysize;
     info->n_channels = s->n_channels;
     info->source_depth = bits;
+    if (ih_native_choose(&s->native, options->takes_native, options->sample_range,
+                         ((uint64_t)1 << bits) - 1, err) != IH_OK)
+        return err->status;
+    info->n_bins = s->native.n_bins;
     info->range = IH_RANGE_FULL;
     info->n_frames = s->info.have_animation ? 0 : 1;
     if (s->info.have_animation && !options->takes_frames)
@@ -167,6 +172,11 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
  * v * 255 / max is never half-way between two integers, and neither is a 16-bit value divided by
  * 257. A lossy image keeps values between those of its depth.
  */
+static uint32_t jxl_value(uint64_t sample, uint64_t max)
+{
+    return (uint32_t)((sample * max * 2 + 65535) / (2 * 65535));
+}
+
 static void jxl_fill_table(struct jxl_state *s)
 {
     const unsigned bits = s->info.bits_per_sample;
@@ -176,8 +186,8 @@ static void jxl_fill_table(struct jxl_state *s)
         return;
     }
     for (uint64_t i = 0; i < sizeof s->scaled; i++)
-        s->scaled[i] = bits <= 8 ? ih_sample_scale_16((unsigned)i)
-                                 : ih_sample_scale((i * max * 2 + 65535) / (2 * 65535), max);
+        s->scaled[i] =
+            bits <= 8 ? ih_sample_scale_16((unsigned)i) : ih_sample_scale(jxl_value(i, max), max);
 }
 
 /* A lossy image whose colour space is an ICC profile would be returned as linear light by default.
@@ -272,7 +282,14 @@ static size_t jxl_give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacit
         uint16_t v;
         memcpy(&v, samples + 2 * i, sizeof v);
         const bool is_alpha = s->info.alpha_bits > 0 && i % s->n_channels == s->n_channels - 1;
-        pixels[i] = is_alpha && s->sample_range.high ? ih_sample_scale_16(v) : s->scaled[v];
+        if (s->native.n_bins) {
+            const uint32_t value = jxl_value(v, s->native.max);
+            ih_native_put(pixels, i,
+                          is_alpha ? ih_native_alpha(&s->native, value)
+                                   : ih_native_colour(&s->native, value));
+        } else {
+            pixels[i] = is_alpha && s->sample_range.high ? ih_sample_scale_16(v) : s->scaled[v];
+        }
     }
     h->n_given += n;
     return n;

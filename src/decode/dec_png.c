@@ -66,6 +66,7 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
     s->file.src = src;
     s->file.budget = options->budget;
     s->file.sample_range = options->sample_range;
+    s->file.takes_native = options->takes_native;
     if (options->takes_frames)
         status = ih_png_frames_open(&s->file, options, info, &s->frames, err);
     else if (options->sample_range.high == 0)

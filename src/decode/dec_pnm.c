@@ -49,9 +49,10 @@ struct pnm_state {
     unsigned n_channels;
     uint32_t maxval;
     bool has_range;               /* --range scales the colours, but not alpha */
-    unsigned next_channel;        /* of the next binary sample of two bytes */
+    unsigned next_channel;        /* of the next sample of more than 8 bits */
     struct ih_extremes *extremes; /* borrowed: the caller's */
-    uint8_t *scaled;              /* [maxval + 1]: the 8-bit value of each sample value; owned */
+    struct ih_native native;
+    uint8_t *scaled; /* [maxval + 1]: the 8-bit value of each sample value; owned */
 };
 
 /* ---- text ---- */
@@ -330,6 +331,10 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (!s->scaled)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->extremes = &info->extremes;
+    if (ih_native_choose(&s->native, options->takes_native, options->sample_range, maxval, err) !=
+        IH_OK)
+        return err->status;
+    info->n_bins = s->native.n_bins;
     fill_table(s, options->sample_range);
     info->width = s->width;
     info->height = height;
@@ -347,6 +352,27 @@ static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, stru
                         (unsigned long long)sample, (unsigned long)s->maxval);
 }
 
+/* Whether the next sample of two bytes is alpha. Moves on. */
+static bool is_alpha(struct pnm_state *s)
+{
+    const unsigned channel = s->next_channel;
+    s->next_channel = (channel + 1) % s->n_channels;
+    return channel == ih_colour_channels(s->n_channels);
+}
+
+/* Writes sample i of more than 8 bits. */
+static void put_deep(struct pnm_state *s, uint8_t *dst, size_t i, uint32_t v)
+{
+    const bool is_of_alpha = is_alpha(s);
+    if (!is_of_alpha)
+        ih_extremes_add(s->extremes, v);
+    if (s->native.n_bins)
+        ih_native_put(
+            dst, i, is_of_alpha ? ih_native_alpha(&s->native, v) : ih_native_colour(&s->native, v));
+    else
+        dst[i] = is_of_alpha && s->has_range ? ih_sample_scale(v, s->maxval) : s->scaled[v];
+}
+
 /* P1, whose digits need no white space between them, P2 and P3. */
 static enum ih_status pnm_read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bool is_end,
                                      struct ih_error *err)
@@ -362,9 +388,10 @@ static enum ih_status pnm_read_plain(struct pnm_state *s, uint8_t *dst, size_t n
         }
         if (v > s->maxval)
             return too_large(s, v, err);
-        dst[i] = s->scaled[v];
         if (s->maxval > UINT8_MAX)
-            ih_extremes_add(s->extremes, (uint32_t)v);
+            put_deep(s, dst, i, (uint32_t)v);
+        else
+            dst[i] = s->scaled[v];
     }
     consume_used(&s->text);
     return IH_OK;
@@ -395,14 +422,6 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
     return IH_OK;
 }
 
-/* Whether the next binary sample is alpha. Moves on. */
-static bool is_alpha(struct pnm_state *s)
-{
-    const unsigned channel = s->next_channel;
-    s->next_channel = (channel + 1) % s->n_channels;
-    return channel == ih_colour_channels(s->n_channels);
-}
-
 /* P5, P6, P7: one byte a sample, or two in big-endian order. */
 static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
 {
@@ -421,16 +440,13 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
             uint32_t v = unit == 1 ? bytes[i] : ih_be16(bytes + 2 * i);
             if (v > s->maxval)
                 return too_large(s, v, err);
-            dst[i] = s->scaled[v];
-            if (unit == 1)
-                continue;
-            if (!is_alpha(s))
-                ih_extremes_add(s->extremes, v);
-            else if (s->has_range)
-                dst[i] = ih_sample_scale(v, s->maxval);
+            if (unit == 2)
+                put_deep(s, dst, i, v);
+            else
+                dst[i] = s->scaled[v];
         }
         ih_source_consume(s->text.src, unit * n_here);
-        dst += n_here;
+        dst += n_here * (s->native.n_bins ? 2 : 1);
         n -= n_here;
     }
     return IH_OK;

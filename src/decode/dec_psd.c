@@ -193,7 +193,10 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
         return err->status;
     info->width = s->width;
     info->height = s->height;
-    ih_samples_set_range(&s->samples, options->sample_range);
+    if (ih_samples_set_target(&s->samples, options->sample_range, options->takes_native, err) !=
+        IH_OK)
+        return err->status;
+    info->n_bins = s->samples.native.n_bins;
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
     info->n_frames = 1;
@@ -275,7 +278,9 @@ static enum ih_status read_psd(void *state, uint8_t *pixels, size_t capacity_pix
                 return err->status;
             planes[p] = (struct ih_sample_plane){s->rows + p * s->row_bytes, 0, 1};
         }
-        ih_samples_convert(&s->samples, planes, s->width, pixels + n * s->samples.n_channels);
+        ih_samples_convert(&s->samples, planes, s->width,
+                           pixels +
+                               n * ih_pixel_bytes(s->samples.n_channels, s->samples.native.n_bins));
         n += s->width;
     }
     *n_pixels = n;

@@ -177,7 +177,9 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
         status = ih_tiff_read_layout(s, t, err);
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
-    ih_samples_set_range(&s->samples, s->sample_range);
+    if (status == IH_OK)
+        status = ih_samples_set_target(&s->samples, s->sample_range, s->takes_native, err);
+    info->n_bins = s->samples.native.n_bins;
     s->samples.extremes = &info->extremes;
     info->width = s->width;
     info->height = s->height;
@@ -201,6 +203,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     s->file_taken_bytes = s->held.taken_bytes;
     s->max_pixels = options->max_pixels;
     s->sample_range = options->sample_range;
+    s->takes_native = options->takes_native;
     if (status == IH_OK)
         status = tiff_read_directory(s, info, err);
     return status;
@@ -315,7 +318,8 @@ static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pi
             return err->status;
         if (capacity_pixels - n < s->block_width)
             break;
-        tiff_convert_row(s, pixels + n * s->samples.n_channels);
+        tiff_convert_row(
+            s, pixels + n * ih_pixel_bytes(s->samples.n_channels, s->samples.native.n_bins));
         s->row++;
         n += s->block_width;
     }

@@ -265,7 +265,8 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
 size_t ih_decode_row_bytes(const struct ih_decode *d)
 {
     uint64_t width = d->info.width ? d->info.width : 1;
-    return (size_t)width * d->info.n_channels; /* at most ROW_BYTES_MAX: check_limits */
+    /* at most ROW_BYTES_MAX: check_limits */
+    return (size_t)width * ih_pixel_bytes(d->info.n_channels, d->info.n_bins);
 }
 
 /* Adds n_pixels to the pixels read and compares the sum with the image's size. n_pixels is 0 at the
@@ -298,7 +299,8 @@ static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct 
 enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
                               size_t *n_pixels, struct ih_error *err)
 {
-    assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
+    assert(capacity_pixels * ih_pixel_bytes(d->info.n_channels, d->info.n_bins) >=
+           ih_decode_row_bytes(d));
     ih_time_limit_resume(&d->src->time);
     enum ih_status status =
         d->remote ? d->remote->read(d->remote, pixels, capacity_pixels, n_pixels, err)

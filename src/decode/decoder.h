@@ -20,6 +20,9 @@
 
 struct ih_remote_decoder;
 
+/* Of headerless samples: bits, and the byte order of 16. */
+enum ih_raw_depth { IH_RAW_8, IH_RAW_16LE, IH_RAW_16BE };
+
 struct ih_decode_options {
     uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
     unsigned raw_channels; /* 0: detect the format; 1 to 4: headerless interleaved samples */
@@ -45,6 +48,7 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    enum ih_raw_depth raw_depth;
     uint64_t raw_width, raw_height; /* of an image of raw samples; 0: all samples are one row */
     bool takes_frames;              /* ih_decode_next will be called */
     bool is_icon; /* of BMP: no file header, twice the height, and alpha in pixels of 32 bits */

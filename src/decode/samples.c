@@ -22,6 +22,7 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
     s->is_inverted = is_inverted;
     s->has_range = false;
     s->extremes = NULL;
+    s->native = (struct ih_native){0, 0, 0, 0};
     for (uint32_t v = 0; v <= max; v++)
         s->scaled[v] = ih_sample_scale(v, max);
 }
@@ -32,11 +33,39 @@ void ih_samples_fill_16(uint8_t *scaled, struct ih_sample_range range)
         scaled[v] = ih_sample_scale_range(v, range);
 }
 
-void ih_samples_set_range(struct ih_samples *s, struct ih_sample_range range)
+enum ih_status ih_native_choose(struct ih_native *native, bool wanted, struct ih_sample_range range,
+                                uint64_t max, struct ih_error *err)
+{
+    const bool has_range = range.high > 0 && max > UINT16_MAX / 2;
+    *native = (struct ih_native){0, 0, 0, 0};
+    if (!wanted || max < IH_BINS || (has_range && range.high < IH_BINS))
+        return IH_OK;
+    if (max >= IH_NATIVE_BINS_MAX)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "samples of more than 16 bits have no native bins; count with 256");
+    native->low = has_range ? range.low : 0;
+    native->high = has_range ? range.high : (uint16_t)max;
+    native->max = (uint32_t)max;
+    native->n_bins = native->high + 1u;
+    return IH_OK;
+}
+
+enum ih_status ih_native_refuse(const char *what, unsigned bits, struct ih_error *err)
+{
+    return ih_error_set(err, IH_UNSUPPORTED,
+                        "%s with %u bits a sample has no native bins; count it with 256", what,
+                        bits);
+}
+
+enum ih_status ih_samples_set_target(struct ih_samples *s, struct ih_sample_range range,
+                                     bool takes_native, struct ih_error *err)
 {
     s->has_range = s->bits == 16 && range.high > 0;
     if (s->has_range)
         ih_samples_fill_16(s->scaled, range);
+    if (takes_native && s->bits > 8 && s->kind == IH_SAMPLES_CMYK)
+        return ih_native_refuse("CMYK", s->bits, err);
+    return ih_native_choose(&s->native, takes_native, range, (1u << s->bits) - 1, err);
 }
 
 /* Sample i, which need not start or end at a byte boundary. */
@@ -82,6 +111,32 @@ static void note_extremes(const struct ih_samples *s, const uint8_t *bytes, size
     }
     if (n > 0)
         ih_extremes_join(s->extremes, (struct ih_extremes){min, max + 1});
+}
+
+/* Writes the native values of n pixels. */
+static void keep_samples(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
+                         bool is_plain, uint8_t *pixels)
+{
+    const struct ih_native *native = &s->native;
+    for (unsigned p = 0; p < s->n_colour && s->extremes; p++)
+        note_extremes(s, planes[p].bytes, planes[p].first, planes[p].step, n);
+    if (is_plain && s->bits == 16 && !s->has_range) {
+        memcpy(pixels, planes[0].bytes, 2 * n * s->n_channels);
+        return;
+    }
+    for (unsigned p = 0; p < s->n_planes; p++)
+        for (size_t i = 0; i < n; i++) {
+            const size_t at = planes[p].first + i * planes[p].step;
+            uint16_t v;
+            if (s->bits == 16)
+                memcpy(&v, planes[p].bytes + 2 * at, sizeof v);
+            else
+                v = (uint16_t)sample(s, planes[p].bytes, at);
+            v = p < s->n_colour ? ih_native_colour(native, v) : ih_native_alpha(native, v);
+            if (s->is_inverted && p < s->n_colour)
+                v = (uint16_t)(native->low + native->high - v);
+            ih_native_put(pixels, i * s->n_channels + p, v);
+        }
 }
 
 /* Converts n samples of a plane, from sample x on, to 8 bits. Palette indices stay as they are. */
@@ -147,11 +202,15 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
 {
     uint8_t values[IH_SAMPLES_PLANES_MAX][PIECE];
     assert(s->n_colour >= 1 && s->n_planes >= s->n_colour);
-    bool is_plain = s->bits == 8 && !s->is_inverted &&
+    bool is_plain = (s->bits == 8 || s->native.n_bins) && !s->is_inverted &&
                     (s->kind == IH_SAMPLES_GRAY || s->kind == IH_SAMPLES_RGB);
     for (unsigned p = 0; p < s->n_planes; p++)
         is_plain = is_plain && planes[p].bytes == planes[0].bytes && planes[p].first == p &&
                    planes[p].step == s->n_channels;
+    if (s->native.n_bins) {
+        keep_samples(s, planes, n, is_plain, pixels);
+        return;
+    }
     if (is_plain) { /* the row already has the layout of the pixels */
         memcpy(pixels, planes[0].bytes, n * s->n_channels);
         return;

@@ -1,11 +1,55 @@
 /*
- * Converts the samples of a file into 8-bit pixels: 1 to 16 bits a sample, interleaved or in
- * planes; gray, RGB, CMYK or palette indices; with or without alpha.
+ * Converts the samples of a file into 8-bit pixels, or keeps the values of 9 to 16 bits: 1 to 16
+ * bits a sample, interleaved or in planes; gray, RGB, CMYK or palette indices; with or without
+ * alpha.
  */
 #ifndef IH_DECODE_SAMPLES_H
 #define IH_DECODE_SAMPLES_H
 
 #include "histogram/result.h"
+
+#include <string.h>
+
+/* Which values the samples of an image have when they are counted. */
+struct ih_native {
+    unsigned n_bins; /* of struct ih_image_info; 0: samples become 8-bit ones, no field applies */
+    uint16_t low, high; /* colours are clamped to these */
+    uint32_t max;       /* the largest sample, also of alpha */
+};
+
+/*
+ * Decides for every decoder whether samples are reduced to 8 bits or kept.
+ *
+ * wanted   options.takes_native
+ * range    of samples of 16 bits; high 0: none. A high below 256 is reduced to 8 bits as ever
+ * max      the largest sample that the image can have
+ *
+ * Returns IH_OK, or IH_UNSUPPORTED: native values are wanted, and max is above 65535.
+ */
+enum ih_status ih_native_choose(struct ih_native *native, bool wanted, struct ih_sample_range range,
+                                uint64_t max, struct ih_error *err);
+
+/* Refuses native values of an image whose samples are computed from others, "CMYK". */
+enum ih_status ih_native_refuse(const char *what, unsigned bits, struct ih_error *err);
+
+/* Stores native sample i. */
+static inline void ih_native_put(uint8_t *pixels, size_t i, uint16_t v)
+{
+    memcpy(pixels + 2 * i, &v, sizeof v);
+}
+
+static inline uint16_t ih_native_colour(const struct ih_native *native, uint32_t v)
+{
+    return (uint16_t)(v < native->low ? native->low : v > native->high ? native->high : v);
+}
+
+/* Alpha is scaled to the bins of the colours, if a range gives those fewer. */
+static inline uint16_t ih_native_alpha(const struct ih_native *native, uint32_t v)
+{
+    if (native->high == native->max)
+        return (uint16_t)v;
+    return (uint16_t)((v * 2 * (uint64_t)native->high + native->max) / (2 * (uint64_t)native->max));
+}
 
 enum ih_sample_kind { IH_SAMPLES_GRAY, IH_SAMPLES_RGB, IH_SAMPLES_CMYK, IH_SAMPLES_PALETTE };
 enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha */
@@ -22,9 +66,11 @@ struct ih_samples {
     struct ih_extremes
         *extremes;    /* borrowed; of colour samples of 9 to 16 bits; NULL: not wanted */
     bool is_inverted; /* gray where 0 is white; does not affect alpha */
+    struct ih_native native;
 };
 
-/* Sets every field except palette; extremes become NULL. A sample v becomes round(v * 255 / (2^bits
+/* Sets every field except palette; extremes become NULL, and there are no native values. A sample v
+ * becomes round(v * 255 / (2^bits
  * - 1)). */
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted);
@@ -32,8 +78,10 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
 /* Fills the table of 16-bit colour samples, uint8 [65536]. */
 void ih_samples_fill_16(uint8_t *scaled, struct ih_sample_range range);
 
-/* Applies the range to colour samples of 16 bits. Others are left alone. */
-void ih_samples_set_range(struct ih_samples *s, struct ih_sample_range range);
+/* Applies the range to colour samples of 16 bits, others are left alone, and decides whether
+ * samples are kept. Returns IH_OK or, for CMYK to be kept, IH_UNSUPPORTED. */
+enum ih_status ih_samples_set_target(struct ih_samples *s, struct ih_sample_range range,
+                                     bool takes_native, struct ih_error *err);
 
 /* One plane of a row: the samples at index first, first + step, ... of bytes. */
 struct ih_sample_plane {
@@ -45,7 +93,7 @@ struct ih_sample_plane {
  * Converts the first n pixels of a row.
  *
  * planes   [n_planes], alpha last
- * pixels   uint8 [n][n_channels], written
+ * pixels   uint8 [n][n_channels], uint16 with native values; written
  */
 void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
                         uint8_t *pixels);

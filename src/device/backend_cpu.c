@@ -11,6 +11,7 @@
  */
 #include "base/budget.h"
 #include "count/count.h"
+#include "count/count_native.h"
 #include "device/backend.h"
 
 #include <assert.h>
@@ -53,6 +54,8 @@ struct cpu_band {
 
 struct cpu_lane {
     struct ih_counter counter;
+    struct ih_native_counter native; /* counts instead, if the image has native samples */
+    struct ih_count_spec spec;       /* of the image */
     size_t index;
     struct cpu_state *state;          /* borrowed */
     struct cpu_band bands[CPU_BANDS]; /* without a thread only the first is used */
@@ -65,12 +68,14 @@ struct cpu_lane {
     bool is_closing;
 };
 
-static void count_band(struct ih_counter *counter, const struct cpu_band *band)
+static void count_band(struct cpu_lane *l, const struct cpu_band *band)
 {
-    if (band->n_pixels > 0)
-        ih_counter_add(counter, band->pixels, band->n_pixels);
+    if (l->spec.n_bins)
+        ih_native_add(&l->native, band->pixels, band->n_pixels);
+    else if (band->n_pixels > 0)
+        ih_counter_add(&l->counter, band->pixels, band->n_pixels);
     else
-        ih_counter_add_planes(counter, &band->planes);
+        ih_counter_add_planes(&l->counter, &band->planes);
 }
 
 /* ---- the lane's thread ---- */
@@ -102,7 +107,7 @@ static void *count_in_thread(void *lane)
             break;
         const struct cpu_band *band = &l->bands[l->n_counted % CPU_BANDS];
         pthread_mutex_unlock(&l->lock);
-        count_band(&l->counter, band);
+        count_band(l, band);
         pthread_mutex_lock(&l->lock);
         l->n_counted++;
         pthread_cond_signal(&l->on_change);
@@ -192,6 +197,7 @@ static void cpu_lane_close(void *lane)
     }
     for (unsigned i = 0; i < CPU_BANDS; i++)
         free(l->bands[i].pixels);
+    ih_native_reset(&l->native);
     pthread_cond_destroy(&l->on_change);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -200,8 +206,10 @@ static void cpu_lane_close(void *lane)
 static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err)
 {
     struct cpu_lane *l = lane;
-    (void)err;
     wait_for_thread(l, 0); /* the thread may still count an abandoned image */
+    l->spec = *spec;
+    if (spec->n_bins)
+        return ih_native_begin(&l->native, spec, err);
     ih_counter_begin(&l->counter, cpu_methods[l->index], spec);
     return IH_OK;
 }
@@ -245,7 +253,7 @@ static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, s
 static void count_next(struct cpu_lane *l)
 {
     if (!l->has_thread) {
-        count_band(&l->counter, next_band(l));
+        count_band(l, next_band(l));
         return;
     }
     pthread_mutex_lock(&l->lock);
@@ -259,7 +267,7 @@ static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *er
     struct cpu_lane *l = lane;
     struct cpu_band *band = next_band(l);
     (void)err;
-    assert(n_pixels <= band->size_bytes / l->counter.spec.n_channels);
+    assert(n_pixels <= band->size_bytes / ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
     if (n_pixels == 0)
         return IH_OK;
     band->n_pixels = n_pixels;
@@ -279,7 +287,7 @@ static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *plane
     struct cpu_lane *l = lane;
     struct cpu_band *band = next_band(l);
     (void)err;
-    assert(l->counter.spec.n_channels == 3);
+    assert(l->spec.n_channels == 3 && l->spec.n_bins == 0);
     band->n_pixels = 0;
     band->planes = *planes;
     count_next(l);
@@ -292,7 +300,10 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
     struct cpu_lane *l = lane;
     (void)err;
     wait_for_thread(l, 0);
-    ih_counter_end(&l->counter, out);
+    if (l->spec.n_bins)
+        ih_native_end(&l->native, out);
+    else
+        ih_counter_end(&l->counter, out);
     *kernel = cpu_kernels[l->index].name;
     return IH_OK;
 }

@@ -114,6 +114,22 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
     return IH_OK;
 }
 
+enum ih_status ih_device_cpu(struct ih_device *d, void **unit, struct ih_error *err)
+{
+    const struct ih_backend_options options = {.n_idle_cores = d->options.with.n_idle_cores};
+    enum ih_status status = IH_OK;
+    pthread_mutex_lock(&d->lock);
+    *unit = d->stand_in                                      ? d->stand_in
+            : d->is_started && d->backend == &ih_backend_cpu ? d->units[0]
+                                                             : d->cpu;
+    if (!*unit) {
+        status = ih_backend_cpu.start(&options, 0, &d->cpu, err);
+        *unit = d->cpu;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
 /* The lock is held. */
 static void need(struct ih_device *d)
 {
@@ -187,6 +203,8 @@ void ih_device_close(struct ih_device *d)
         ih_units_stop(d, d->backend);
     if (d->stand_in)
         ih_backend_cpu.stop(d->stand_in);
+    if (d->cpu)
+        ih_backend_cpu.stop(d->cpu);
     pthread_cond_destroy(&d->on_need);
     pthread_cond_destroy(&d->on_start);
     pthread_mutex_destroy(&d->lock);

@@ -23,6 +23,7 @@ struct ih_device {
     /* The stand-in: the CPU's unit, until each lane has moved to a started unit. NULL: none, or the
      * CPU is the backend that has started. */
     void *stand_in;
+    void *cpu;           /* owned; a unit for native samples beside GPUs; NULL: none yet */
     size_t staged_bytes; /* in all lanes */
     unsigned n_assigned; /* lanes that got a unit */
 
@@ -39,6 +40,9 @@ struct ih_device {
 
 /* Whether the options allow a backend: its name fits, and it has the kernel. */
 bool ih_backend_is_allowed(const struct ih_device_options *options, const struct ih_backend *b);
+
+/* The CPU's unit, for images that the device does not count; it lives as long as the device. */
+enum ih_status ih_device_cpu(struct ih_device *device, void **unit, struct ih_error *err);
 
 /* Starts as many units of b as the options ask for. The stand-in counts as started. skipped: why a
  * unit was left out. IH_OK: at least one has started. */

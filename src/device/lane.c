@@ -106,6 +106,17 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
     return IH_OK;
 }
 
+/* Native samples are counted on the CPU, whatever the device is. The lane goes back to the device
+ * with the next image of 8 bits. */
+static enum ih_status choose_cpu(struct ih_lane *l, struct ih_error *err)
+{
+    void *unit;
+    if (l->lane && l->backend == &ih_backend_cpu)
+        return IH_OK;
+    const enum ih_status status = ih_device_cpu(l->device, &unit, err);
+    return status == IH_OK ? bind(l, &ih_backend_cpu, unit, err) : status;
+}
+
 /* Called at the start of an image; never waits. Binds the lane to a unit of the device if it has
  * started, otherwise to the stand-in. If the unit has no memory for another lane, the stand-in
  * counts this image too. Without a start and a stand-in, the lane stays unbound. */
@@ -116,7 +127,11 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
     void *const stand_in = d->stand_in;
     const bool has_started = d->is_started && d->status == IH_OK;
     pthread_mutex_unlock(&d->lock);
-    if (has_started && l->lane && l->unit == stand_in)
+    if (!has_started && !stand_in && l->lane && l->backend == &ih_backend_cpu) {
+        l->backend->lane_close(l->lane); /* native samples came before */
+        l->lane = NULL;
+    }
+    if (has_started && l->lane && l->backend == &ih_backend_cpu && d->backend != &ih_backend_cpu)
         bind(l, d->backend, next_unit(d), NULL);
     if (l->lane || (!has_started && !stand_in))
         return IH_OK;
@@ -166,7 +181,7 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     assert(spec->clip_low < spec->clip_high);
     drop_staged(l);
     l->spec = *spec;
-    const enum ih_status status = choose_unit(l, err);
+    const enum ih_status status = spec->n_bins ? choose_cpu(l, err) : choose_unit(l, err);
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 
@@ -223,7 +238,8 @@ enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error
 
 bool ih_lane_takes_planes(const struct ih_lane *l)
 {
-    return l->lane && l->backend->takes_planes && l->backend->takes_planes(l->unit);
+    return l->lane && l->spec.n_bins == 0 && l->backend->takes_planes &&
+           l->backend->takes_planes(l->unit);
 }
 
 enum ih_status ih_lane_count_planes(struct ih_lane *l, const struct ih_planes *planes,
@@ -242,8 +258,10 @@ enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const ch
             return status;
     }
     const enum ih_status status = l->backend->end(l->lane, out, kernel, err);
-    if (status == IH_OK && !ih_histogram_consistent(out))
+    if (status == IH_OK && !ih_histogram_consistent(out)) {
+        ih_histogram_reset(out);
         return ih_error_set(err, IH_DEVICE, "counting failed: the counts of %s do not add up",
                             ih_lane_description(l));
+    }
     return status;
 }

@@ -37,6 +37,19 @@ size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_c
     return (size_t)(to - pixels) / n_channels;
 }
 
+size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
+{
+    const size_t pixel_bytes = 2 * (size_t)n_channels;
+    const uint8_t *from = pixels;
+    uint8_t *to = pixels;
+    for (size_t i = 0; i < n_pixels; i++, from += pixel_bytes) {
+        const bool is_kept = from[pixel_bytes - 2] != 0 || from[pixel_bytes - 1] != 0;
+        memmove(to, from, pixel_bytes);
+        to += is_kept ? pixel_bytes : 0;
+    }
+    return (size_t)(to - pixels) / pixel_bytes;
+}
+
 const char *ih_plane_name(unsigned n_channels, unsigned plane)
 {
     static const char *const names[IH_CHANNELS_MAX + 1][IH_CHANNELS_MAX] = {

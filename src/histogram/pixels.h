@@ -54,6 +54,12 @@ struct ih_count_spec {
                         samples are uint8, with IH_BINS bins */
 };
 
+/* Bytes of an interleaved pixel. */
+static inline size_t ih_pixel_bytes(unsigned n_channels, unsigned n_bins)
+{
+    return (size_t)n_channels * (n_bins ? 2 : 1);
+}
+
 /* Channels without alpha: 1 or 3. */
 static inline unsigned ih_colour_channels(unsigned n_channels)
 {
@@ -68,6 +74,9 @@ static inline unsigned ih_colour_channels(unsigned n_channels)
  * Returns their number. The contents after them are undefined.
  */
 size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
+
+/* The same for native pixels, uint16 [n_pixels][n_channels]. */
+size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
 
 /* Static name of a plane: "gray", "red", "green", "blue", "alpha" or "luma". NULL if images of
  * n_channels have no such plane; IH_LUMA always exists. */

@@ -2,6 +2,8 @@
  * has. */
 #include "histogram/total.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +39,9 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return IH_OK;
     if (m->luma && m->luma != spec->luma)
         return differ(m, "luma weights", spec->luma->name, m->luma->name, err);
-    if (m->has_clip && m->n_bins != spec->n_bins) {
-        snprintf(own, sizeof own, "%u", spec->n_bins ? spec->n_bins : IH_BINS);
-        snprintf(other, sizeof other, "%u", m->n_bins ? m->n_bins : IH_BINS);
-        return differ(m, "bins", own, other, err);
-    }
-    if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
+    /* Images of other bins have other limits by default. */
+    if (m->has_clip && (!m->has_results || m->n_bins == spec->n_bins) &&
+        (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
         snprintf(own, sizeof own, "%u,%u", (unsigned)spec->clip_low, (unsigned)spec->clip_high);
         snprintf(other, sizeof other, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
         return differ(m, "clip limits", own, other, err);
@@ -93,6 +92,37 @@ void ih_total_reset(struct ih_total *t)
     t->native = NULL;
 }
 
+enum ih_status ih_total_copy(struct ih_total *t, const struct ih_total *other, struct ih_error *err)
+{
+    struct ih_histogram sum = other->sum, result = other->sum;
+    if (ih_histogram_own(&sum, err) != IH_OK)
+        return IH_MEMORY;
+    if (ih_histogram_own(&result, err) != IH_OK) {
+        ih_histogram_reset(&sum);
+        return IH_MEMORY;
+    }
+    *t = *other;
+    t->sum = sum;
+    t->native = result.native;
+    return IH_OK;
+}
+
+/* Whether a result has as many bins as the images before it. */
+static enum ih_status check_bins(const struct ih_total *t, const struct ih_result *r,
+                                 struct ih_error *err)
+{
+    const unsigned n = ih_n_bins(&r->histogram), n_before = ih_n_bins(&t->sum);
+    char name[IH_TOTAL_FIRST_MAX];
+    if (t->n_images == 0 || n == n_before)
+        return IH_OK;
+    ih_escape_short(name, sizeof name, r->path ? r->path : "");
+    return ih_error_set(err, IH_USAGE,
+                        "%s%s%u bins, %s%s%u: counts of different bins are not added; count all "
+                        "images again with 256 bins",
+                        t->first, *t->first ? " has " : "the first has ", n_before, name,
+                        *name ? " has " : "another has ", n);
+}
+
 /* Gives an empty total the counters of a native histogram. */
 static enum ih_status total_take_bins(struct ih_total *t, const struct ih_histogram *h,
                                       struct ih_error *err)
@@ -127,9 +157,10 @@ static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
 static void add_description(struct ih_total *t, const struct ih_result *r)
 {
     const char *version = r->version ? r->version : IH_VERSION;
-    if (t->n_images == 0)
+    if (t->n_images == 0) {
         snprintf(t->version, sizeof t->version, "%s", version);
-    else if (strcmp(t->version, version) != 0)
+        ih_escape_short(t->first, sizeof t->first, r->path ? r->path : "");
+    } else if (strcmp(t->version, version) != 0)
         t->version[0] = '\0';
     ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
@@ -151,7 +182,7 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
         t->n_failed += result->n_failed;
         return IH_OK;
     }
-    if (ih_measurement_join(&m, result, err) != IH_OK)
+    if (check_bins(t, result, err) != IH_OK || ih_measurement_join(&m, result, err) != IH_OK)
         return err ? err->status : IH_USAGE;
     /* No counter exceeds a sum, and no sum exceeds the largest value times n_pixels. */
     if (h->n_pixels > UINT64_MAX / (ih_n_bins(h) - 1) - t->sum.n_pixels)

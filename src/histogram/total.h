@@ -41,6 +41,8 @@ const char *ih_alpha_name(enum ih_alpha alpha);
 
 enum { IH_VERSION_MAX = 32 };
 
+enum { IH_TOTAL_FIRST_MAX = 64 };
+
 struct ih_total {
     struct ih_measurement measurement; /* of the results */
     /* What a total without has_results reports instead. init sets the first three. */
@@ -54,8 +56,9 @@ struct ih_total {
     struct ih_extremes extremes;  /* of the images that have some */
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
-    struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */
-    uint64_t *native;        /* counters for ih_total_result, as large as those of sum */
+    char first[IH_TOTAL_FIRST_MAX]; /* the name of the first image, cut; "": it has none */
+    struct ih_histogram sum;        /* red, green, blue and alpha, gray images in the first three */
+    uint64_t *native;               /* counters for ih_total_result, as large as those of sum */
 };
 
 /* luma and the clip limits are those of a total without results. */
@@ -64,6 +67,11 @@ void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, u
 
 /* Releases native counters. */
 void ih_total_reset(struct ih_total *total);
+
+/* Overwrites *total, which has no native counters, with a copy. Returns IH_OK, or IH_MEMORY and the
+ * total is unchanged. */
+enum ih_status ih_total_copy(struct ih_total *total, const struct ih_total *other,
+                             struct ih_error *err);
 
 /* Adds one input, or another total. A failed input only increments n_failed. A total of no images
  * fits any measurement and only adds its n_failed. Leaves the total unchanged and returns IH_USAGE

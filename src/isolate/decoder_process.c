@@ -443,6 +443,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.is_lenient = options->is_lenient;
     request.takes_frames = options->takes_frames;
     request.sample_range = options->sample_range;
+    request.takes_native = options->takes_native;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
     request.file_bytes = UINT64_MAX;
@@ -465,15 +466,20 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     struct ih_wire_reply r;
     if (next_reply(p, &r, err) != IH_OK)
         return err->status;
+    const bool has_possible_bins =
+        r.info.n_bins == 0 ||
+        (p->takes_native && r.info.n_bins > IH_BINS && r.info.n_bins <= IH_NATIVE_BINS_MAX);
     if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
-        r.info.source_depth > 32 ||
+        r.info.source_depth > 32 || !has_possible_bins ||
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->n_channels = r.info.n_channels;
+    p->n_bins = r.info.n_bins;
     p->info->order = r.info.order;
     p->info->width = r.info.width;
     p->info->height = r.info.height;
     p->info->n_channels = r.info.n_channels;
+    p->info->n_bins = r.info.n_bins;
     p->info->source_depth = r.info.source_depth;
     return IH_OK;
 }
@@ -506,6 +512,7 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     if (!is_sent)
         return fail_silent(p, err);
     p->takes_frames = options->takes_frames;
+    p->takes_native = options->takes_native;
     p->info = info;
     return receive_info(p, err);
 }
@@ -549,10 +556,23 @@ static bool give_back(struct ih_decoder_process *p)
            ih_wire_send(p->socket, &wake, sizeof wake, &p->patience);
 }
 
+/* Whether all native samples are below n_bins: the counter has no room for others. */
+static bool are_possible(const struct ih_decoder_process *p, const uint8_t *pixels, size_t n_pixels)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < n_pixels * p->n_channels && p->n_bins; i++) {
+        uint16_t v;
+        memcpy(&v, pixels + 2 * i, sizeof v);
+        most = v > most ? v : most;
+    }
+    return p->n_bins == 0 || most < p->n_bins;
+}
+
 static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pixels,
                                   size_t capacity_pixels, size_t *n_pixels, struct ih_error *err)
 {
     struct ih_decoder_process *p = process_of(remote);
+    const size_t pixel_bytes = ih_pixel_bytes(p->n_channels, p->n_bins);
     *n_pixels = 0;
     if (p->n_pixels_left == 0) {
         struct ih_wire_reply r;
@@ -570,15 +590,17 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
             return IH_OK;
         }
         if (r.kind != IH_WIRE_PIXELS || r.n == 0 ||
-            r.n > IH_DECODER_PROCESS_PIECE_BYTES / p->n_channels)
+            r.n > IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes)
             return fail_nonsense(p, err);
         p->n_pixels_left = (size_t)r.n;
         p->next = p->memory->pieces[p->n_pieces % IH_DECODER_PROCESS_PIECES];
     }
     size_t n = p->n_pixels_left < capacity_pixels ? p->n_pixels_left : capacity_pixels;
     assert(p->next);
-    memcpy(pixels, p->next, n * p->n_channels);
-    p->next += n * p->n_channels;
+    memcpy(pixels, p->next, n * pixel_bytes);
+    if (!are_possible(p, pixels, n))
+        return fail_nonsense(p, err);
+    p->next += n * pixel_bytes;
     p->n_pixels_left -= n;
     if (p->n_pixels_left == 0 && !give_back(p))
         return fail_silent(p, err);

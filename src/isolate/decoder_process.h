@@ -81,12 +81,12 @@ struct ih_decoder_process {
     struct ih_wire_patience patience; /* for the start, then for each image */
 
     /* The current image: */
-    bool is_busy, is_pipe, takes_frames;
+    bool is_busy, is_pipe, takes_frames, takes_native;
     bool has_next;            /* announced: it follows */
     struct ih_budget *budget; /* borrowed, or NULL */
     unsigned timeout_s;       /* 0: only the limits above */
     uint64_t taken_bytes;     /* from the budget, for the process */
-    unsigned n_channels;
+    unsigned n_channels, n_bins;
     struct ih_image_info *info; /* borrowed: the caller's, for the warnings */
     size_t n_pixels_left;       /* in the current piece, from next on */
     const uint8_t *next;

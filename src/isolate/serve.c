@@ -89,12 +89,12 @@ static void send_piece(struct server *s, size_t n_pixels)
 }
 
 static enum ih_status send_pixels(struct server *s, const struct ih_decoder *decoder, void *state,
-                                  size_t n_channels, struct ih_error *err)
+                                  size_t pixel_bytes, struct ih_error *err)
 {
     for (;;) {
         size_t n = 0;
-        enum ih_status status = decoder->read(state, next_piece(s),
-                                              IH_DECODER_PROCESS_PIECE_BYTES / n_channels, &n, err);
+        enum ih_status status = decoder->read(
+            state, next_piece(s), IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes, &n, err);
         if (status != IH_OK || n == 0)
             return status;
         send_piece(s, n);
@@ -104,7 +104,7 @@ static enum ih_status send_pixels(struct server *s, const struct ih_decoder *dec
 /* A buffer for one row, or NULL. */
 static uint8_t *grow_row(struct server *s, const struct ih_image_info *info, struct ih_error *err)
 {
-    const uint64_t wanted = info->width * info->n_channels;
+    const uint64_t wanted = info->width * ih_pixel_bytes(info->n_channels, info->n_bins);
     if (!s->row || wanted > s->row_bytes) {
         free(s->row);
         s->row = wanted < SIZE_MAX ? malloc((size_t)wanted) : NULL;
@@ -120,20 +120,21 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
                                      void *state, const struct ih_image_info *info,
                                      struct ih_error *err)
 {
-    const size_t n_channels = info->n_channels, n_max = IH_DECODER_PROCESS_PIECE_BYTES / n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(info->n_channels, info->n_bins);
+    const size_t n_max = IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes;
     uint8_t *const row = grow_row(s, info, err);
     if (!row)
         return err->status;
     for (;;) {
         size_t n = 0;
-        enum ih_status status = decoder->read(state, row, s->row_bytes / n_channels, &n, err);
+        enum ih_status status = decoder->read(state, row, s->row_bytes / pixel_bytes, &n, err);
         if (status != IH_OK || n == 0)
             return status;
         for (const uint8_t *p = row; n > 0;) {
             const size_t n_now = n < n_max ? n : n_max;
-            memcpy(next_piece(s), p, n_now * n_channels);
+            memcpy(next_piece(s), p, n_now * pixel_bytes);
             send_piece(s, n_now);
-            p += n_now * n_channels;
+            p += n_now * pixel_bytes;
             n -= n_now;
         }
     }
@@ -147,9 +148,10 @@ static enum ih_status send_image(struct server *s, const struct ih_decoder *deco
     struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED, .info = *info};
     opened.info.format = NULL;
     send_reply(&opened);
-    const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / info->n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(info->n_channels, info->n_bins);
+    const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes;
     return has_long_rows ? send_long_rows(s, decoder, state, info, err)
-                         : send_pixels(s, decoder, state, info->n_channels, err);
+                         : send_pixels(s, decoder, state, pixel_bytes, err);
 }
 
 /* Goes on to the next image: of the file, or the file of this format that follows. *state is NULL
@@ -225,7 +227,8 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
                                         .held_bytes_max = request->held_bytes_max,
                                         .is_lenient = request->is_lenient,
                                         .takes_frames = request->takes_frames,
-                                        .sample_range = request->sample_range};
+                                        .sample_range = request->sample_range,
+                                        .takes_native = request->takes_native};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;

@@ -128,8 +128,9 @@ static enum ih_status context_job_make(const struct ih_context *context,
     enum ih_status status = job_make(batch, job, err);
     if (status != IH_OK)
         return status;
-    job->spec =
-        (struct ih_count_spec){job->batch.n_channels, o->luma, o->clip_low, o->clip_high, 0};
+    status = ih_scan_spec(o, job->batch.n_channels, 0, &job->spec, err);
+    if (status != IH_OK)
+        return status;
     const bool has_alpha = job->batch.n_channels != ih_colour_channels(job->batch.n_channels);
     if (o->skips_transparent && has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");

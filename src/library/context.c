@@ -79,12 +79,16 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
         return status;
     device->n_lanes = s->n_threads;
 
-    unsigned clip_high = s->clip_high ? s->clip_high : IH_BINS - 1;
+    const bool is_native = s->bins == IH_BINS_NATIVE;
+    const unsigned largest = is_native ? UINT16_MAX : IH_BINS - 1;
+    const unsigned clip_high = s->clip_high ? s->clip_high : largest;
     c->options.n_threads = 1;
-    if (clip_high >= IH_BINS || s->clip_low >= clip_high)
+    if (s->bins != 0 && s->bins != IH_BINS && !is_native)
+        return ih_error_set(err, IH_USAGE, "bins: %u, must be 256 or IH_BINS_NATIVE", s->bins);
+    if (clip_high > largest || s->clip_low >= clip_high)
         return ih_error_set(err, IH_USAGE,
-                            "clip: 0 <= clip_low (%u) < clip_high (%u) <= 255 does not hold",
-                            s->clip_low, clip_high);
+                            "clip: 0 <= clip_low (%u) < clip_high (%u) <= %u does not hold",
+                            s->clip_low, clip_high, largest);
     if (s->raw_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "raw_channels: %u is more than %d", s->raw_channels,
                             IH_CHANNELS_MAX);
@@ -92,18 +96,19 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
         return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
                             s->lenient > 1 ? "lenient" : "raw_preview");
     c->options.clip_low = (uint16_t)s->clip_low;
-    c->options.clip_high = (uint16_t)clip_high;
+    c->options.clip_high = (uint16_t)(is_native ? s->clip_high : clip_high);
     c->options.measurement = (struct ih_measurement){
         .luma = s->luma ? c->options.luma : NULL,
         .has_clip = s->clip_low || s->clip_high,
         .clip_low = c->options.clip_low,
-        .clip_high = c->options.clip_high,
+        .clip_high = (uint16_t)clip_high,
         .alpha = !s->alpha                      ? IH_ALPHA_EITHER
                  : c->options.skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT
                                                 : IH_ALPHA_COUNT,
     };
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
+    c->options.decode.takes_native = is_native;
     c->options.decode.is_lenient = s->lenient != 0;
     c->options.decode.takes_raw_previews = s->raw_preview != 0;
     c->options.decode.timeout_s = s->timeout;

@@ -90,12 +90,14 @@ enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pe
                                struct ih_error *err)
 {
     const struct ih_scan_options *o = &context->options;
-    const struct ih_count_spec spec = {1, o->luma, o->clip_low, o->clip_high, 0};
+    struct ih_count_spec spec;
     struct ih_pending *p = calloc(1, sizeof *p);
     if (!p)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     p->skips_transparent = o->skips_transparent;
-    enum ih_status status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);
+    enum ih_status status = ih_scan_spec(o, 1, 0, &spec, err);
+    if (status == IH_OK)
+        status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);
     if (status == IH_OK)
         *pending = p;
     else

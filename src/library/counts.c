@@ -18,6 +18,9 @@ enum ih_status ih_counts_open(struct ih_counts **counts, struct ih_error *err)
 void ih_counts_close(struct ih_counts *counts)
 {
     if (counts) {
+        ih_counts_clear(counts);
+        if (counts->total)
+            ih_total_reset(counts->total);
         free(counts->total);
         free(counts->texts);
     }
@@ -26,6 +29,8 @@ void ih_counts_close(struct ih_counts *counts)
 
 void ih_counts_clear(struct ih_counts *counts)
 {
+    if (!counts->is_empty && !counts->is_sum) /* a sum's native counters are the total's */
+        ih_histogram_reset(&counts->result.histogram);
     counts->is_empty = true;
     counts->is_sum = false;
 }
@@ -61,6 +66,8 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
         return IH_MEMORY;
     c->result = *result;
     c->result.path = NULL;
+    if (ih_histogram_own(&c->result.histogram, err) != IH_OK)
+        return IH_MEMORY;
     if (result->is_read) {
         ih_saved_texts_keep(c->texts, &c->result);
         c->result.kernel = NULL;
@@ -76,14 +83,19 @@ static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, s
     if ((other->is_sum && reserve(&c->total, sizeof *c->total, err) != IH_OK) ||
         (has_texts && reserve(&c->texts, sizeof *c->texts, err) != IH_OK))
         return IH_MEMORY;
+    struct ih_histogram own = other->result.histogram;
+    if (other->is_sum)
+        ih_total_reset(c->total);
+    if ((other->is_sum ? ih_total_copy(c->total, other->total, err)
+                       : ih_histogram_own(&own, err)) != IH_OK)
+        return IH_MEMORY;
     c->result = other->result;
+    c->result.histogram = own;
     c->is_sum = other->is_sum;
     if (has_texts)
         ih_saved_texts_keep(c->texts, &c->result);
-    if (c->is_sum) {
-        *c->total = *other->total;
+    if (c->is_sum)
         ih_total_result(c->total, &c->result);
-    }
     set_full(c);
     return IH_OK;
 }
@@ -103,6 +115,7 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
     enum ih_status status = reserve(&c->total, sizeof *c->total, err);
     if (status == IH_OK && !c->is_sum) {
         const struct ih_count_spec *spec = &c->result.spec;
+        ih_total_reset(c->total);
         ih_total_init(c->total, spec->luma, spec->clip_low, spec->clip_high);
         status = ih_total_add(c->total, &c->result, err);
     }
@@ -112,6 +125,8 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         return ih_error_set(err, IH_USAGE, "counts of a label are added only to counts of labels");
     if (status != IH_OK)
         return status; /* the total is unchanged, or unused because is_sum is false */
+    if (!c->is_sum)
+        ih_histogram_reset(&c->result.histogram);
     ih_total_result(c->total, &c->result);
     c->is_sum = true;
     set_full(c);
@@ -200,7 +215,12 @@ const char *ih_counts_plane(const struct ih_counts *c, unsigned plane)
 
 const uint64_t *ih_counts_bins(const struct ih_counts *c, unsigned plane)
 {
-    return ih_counts_plane(c, plane) ? c->result.histogram.bins[plane] : NULL;
+    return ih_counts_plane(c, plane) ? ih_bins(&c->result.histogram, plane) : NULL;
+}
+
+unsigned ih_counts_n_bins(const struct ih_counts *c)
+{
+    return c->is_empty ? IH_BINS : ih_n_bins(&c->result.histogram);
 }
 
 enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct ih_stats *stats,

@@ -112,6 +112,7 @@ static void html_record(void *state, const struct ih_result *result)
     struct ih_field_value values[IH_N_FIELDS];
     struct ih_error ignored;
     if (result->is_total) { /* also of the totals of result files, which have no row */
+        ih_total_reset(&s->total);
         ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
         (void)ih_total_add(&s->total, result, &ignored);
         return;
@@ -182,6 +183,13 @@ static void html_end(void *state)
     fputs("\n</script>\n<script>start();</script>\n</body>\n</html>\n", s->stream);
 }
 
+static void html_close(void *state)
+{
+    struct html_state *s = state;
+    ih_total_reset(&s->total);
+    free(s);
+}
+
 const struct ih_output ih_output_html = {
     .name = "html",
     .title = "one HTML page: a table with histograms",
@@ -190,5 +198,5 @@ const struct ih_output ih_output_html = {
     .begin = html_begin,
     .record = html_record,
     .end = html_end,
-    .close = free,
+    .close = html_close,
 };

@@ -1,6 +1,7 @@
 /* Counting pixels in host memory, band by band: interleaved rows are copied, other layouts are
  * gathered sample by sample. */
 #include "base/clock.h"
+#include "decode/samples.h"
 #include "scan/scan.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ struct view {
     bool is_interleaved; /* the samples of a row are bytes without gaps */
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
+    struct ih_native native;
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -45,8 +47,14 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
             uint16_t wide;
             if (v->a.depth == 8) {
                 *to = *at;
+                continue;
+            }
+            memcpy(&wide, at, sizeof wide);
+            if (v->native.n_bins) {
+                wide = is_alpha ? ih_native_alpha(&v->native, wide)
+                                : ih_native_colour(&v->native, wide);
+                ih_native_put(band, i * n_channels + c, wide);
             } else {
-                memcpy(&wide, at, sizeof wide);
                 *to = scale(wide, low, high, per_step);
             }
         }
@@ -64,7 +72,7 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
         const size_t n = room < n_left ? room : n_left;
         const uint8_t *from =
             (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
-        uint8_t *to = band + n_filled * a->n_channels;
+        uint8_t *to = band + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
         if (v->is_interleaved)
             memcpy(to, from, n * a->n_channels);
         else
@@ -80,6 +88,7 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
 {
     struct ih_error *err = &result->error;
     const unsigned n_channels = v->a.n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.n_bins);
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     struct ih_time_limit time = {.interrupt = options->decode.interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
@@ -88,12 +97,13 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
         size_t size_bytes;
         status = ih_time_limit_check(&time, err);
         if (status == IH_OK)
-            status = ih_lane_band(lane, n_channels, &band, &size_bytes, err);
+            status = ih_lane_band(lane, pixel_bytes, &band, &size_bytes, err);
         if (status != IH_OK)
             break;
-        size_t n = fill_band(v, &done, band, size_bytes / n_channels);
+        size_t n = fill_band(v, &done, band, size_bytes / pixel_bytes);
         if (options->skips_transparent && has_alpha)
-            n = ih_pixels_drop_transparent(band, n, n_channels);
+            n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
+                                 : ih_pixels_drop_transparent(band, n, n_channels);
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }
@@ -105,10 +115,11 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
 /* Exchanges the planes and sums of red and blue. */
 static void exchange_red_and_blue(struct ih_histogram *h)
 {
-    for (unsigned i = 0; i < IH_BINS; i++) {
-        const uint64_t n = h->bins[0][i];
-        h->bins[0][i] = h->bins[2][i];
-        h->bins[2][i] = n;
+    uint64_t *const red = ih_own_bins(h, 0), *const blue = ih_own_bins(h, 2);
+    for (unsigned i = 0; i < ih_n_bins(h); i++) {
+        const uint64_t n = red[i];
+        red[i] = blue[i];
+        blue[i] = n;
     }
     const uint64_t sum = h->sum[0];
     h->sum[0] = h->sum[2];
@@ -205,24 +216,32 @@ static struct view view_of(const struct ih_array *array)
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
                        struct ih_lane *lane, struct ih_result *result)
 {
-    const struct view v = view_of(array);
+    struct view v = view_of(array);
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
     memset(result, 0, sizeof *result);
     result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    result->spec =
-        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high, 0};
+    struct ih_native native;
+    const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
+    ih_native_choose(&native, o->decode.takes_native, range, (1u << array->depth) - 1,
+                     &result->error); /* never more than 16 bits */
+    result->status = ih_scan_spec(o, n_channels, native.n_bins, &result->spec, &result->error);
+    if (is_bgr)
+        result->spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,
                                           .n_channels = n_channels,
+                                          .n_bins = native.n_bins,
                                           .source_depth = array->depth};
     if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
         result->sample_range =
             (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
-    result->status = count_view(o, &v, lane, result);
+    v.native = native;
+    if (result->status == IH_OK)
+        result->status = count_view(o, &v, lane, result);
     result->spec.luma = o->luma;
-    if (is_bgr)
+    if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);
 }

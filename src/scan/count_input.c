@@ -58,7 +58,8 @@ static enum ih_status count_bands(const struct ih_scan_options *options,
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
-    const unsigned n_channels = result->spec.n_channels;
+    const unsigned n_channels = result->spec.n_channels, n_bins = result->spec.n_bins;
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, n_bins);
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     const bool skips_transparent = options->skips_transparent && has_alpha;
     uint64_t last_ns = ih_clock_ns();
@@ -75,16 +76,17 @@ static enum ih_status count_bands(const struct ih_scan_options *options,
         if (status == IH_OK && planes_bytes)
             status = ih_decode_read_planes(decode, buffer, size_bytes, &planes, err);
         else if (status == IH_OK)
-            status = ih_decode_read(decode, buffer, size_bytes / n_channels, &n_pixels, err);
+            status = ih_decode_read(decode, buffer, size_bytes / pixel_bytes, &n_pixels, err);
         times->decode_ns += lap(&last_ns);
         if (status == IH_OK && n_pixels == 0 && planes.n_rows == 0)
             break;
         if (status == IH_OK && thumbnail)
             ih_thumbnail_add(thumbnail, buffer, n_pixels);
         if (status == IH_OK && selection)
-            n_pixels = ih_selection_keep(selection, buffer, n_pixels, n_channels);
+            n_pixels = ih_selection_keep(selection, buffer, n_pixels, pixel_bytes);
         if (status == IH_OK && skips_transparent)
-            n_pixels = ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
+            n_pixels = n_bins ? ih_native_drop_transparent(buffer, n_pixels, n_channels)
+                              : ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
         if (status == IH_OK && planes.n_rows > 0)
             status = ih_lane_count_planes(lane, &planes, err);
         else if (status == IH_OK && n_pixels > 0)
@@ -154,18 +156,30 @@ static void leave_records(const struct ih_scan_options *options, const struct ih
     file->is_one = true;
 }
 
+enum ih_status ih_scan_spec(const struct ih_scan_options *o, unsigned n_channels, unsigned n_bins,
+                            struct ih_count_spec *spec, struct ih_error *err)
+{
+    const unsigned largest = (n_bins ? n_bins : IH_BINS) - 1;
+    const unsigned high = o->clip_high ? o->clip_high : largest;
+    *spec = (struct ih_count_spec){n_channels, o->luma, o->clip_low, (uint16_t)high, n_bins};
+    return high <= largest && o->clip_low < high
+               ? IH_OK
+               : ih_error_set(err, IH_UNSUPPORTED,
+                              "its largest value is %u, but the clip limits are %u and %u", largest,
+                              (unsigned)o->clip_low, high);
+}
+
 /* Counts the image that decode is at. mask: the input's own, or empty. */
 static enum ih_status count_image(const struct ih_scan_options *options, const struct ih_mask *mask,
                                   struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
 {
-    result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
-                                          options->clip_high, decode->info.n_bins};
+    enum ih_status status = ih_scan_spec(options, decode->info.n_channels, decode->info.n_bins,
+                                         &result->spec, &result->error);
     result->decoder_version = result->library = decode->decoder->version;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     const bool has_thumbnail = options->makes_thumbnails;
-    enum ih_status status = IH_OK;
-    if (has_thumbnail)
+    if (status == IH_OK && has_thumbnail)
         status = ih_thumbnail_start(&thumbnail, &decode->info, &result->error);
     if (status == IH_OK)
         status =
@@ -173,6 +187,8 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     if (status == IH_OK && has_thumbnail)
         status = ih_thumbnail_end(&thumbnail, decode->info.orientation, &result->thumbnail,
                                   &result->thumbnail_bytes, &result->error);
+    if (status != IH_OK)
+        ih_histogram_reset(&result->histogram);
     ih_thumbnail_reset(&thumbnail);
     result->info = decode->info;
     return status;

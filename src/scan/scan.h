@@ -59,7 +59,7 @@ struct ih_scan_options {
     const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
-    uint16_t clip_low, clip_high;
+    uint16_t clip_low, clip_high; /* clip_high 0: the largest value of each image */
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
@@ -133,6 +133,10 @@ bool ih_scan_has_merged(const struct ih_scan *scan);
 /* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
  * many documents are zip files. */
 bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct ih_input *input);
+
+/* What to count of an image. IH_UNSUPPORTED: its values do not reach the clip limits. */
+enum ih_status ih_scan_spec(const struct ih_scan_options *options, unsigned n_channels,
+                            unsigned n_bins, struct ih_count_spec *spec, struct ih_error *err);
 
 /* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
  * IH_OK or why the input cannot be read; close src in both cases. */

@@ -111,7 +111,7 @@ static enum ih_status load_file(struct ih_mask *mask, const char *path,
     *mask = (struct ih_mask){.values = NULL};
     ih_budget_init(&own, budget ? budget->size_bytes : UINT64_MAX);
     with.budget = &own;
-    with.takes_frames = false;
+    with.takes_frames = with.takes_native = false;
     enum ih_status status = ih_source_open_path(&src, path, err);
     if (status == IH_OK && ih_source_identity(&src, &id))
         status = ih_check_not_output(&id, outputs, n_outputs, err);
@@ -177,7 +177,7 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
 
 /* Copies the pixels of a row that are counted, and returns the place after them. */
 static uint8_t *keep_run(const struct ih_selection *s, const struct ih_pixel_order_run *run,
-                         const uint8_t *from, uint8_t *to, unsigned n_channels)
+                         const uint8_t *from, uint8_t *to, size_t pixel_bytes)
 {
     const struct ih_rectangle *r = &s->region;
     if (run->y < r->y || run->y - r->y >= r->height)
@@ -189,31 +189,31 @@ static uint8_t *keep_run(const struct ih_selection *s, const struct ih_pixel_ord
         const uint64_t first = x > r->x ? x : r->x, last = end < right ? end : right;
         if (first >= last)
             return to;
-        const size_t n = (size_t)(last - first) * n_channels;
-        memmove(to, from + (size_t)(first - x) * n_channels, n);
+        const size_t n = (size_t)(last - first) * pixel_bytes;
+        memmove(to, from + (size_t)(first - x) * pixel_bytes, n);
         return to + n;
     }
-    for (size_t i = 0; i < run->n; i++, from += n_channels, x += (uint64_t)run->x_step) {
+    for (size_t i = 0; i < run->n; i++, from += pixel_bytes, x += (uint64_t)run->x_step) {
         const bool is_kept = x - r->x < r->width && (!mask || mask[x] != 0); /* modulo 2^64 */
         if (!is_kept)
             continue;
-        for (unsigned c = 0; c < n_channels; c++)
-            *to++ = from[c];
+        for (size_t b = 0; b < pixel_bytes; b++)
+            *to++ = from[b];
     }
     return to;
 }
 
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
-                         unsigned n_channels)
+                         size_t pixel_bytes)
 {
     struct ih_pixel_order_run run;
     const uint8_t *from = pixels;
     uint8_t *to = pixels;
     for (size_t n = 0; n < n_pixels && ih_pixel_order_next(&s->walk, n_pixels - n, &run);
          n += run.n) {
-        to = keep_run(s, &run, from, to, n_channels);
-        from += run.n * n_channels;
+        to = keep_run(s, &run, from, to, pixel_bytes);
+        from += run.n * pixel_bytes;
     }
-    s->n_kept += (uint64_t)(to - pixels) / n_channels;
-    return (size_t)(to - pixels) / n_channels;
+    s->n_kept += (uint64_t)(to - pixels) / pixel_bytes;
+    return (size_t)(to - pixels) / pixel_bytes;
 }

@@ -66,6 +66,6 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
 /* Moves the pixels that are counted to the front. Call it once for each band, in order. Returns
  * their number; the contents after them are undefined. */
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
-                         unsigned n_channels);
+                         size_t pixel_bytes);
 
 #endif

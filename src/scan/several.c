@@ -62,7 +62,9 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     char *path = slot ? frame_path(f->owner->input.path, number) : NULL;
     if (!path) {
         free(slot);
+        struct ih_histogram histogram = result->histogram;
         free(result->thumbnail);
+        ih_histogram_reset(&histogram);
         fail_for_memory(s);
         return false;
     }

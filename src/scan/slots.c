@@ -16,7 +16,8 @@ bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting)
      * decoders: a batch of such inputs ends at the same time. */
     const bool is_taker_slow =
         s->first && s->first->is_ready && s->n_ready >= n_threads * READY_OF_SLOW_TAKER;
-    return n_waiting < n_threads * WINDOW_PER_THREAD && !is_taker_slow;
+    const uint64_t window = s->options.decode.takes_native ? WINDOW_OF_NATIVE : WINDOW_PER_THREAD;
+    return n_waiting < n_threads * window && !is_taker_slow;
 }
 
 bool ih_slots_have_member_room(const struct ih_scan *s, const struct open_archive *a)
@@ -67,8 +68,10 @@ void ih_slots_keep(struct ih_scan *s, struct slot *slot)
 
 void ih_slot_empty(struct slot *slot)
 {
-    if (slot->is_ready && slot->has_result)
+    if (slot->is_ready && slot->has_result) {
         free(slot->result.thumbnail);
+        ih_histogram_reset(&slot->result.histogram);
+    }
     if (slot->file.src)
         ih_source_reset(slot->file.src);
     free(slot->file.src);

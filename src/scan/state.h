@@ -15,9 +15,15 @@
  * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an
  * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
  * its result is taken. If the caller is slow, 16 are enough to keep all workers busy, or 64
- * results: the hardware JPEG decoders end up to 256 inputs at the same moment.
+ * results: the hardware JPEG decoders end up to 256 inputs at the same moment. A native result
+ * holds up to 2.6 MB.
  */
-enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16, READY_OF_SLOW_TAKER = 64 };
+enum {
+    WINDOW_PER_THREAD = 192,
+    WINDOW_OF_SLOW_TAKER = 16,
+    READY_OF_SLOW_TAKER = 64,
+    WINDOW_OF_NATIVE = 8
+};
 
 /* With this many open archives, no more inputs are started. Each has a process. More than this are
  * open only if workers start several at the same moment. */

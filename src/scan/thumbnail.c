@@ -30,13 +30,14 @@ enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_
     t->width = is_small ? (unsigned)w : scaled(w, longer);
     t->height = is_small ? (unsigned)h : scaled(h, longer);
     t->n_channels = info->n_channels;
+    t->n_bins = info->n_bins;
     ih_pixel_order_start(&t->walk, &info->order, w, h);
     t->sums = calloc((size_t)t->width * t->height * t->n_channels, sizeof *t->sums);
     return t->sums ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
 }
 
 /* Adds n pixels of one box. */
-static void add_pixels(uint64_t *sums, const uint8_t *pixels, size_t n, unsigned n_channels)
+static void add_8_bit(uint64_t *sums, const uint8_t *pixels, size_t n, unsigned n_channels)
 {
     uint64_t sum[IH_CHANNELS_MAX] = {0};
     const unsigned n_colours = ih_colour_channels(n_channels);
@@ -56,6 +57,26 @@ static void add_pixels(uint64_t *sums, const uint8_t *pixels, size_t n, unsigned
         sums[c] += sum[c];
 }
 
+/* Native pixels become 8-bit ones first. */
+static void add_pixels(const struct ih_thumbnail *t, uint64_t *sums, const uint8_t *pixels,
+                       size_t n)
+{
+    uint8_t pixel[IH_CHANNELS_MAX];
+    if (!t->n_bins) {
+        add_8_bit(sums, pixels, n, t->n_channels);
+        return;
+    }
+    const unsigned max = t->n_bins - 1;
+    for (size_t i = 0; i < n; i++) {
+        for (unsigned c = 0; c < t->n_channels; c++, pixels += 2) {
+            uint16_t v;
+            memcpy(&v, pixels, sizeof v);
+            pixel[c] = (uint8_t)((v * 510u + max) / (2 * max));
+        }
+        add_8_bit(sums, pixel, 1, t->n_channels);
+    }
+}
+
 static void add_run(struct ih_thumbnail *t, const struct ih_pixel_order_run *run,
                     const uint8_t *pixels)
 {
@@ -69,8 +90,8 @@ static void add_run(struct ih_thumbnail *t, const struct ih_pixel_order_run *run
         const uint64_t end = box_start(box + 1, t->image_width, t->width);
         const uint64_t n_left = (run->x_step < 0 ? x - first : end - 1 - x) / step + 1;
         const size_t n = n_left < run->n - done ? (size_t)n_left : run->n - done;
-        add_pixels(row + (size_t)box * t->n_channels, pixels, n, t->n_channels);
-        pixels += n * t->n_channels;
+        add_pixels(t, row + (size_t)box * t->n_channels, pixels, n);
+        pixels += n * ih_pixel_bytes(t->n_channels, t->n_bins);
         x += (uint64_t)run->x_step * n; /* modulo 2^64 */
         done += n;
     }
@@ -81,7 +102,7 @@ void ih_thumbnail_add(struct ih_thumbnail *t, const uint8_t *pixels, size_t n_pi
     struct ih_pixel_order_run run;
     for (size_t n = 0; t->sums && n < n_pixels && ih_pixel_order_next(&t->walk, n_pixels - n, &run);
          n += run.n)
-        add_run(t, &run, pixels + n * t->n_channels);
+        add_run(t, &run, pixels + n * ih_pixel_bytes(t->n_channels, t->n_bins));
 }
 
 void ih_thumbnail_reset(struct ih_thumbnail *t)

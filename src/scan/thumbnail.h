@@ -20,7 +20,7 @@ enum { IH_THUMBNAIL_SIDE = 160, IH_THUMBNAIL_BYTES_MAX = 3800 };
 struct ih_thumbnail {
     struct ih_pixel_order_walk walk;
     uint64_t image_width, image_height;
-    unsigned width, height, n_channels;
+    unsigned width, height, n_channels, n_bins;
     uint64_t *sums; /* owned: [height][width][n_channels]; NULL: no thumbnail */
 };
 
@@ -29,7 +29,7 @@ struct ih_thumbnail {
 enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_info *info,
                                   struct ih_error *err);
 
-/* Adds the next pixels, uint8 [n_pixels][n_channels], in the decoder's order. */
+/* Adds the next pixels, as the decoder gives them. */
 void ih_thumbnail_add(struct ih_thumbnail *t, const uint8_t *pixels, size_t n_pixels);
 
 /*

@@ -384,14 +384,14 @@ static void *work(void *argument)
 static struct ih_offload_options offload_options(const struct ih_scan_options *o)
 {
     const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
-                        o->decode.takes_frames || o->makes_thumbnails;
+                        o->decode.takes_frames || o->makes_thumbnails || o->clip_high >= IH_BINS;
     return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
                                        .n_workers = o->n_threads,
                                        .max_pixels = o->decode.max_pixels,
                                        .budget = o->decode.budget,
                                        .luma = o->luma,
                                        .clip_low = o->clip_low,
-                                       .clip_high = o->clip_high,
+                                       .clip_high = o->clip_high ? o->clip_high : IH_BINS - 1,
                                        .outputs = o->outputs,
                                        .n_outputs = o->n_outputs,
                                        .is_last = o->is_last,

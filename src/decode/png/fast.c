@@ -88,6 +88,8 @@ struct ih_png_fast *ih_png_fast_open(struct ih_png_file *file,
     info->height = image->height;
     info->n_channels = ih_png_channels(image);
     info->source_depth = image->depth;
+    p->chunks.image.is_native = file->takes_native && image->depth == 16;
+    info->n_bins = image->is_native ? IH_NATIVE_BINS_MAX : 0;
     info->range = IH_RANGE_FULL;
     p->info = info;
     return p;
@@ -152,7 +154,7 @@ enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t c
 {
     const struct ih_png_image *image = &p->chunks.image;
     size_t n_rows = capacity_pixels / image->width, row_pixels = image->width;
-    size_t pixel_bytes = ih_png_channels(image);
+    size_t pixel_bytes = ih_pixel_bytes(ih_png_channels(image), image->is_native);
     if (n_rows > image->height - p->next_row)
         n_rows = image->height - p->next_row;
     for (size_t i = 0; i < n_rows; i++, p->next_row++) {

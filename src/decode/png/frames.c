@@ -210,6 +210,10 @@ enum ih_status ih_png_frames_open(struct ih_png_file *file, const struct ih_deco
         ih_png_frames_close(f);
         return status;
     }
+    if (options->takes_native && info->source_depth > 8) {
+        ih_png_frames_close(f);
+        return ih_native_refuse("animated PNG", info->source_depth, err);
+    }
     f->width = (size_t)info->width;
     f->height = (size_t)info->height;
     f->canvas.n_channels = info->n_channels;

@@ -3,7 +3,6 @@
 #include "decode/png/image.h"
 
 #include "decode/read_bytes.h"
-#include "decode/samples.h"
 
 #include <assert.h>
 #include <string.h>
@@ -46,6 +45,25 @@ static void scale_row_16(const uint8_t *row, size_t n_samples, uint8_t *dst)
 {
     for (size_t i = 0; i < n_samples; i++)
         dst[i] = ih_sample_scale_16(ih_be16(row + 2 * i));
+}
+
+static void keep_row_16(const uint8_t *row, size_t n_samples, uint8_t *dst)
+{
+    for (size_t i = 0; i < n_samples; i++)
+        ih_native_put(dst, i, (uint16_t)ih_be16(row + 2 * i));
+}
+
+/* Gray or RGB of 16 bits with a transparent colour, whose values are kept. */
+static void keep_key(const struct ih_png_image *image, const uint8_t *row, uint8_t *dst)
+{
+    const unsigned n = ih_png_samples(image);
+    for (uint32_t x = 0; x < image->width; x++, row += 2 * (size_t)n, dst += 2 * (size_t)(n + 1)) {
+        bool is_key = true;
+        for (unsigned c = 0; c < n; c++)
+            is_key = is_key && ih_be16(row + 2 * c) == image->key[c];
+        keep_row_16(row, n, dst);
+        ih_native_put(dst, n, is_key ? 0 : UINT16_MAX);
+    }
 }
 
 /* Gray or RGB of 8 or 16 bits with a transparent colour. */
@@ -123,6 +141,10 @@ enum ih_status ih_png_expand_row(const struct ih_png_image *image, const uint8_t
         return expand_indices(image, row, dst, err);
     if (image->depth < 8)
         expand_gray(image, row, dst);
+    else if (image->is_native && image->has_key)
+        keep_key(image, row, dst);
+    else if (image->is_native)
+        keep_row_16(row, n_samples, dst);
     else if (image->has_key)
         expand_key(image, row, dst);
     else if (image->depth == 16)

@@ -7,7 +7,7 @@
 #ifndef IH_DECODE_PNG_IMAGE_H
 #define IH_DECODE_PNG_IMAGE_H
 
-#include "base/status.h"
+#include "decode/samples.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +34,7 @@ struct ih_png_image {
     bool has_key;    /* tRNS of gray or RGB: pixels equal to key have alpha 0 */
     uint16_t key[3];
     struct ih_png_palette palette; /* of IH_PNG_PALETTE; others ignore it */
+    bool is_native;                /* of 16 bits: samples keep their values */
 };
 
 /* Samples of a pixel in the file, 1 to 4. */

@@ -32,10 +32,11 @@ struct ih_png_stream {
     uint32_t width, height;
     unsigned n_channels;
     bool is_started, is_complete;
-    unsigned pass;                 /* index of passes[] */
-    uint32_t next_row;             /* in the pass */
-    uint8_t *indices;              /* owned; a row of a palette image, NULL for other kinds */
-    uint8_t *deep;                 /* owned; a row of 16-bit samples; NULL: libpng reduces them */
+    unsigned pass;     /* index of passes[] */
+    uint32_t next_row; /* in the pass */
+    uint8_t *indices;  /* owned; a row of a palette image, NULL for other kinds */
+    uint8_t *deep;     /* owned; a row of 16-bit samples; NULL: there are none */
+    struct ih_native native;
     struct ih_png_palette palette; /* no entries: not a palette image */
     struct ih_error error;         /* set before each longjmp */
 };
@@ -215,6 +216,9 @@ static void stream_read_header(struct ih_png_stream *s, struct ih_image_info *in
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = (unsigned)depth;
+    ih_native_choose(&s->native, s->file->takes_native, s->file->sample_range, (1u << depth) - 1,
+                     &s->error); /* PNG has no more than 16 bits */
+    info->n_bins = s->native.n_bins;
     info->range = IH_RANGE_FULL;
     s->told = info;
 }
@@ -268,7 +272,7 @@ static void stream_start(struct ih_png_stream *s)
     s->is_started = true;
 }
 
-/* Reduces a row of 16-bit samples by the range, and alpha as without it. */
+/* Reduces a row of 16-bit samples by the range, and alpha as without it, or keeps their values. */
 static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *row)
 {
     ih_extremes_add_be16(&s->told->extremes, s->deep, width, s->n_channels);
@@ -276,8 +280,14 @@ static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *r
     const unsigned n_colours = ih_colour_channels(s->n_channels);
     for (size_t i = 0; i < n; i++) {
         const unsigned v = ih_be16(s->deep + 2 * i);
-        row[i] = i % s->n_channels < n_colours ? ih_sample_scale_range(v, s->file->sample_range)
-                                               : ih_sample_scale_16(v);
+        const bool is_colour = i % s->n_channels < n_colours;
+        if (s->native.n_bins)
+            ih_native_put(row, i,
+                          is_colour ? ih_native_colour(&s->native, v)
+                                    : ih_native_alpha(&s->native, v));
+        else
+            row[i] =
+                is_colour ? ih_sample_scale_range(v, s->file->sample_range) : ih_sample_scale_16(v);
     }
 }
 
@@ -297,7 +307,7 @@ static size_t stream_read_rows(struct ih_png_stream *s, uint8_t *dst, size_t cap
         }
         if (capacity - n < s->width) /* libpng writes a full row even for a short pass */
             return n;
-        uint8_t *row = dst + n * s->n_channels;
+        uint8_t *row = dst + n * ih_pixel_bytes(s->n_channels, s->native.n_bins);
         png_read_row(s->png, s->indices ? s->indices : s->deep ? s->deep : row, NULL);
         if (s->deep)
             reduce_row(s, width, row);

@@ -71,6 +71,7 @@ struct ih_tiff {
     uint64_t file_taken_bytes; /* of held, for the file alone */
     uint64_t max_pixels;
     struct ih_sample_range sample_range;
+    bool takes_native;
     uint64_t page_at; /* offset of the page's directory; 0: the first */
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
     struct ih_samples samples;

@@ -1,0 +1,39 @@
+/*
+ * Counting native samples on one CPU core: interleaved uint16 pixels in, an exact histogram with a
+ * bin for each value out. The counterpart of count.h, whose samples have 8 bits.
+ */
+#ifndef IH_COUNT_COUNT_NATIVE_H
+#define IH_COUNT_COUNT_NATIVE_H
+
+#include "histogram/histogram.h"
+
+/* Zero at first. Keeps its tables from image to image; release it with ih_native_reset. Tests may
+ * lower fold_pixels after ih_native_begin. */
+struct ih_native_counter {
+    struct ih_count_spec spec;
+    struct ih_histogram totals; /* everything folded so far; owned until ih_native_end */
+    uint32_t *tables;           /* [n_copies][planes of the spec][n_bins], owned, 0 at first */
+    size_t n_entries;           /* allocated */
+    unsigned n_copies;
+    uint64_t fold_pixels; /* the most pixels that the tables may hold */
+    uint64_t n_unfolded;  /* pixels in the tables now */
+};
+
+/* Starts an image and drops an unfinished one. spec is copied; its n_bins is not 0. Returns IH_OK
+ * or IH_MEMORY. */
+enum ih_status ih_native_begin(struct ih_native_counter *counter, const struct ih_count_spec *spec,
+                               struct ih_error *err);
+
+/* pixels: uint16 [n_pixels][n_channels], of any alignment, all below n_bins; borrowed. */
+void ih_native_add(struct ih_native_counter *counter, const void *pixels, size_t n_pixels);
+
+/* Adds the counts of another counter of the same spec, which is empty then. */
+void ih_native_join(struct ih_native_counter *counter, struct ih_native_counter *other);
+
+/* Writes all planes, sums and joint clip counts to *out, whose native counters the caller owns.
+ * Only begin may follow. */
+void ih_native_end(struct ih_native_counter *counter, struct ih_histogram *out);
+
+void ih_native_reset(struct ih_native_counter *counter);
+
+#endif
