@@ -375,14 +375,15 @@ static const char *const formats[] = {
 /* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
-    struct ih_field_set records = ih_record_fields;
+    struct ih_field_set records = ih_record_fields, comparisons = ih_comparison_fields;
     records.formats = formats;
+    records.is_native = comparisons.is_native = o->takes_native;
     const struct {
         const char *name;
         const struct ih_field_set *fields;
         struct ih_condition **condition;
     } all[] = {{"where", &records, &o->where},
-               {"fail-if", o->compares ? &ih_comparison_fields : &records, &o->fail_if}};
+               {"fail-if", o->compares ? &comparisons : &records, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = ih_option_value(o, all[i].name);
         struct ih_error reason;
@@ -406,6 +407,16 @@ static enum ih_status find_resume_file(struct ih_options *o, struct ih_error *er
                                  : refuse(o, "resume", "needs one -o FILE.ndjson to continue", err);
 }
 
+/* Columns for each bin are those of 256. */
+static bool lacks_columns(const struct ih_options *o)
+{
+    for (size_t i = 0; i < o->n_outputs && o->takes_native && !o->compares; i++)
+        if (o->outputs[i].output == &ih_output_csv &&
+            (!o->outputs[i].layout || strcmp(o->outputs[i].layout, "channels") == 0))
+            return true;
+    return false;
+}
+
 static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -423,6 +434,11 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         has_page = has_page || o->outputs[i].output == &ih_output_html;
     if (o->makes_thumbnails && !has_page)
         return refuse(o, "thumbnails", "they are in the page of --html=FILE, which is not made",
+                      err);
+    if (lacks_columns(o))
+        return refuse(o, "csv",
+                      "the layout channels has columns for 256 bins; with --bins=native use "
+                      "--csv=long, bins, stats or images",
                       err);
     if (o->raw_width && !o->raw_channels)
         return refuse(o, "size", "only for --raw: other files tell their size", err);
