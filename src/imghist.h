@@ -466,7 +466,7 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
                                          struct ih_stats *stats, size_t size_bytes,
                                          struct ih_error *err);
 
-enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts are longer */
+enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts of 256 bins are longer */
 
 /*
  * Saves counts, with everything that defines them, as a string of bytes: the same for equal counts
@@ -475,7 +475,7 @@ enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts are longer */
  *
  * bytes   uint8 [size_bytes], written if size_bytes is enough; NULL if size_bytes is 0
  *
- * Returns the number of bytes needed, at most IH_SAVED_BYTES_MAX.
+ * Returns the number of bytes needed: at most IH_SAVED_BYTES_MAX for 256 bins, else less than 2^22.
  */
 IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, size_t size_bytes);
 

@@ -3,9 +3,17 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 2, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8, N_TEXTS = 5 };
+enum {
+    VERSION = 2,
+    NATIVE_VERSION = 3,
+    HEAD_BYTES = 16,
+    FIXED_BYTES = 112,
+    CHECKSUM_BYTES = 8,
+    N_TEXTS = 5
+};
 enum kind { EMPTY, IMAGE, SUM };
 
 /* The bytes of a result that are no numbers, by their place. */
@@ -27,25 +35,27 @@ static uint64_t checksum(const uint8_t *bytes, size_t n)
 
 /* Bytes that are written or read. Past the end of what is read, all numbers are 0. */
 struct stream {
-    uint8_t *to;
+    uint8_t *to;         /* NULL: bytes are only counted */
     const uint8_t *from; /* NULL: bytes are written */
-    size_t n_left;
-    bool is_short;
+    size_t n_left, n;    /* n: of bytes that were written */
+    bool is_short;       /* or a field has no meaning */
+    bool is_native, lacks_memory;
 };
 
 /* Writes a number, or reads it. Returns it. */
 static uint64_t move(struct stream *s, uint64_t value, unsigned n_bytes)
 {
+    if (!s->from) {
+        for (unsigned i = 0; i < n_bytes && s->to; i++)
+            *s->to++ = (uint8_t)(value >> 8 * i);
+        s->n += n_bytes;
+        return value;
+    }
     if (s->n_left < n_bytes) {
         s->is_short = true;
         return 0;
     }
     s->n_left -= n_bytes;
-    if (!s->from) {
-        for (unsigned i = 0; i < n_bytes; i++)
-            *s->to++ = (uint8_t)(value >> 8 * i);
-        return value;
-    }
     value = 0;
     for (unsigned i = 0; i < n_bytes; i++)
         value |= (uint64_t)*s->from++ << 8 * i;
@@ -55,20 +65,56 @@ static uint64_t move(struct stream *s, uint64_t value, unsigned n_bytes)
 static void move_text(struct stream *s, char text[IH_SAVED_TEXT_MAX])
 {
     const size_t n = (size_t)move(s, s->from ? 0 : strlen(text), 1);
-    if (s->n_left < n || (s->from && memchr(s->from, '\0', n))) {
-        s->is_short = true;
-        text[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        text[i] = (char)move(s, (unsigned char)text[i], 1);
+        s->is_short = s->is_short || text[i] == '\0';
+    }
+    text[s->is_short ? 0 : n] = '\0';
+}
+
+/* A number in groups of 7 bits, the lowest first; the last one has no high bit (LEB128). */
+static uint64_t move_number(struct stream *s, uint64_t value)
+{
+    uint64_t read = 0, byte = 0;
+    unsigned shift = 0;
+    do {
+        byte = move(s, (value >> shift & 127) | (value >> shift > 127 ? 128 : 0), 1);
+        read |= (byte & 127) << shift;
+        shift += 7;
+    } while (byte > 127 && shift < 64 && !s->is_short);
+    /* More than 64 bits, or more bytes than needed: equal counts have equal bytes. */
+    s->is_short = s->is_short || byte > 127 || (shift > 64 && byte > 1) || (shift > 7 && !byte);
+    return s->is_short ? 0 : read;
+}
+
+/* The bins of a plane. After a 0 comes the number of zeros. */
+static void move_native(struct stream *s, uint64_t *bins, unsigned n_bins)
+{
+    bool was_zero = false;
+    for (unsigned v = 0, n; v < n_bins && !s->is_short; v += n) {
+        bins[v] = move_number(s, bins[v]);
+        n = 1;
+        s->is_short = s->is_short || (was_zero && bins[v] == 0);
+        was_zero = bins[v] == 0;
+        if (!was_zero || s->is_short)
+            continue;
+        while (v + n < n_bins && bins[v + n] == 0)
+            n++;
+        const uint64_t n_zeros = move_number(s, n); /* read: the bins were 0, so at most n */
+        s->is_short = s->is_short || n_zeros == 0 || n_zeros > n;
+        n = (unsigned)n_zeros;
+    }
+}
+
+/* Native counters to read into, all 0. */
+static void make_native(struct stream *s, struct ih_histogram *h)
+{
+    if (!s->from)
         return;
-    }
-    s->n_left -= n;
-    if (s->from) {
-        memcpy(text, s->from, n);
-        text[n] = '\0';
-        s->from += n;
-    } else {
-        memcpy(s->to, text, n);
-        s->to += n;
-    }
+    if (h->n_native <= IH_BINS || h->n_native > IH_NATIVE_BINS_MAX)
+        s->is_short = true;
+    else if (!(h->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *h->native)))
+        s->is_short = s->lacks_memory = true;
 }
 
 static void move_result(struct stream *s, struct ih_result *r, struct ih_saved_texts *texts,
@@ -89,9 +135,18 @@ static void move_result(struct stream *s, struct ih_result *r, struct ih_saved_t
         *words[i] = (unsigned)move(s, *words[i], 4);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         *numbers[i] = move(s, *numbers[i], 8);
+    if (s->is_native) {
+        bytes[CLIP_LOW] |= (unsigned)move(s, bytes[CLIP_LOW] >> 8, 1) << 8;
+        bytes[CLIP_HIGH] |= (unsigned)move(s, bytes[CLIP_HIGH] >> 8, 1) << 8;
+        h->n_native = r->spec.n_bins = (unsigned)move(s, r->spec.n_bins, 4);
+        make_native(s, h);
+    }
     for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && ih_plane_name(bytes[CHANNELS], p); v++)
-            h->bins[p][v] = move(s, h->bins[p][v], 8);
+        if (ih_plane_name(bytes[CHANNELS], p) && h->native)
+            move_native(s, ih_own_bins(h, p), h->n_native);
+        else
+            for (unsigned v = 0; v < IH_BINS && ih_plane_name(bytes[CHANNELS], p); v++)
+                h->bins[p][v] = move(s, h->bins[p][v], 8);
     for (unsigned i = 0; i < N_TEXTS; i++)
         move_text(s, all_texts[i]);
     r->sample_range.low = (uint16_t)move(s, r->sample_range.low, 2);
@@ -116,10 +171,11 @@ void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
 
 /* ---- saving ---- */
 
-size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes)
+/* Returns the size; NULL: the bytes are only counted. */
+static size_t save(const struct ih_result *result, uint8_t *bytes)
 {
-    uint8_t all[IH_SAVED_BYTES_MAX];
-    struct stream s = {.to = all + HEAD_BYTES, .n_left = sizeof all - HEAD_BYTES};
+    struct stream s = {.to = bytes ? bytes + HEAD_BYTES : NULL,
+                       .is_native = result && result->histogram.native};
     const unsigned kind = !result ? EMPTY : result->is_total ? SUM : IMAGE;
     move(&s, kind, 1);
     if (result) {
@@ -138,16 +194,22 @@ size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t siz
         ih_saved_texts_keep(&texts, &r);
         move_result(&s, &r, &texts, of_result);
     }
-    const size_t n = (size_t)(s.to - all) + CHECKSUM_BYTES;
-    struct stream head = {.to = all, .n_left = HEAD_BYTES};
+    const size_t n = HEAD_BYTES + s.n + CHECKSUM_BYTES;
+    if (!bytes)
+        return n;
+    struct stream head = {.to = bytes};
     for (size_t i = 0; i < sizeof signature; i++)
         move(&head, signature[i], 1);
-    move(&head, VERSION, 4);
+    move(&head, s.is_native ? NATIVE_VERSION : VERSION, 4);
     move(&head, n, 4);
-    move(&s, checksum(all, n - CHECKSUM_BYTES), CHECKSUM_BYTES);
-    if (size_bytes >= n)
-        memcpy(bytes, all, n);
+    move(&s, checksum(bytes, n - CHECKSUM_BYTES), CHECKSUM_BYTES);
     return n;
+}
+
+size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes)
+{
+    const size_t n = save(result, NULL);
+    return size_bytes >= n ? save(result, bytes) : n;
 }
 
 /* ---- loading ---- */
@@ -179,8 +241,8 @@ static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
     r->histogram.n_channels = r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
     r->spec.luma = bytes[WEIGHTS] ? &ih_luma_bt601 : &ih_luma_bt709;
     r->alpha = bytes[ALPHA] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    r->spec.clip_low = (uint8_t)bytes[CLIP_LOW];
-    r->spec.clip_high = (uint8_t)bytes[CLIP_HIGH];
+    r->spec.clip_low = (uint16_t)bytes[CLIP_LOW];
+    r->spec.clip_high = (uint16_t)bytes[CLIP_HIGH];
     r->info.range = bytes[RANGE] < IH_RANGES ? (enum ih_range)bytes[RANGE] : IH_RANGE_UNKNOWN;
     return (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
            (samples->high ? samples->low < samples->high : samples->low == 0) &&
@@ -200,10 +262,11 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
         return saved_damaged("they do not begin as saved counts do", err);
     move(&s, 0, sizeof signature);
     const uint64_t version = move(&s, 0, 4);
-    if (version != VERSION)
+    s.is_native = version == NATIVE_VERSION;
+    if (version != VERSION && !s.is_native)
         return ih_error_set(err, IH_UNSUPPORTED,
-                            "saved counts of version %llu; this library reads version %d",
-                            (unsigned long long)version, VERSION);
+                            "saved counts of version %llu; this library reads versions %d and %d",
+                            (unsigned long long)version, VERSION, NATIVE_VERSION);
     if (move(&s, 0, 4) != size_bytes)
         return saved_damaged("cut short, or with bytes after the end", err);
     s.n_left -= CHECKSUM_BYTES;
@@ -212,12 +275,17 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
         return saved_damaged("wrong checksum", err);
     const unsigned kind = (unsigned)move(&s, 0, 1);
     *is_empty = kind == EMPTY;
+    enum ih_status status = IH_OK;
+    result->histogram.native = NULL;
     if (kind > SUM || (!*is_empty && !load_result(&s, kind, result, texts)) || s.is_short ||
-        s.n_left > 0)
-        return saved_damaged("a field without a meaning", err);
-    if (!*is_empty && ih_result_check(result, &reason) != IH_OK)
-        return saved_damaged(reason.message, err);
-    if (kind == IMAGE)
+        s.n_left > 0 || (*is_empty && s.is_native))
+        status = s.lacks_memory ? ih_error_set(err, IH_MEMORY, "no memory for the native bins")
+                                : saved_damaged("a field without a meaning", err);
+    else if (!*is_empty && ih_result_check(result, &reason) != IH_OK)
+        status = saved_damaged(reason.message, err);
+    else if (kind == IMAGE)
         result->n_images = 0;
-    return IH_OK;
+    if (status != IH_OK)
+        ih_histogram_reset(&result->histogram);
+    return status;
 }

@@ -144,16 +144,65 @@ TEST(part)
     ih_counts_close(other);
 }
 
+TEST(native)
+{
+    const struct bytes saved = read_saved("native");
+    struct ih_counts *counts = open_counts(), *sum = open_counts();
+    assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
+    assert_int_equal(ih_counts_n_bins(counts), 4096);
+    assert_int_equal(ih_counts_bins(counts, 0)[0], 200);
+    assert_int_equal(ih_counts_bins(counts, 0)[300], 1);
+    assert_int_equal(ih_counts_bins(counts, 1)[4095], 205);
+    assert_int_equal(ih_counts_bins(counts, IH_LUMA)[4000], 2);
+    const struct ih_summary s = summary_of(counts);
+    assert_int_equal(s.clip_low, 5);
+    assert_int_equal(s.clip_high, 4000);
+    assert_int_equal(s.any_low, 201);
+    assert_string_equal(s.reduction, "none");
+    assert_saves_as(counts, &saved);
+    assert_int_equal(ih_counts_add(sum, counts, NULL), IH_OK);
+    assert_int_equal(ih_counts_add(sum, counts, NULL), IH_OK);
+    struct bytes twice = {.n = ih_counts_save(sum, twice.p, sizeof twice.p)};
+    assert_int_equal(load(counts, twice.p, twice.n, NULL), IH_OK);
+    assert_int_equal(ih_counts_bins(counts, 0)[0], 400);
+    assert_saves_as(counts, &twice);
+    ih_counts_close(counts);
+    ih_counts_close(sum);
+}
+
+/* Whatever byte changes, with the right checksum: refused, or saved as the same bytes. */
+TEST(native_damage)
+{
+    const struct bytes saved = read_saved("native");
+    struct ih_counts *counts = open_counts();
+    struct ih_error err;
+    for (size_t i = 16; i < saved.n - 8; i++)
+        for (unsigned value = 0; value < 256; value += value < 3 || value > 125 ? 1 : 13) {
+            struct bytes b = saved;
+            b.p[i] = (uint8_t)value;
+            mend(&b);
+            if (load(counts, b.p, b.n, &err) == IH_OK)
+                assert_saves_as(counts, &b);
+        }
+    for (size_t n = 16; n < saved.n; n++) {
+        struct bytes b = {.n = n};
+        memcpy(b.p, saved.p, n);
+        mend(&b);
+        assert_int_equal(load(counts, b.p, b.n, &err), IH_CORRUPT);
+    }
+    ih_counts_close(counts);
+}
+
 TEST(other_versions)
 {
     struct bytes saved = read_saved("image");
     struct ih_counts *counts = open_counts();
     struct ih_error err;
-    for (uint8_t version = 1; version <= 3; version += 2) {
+    for (uint8_t version = 1; version <= 4; version += 3) {
         saved.p[8] = version;
         mend(&saved);
         assert_int_equal(load(counts, saved.p, saved.n, &err), IH_UNSUPPORTED);
-        assert_non_null(strstr(err.message, version == 1 ? "version 1" : "version 3"));
+        assert_non_null(strstr(err.message, version == 1 ? "version 1" : "version 4"));
     }
     ih_counts_close(counts);
 }
