@@ -1,4 +1,4 @@
-"""Exact 256-bin histograms of images: every channel, luma, statistics and clip counts.
+"""Exact histograms of images, with 256 bins or native ones: every channel, luma, statistics and clip counts.
 
     import imghist
     c = imghist.count("photo.jpg")
@@ -13,22 +13,24 @@ from ._imghist import Context, Counts, Error, Results, Stats, __version__
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
 __all__ += ["ndjson", "read_table", "scan", "total"]
 
-_default = None
+_defaults = {}
 
 
-def _context(context):
-    """Returns the given context, or the default one, which counts on the CPU."""
-    global _default
+def _context(context, bins=None):
+    """Returns the given context, or the default one for these bins, which counts on the CPU."""
     if isinstance(context, Context):
+        if bins not in (None, context.bins):
+            raise ValueError(f"bins: the context has {context.bins!r}; use Context(bins={bins!r})")
         return context
     if context is not None:
         raise TypeError(f"context: {type(context)} is no imghist.Context")
-    if _default is None:
-        _default = Context()
-    return _default
+    bins = 256 if bins is None else bins
+    if bins not in _defaults:
+        _defaults[bins] = Context(bins=bins)
+    return _defaults[bins]
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, bins=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -40,16 +42,27 @@ def count(x, /, *, layout=None, order="rgb", range=None, context=None):
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
              Alpha is scaled from (0, 65535). For a file layout, order='bgr' and range raise ValueError
+    bins     256, or 'native': a bin for each value that samples of 9 to 16 bits can have. A uint16
+             array has 65,536; with range=(0, 4095), which limits its values, 4,096
     context  a Context; by default one for the CPU with default settings
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context).count(x, layout=layout, order=order, range=range)
+    return _context(context, bins).count(x, layout=layout, order=order, range=range)
 
 
 def count_many(
-    iterable, /, *, threads=None, on_error="raise", layout=None, order="rgb", range=None, context=None
+    iterable,
+    /,
+    *,
+    threads=None,
+    on_error="raise",
+    layout=None,
+    order="rgb",
+    range=None,
+    bins=None,
+    context=None,
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
 
@@ -62,7 +75,7 @@ def count_many(
     The other arguments are those of count. The result is an iterator with close(); it also works in
     a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
-    return _context(context).count_many(
+    return _context(context, bins).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
     )
 
@@ -108,7 +121,9 @@ def count_batch(
     )
 
 
-def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", context=None):
+def scan(
+    paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", bins=None, context=None
+):
     """Counts what the command line would count, and iterates over the Counts in its order.
 
     paths       a path, or an iterable of paths, taken some ahead. A directory is walked recursively
@@ -129,7 +144,7 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
     beside single images, and records that were counted with other settings than the context's or
     than the records beside them. See count_many for the rest.
     """
-    return _context(context).scan(
+    return _context(context, bins).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
 

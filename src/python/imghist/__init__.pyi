@@ -20,6 +20,7 @@ def count(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Counts: ...
 def count_batch(
@@ -45,6 +46,7 @@ def count_many(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -57,6 +59,7 @@ def count_many(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -68,6 +71,7 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -79,6 +83,7 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["record"],
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 def total(results: Iterable[Counts | Exception], /) -> Counts: ...
