@@ -485,7 +485,7 @@ IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, siz
  * bytes   uint8 [size_bytes], any bytes, borrowed during the call
  *
  * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
- * each other) or IH_UNSUPPORTED (saved by a newer version).
+ * each other), IH_UNSUPPORTED (saved by a newer version) or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
                                         size_t size_bytes, struct ih_error *err);

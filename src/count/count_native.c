@@ -1,9 +1,11 @@
 /*
  * Native samples: a 32-bit table for each channel and for luma, folded to 64 bits.
  *
- * A table of 65,536 bins takes 256 KiB and lies in the second-level cache. Neighbouring pixels are
- * often equal, and a counter that is increased again at once waits for its store. So neighbours go
- * to different copies of the tables.
+ * A counter that is increased again at once waits for its store, and neighbouring pixels are often
+ * equal. Pixels of colour take longer than the store. Gray of up to 12 bits goes to four copies of
+ * its table, which fit into the first-level cache. A table of 65,536 bins takes 256 KiB of the
+ * second-level cache, and copies would slow all other data: there, eight equal neighbours are
+ * counted at once.
  */
 #include "count/count_native.h"
 
@@ -11,12 +13,9 @@
 #include <string.h>
 
 enum {
-    COPIES = 4,       /* of tables that fit into the second-level cache together */
-    COPIES_COLOUR = 2 /* of three or four channels and luma, with more than COPIES_BINS */
-};
-enum {
-    COPIES_BINS = 4096,
-    BLOCK = 64 /* entries that the fold skips together; divides no n_bins */
+    COPIES = 4,
+    COPIED_BINS = 4096, /* the largest table that has copies */
+    BLOCK = 64          /* entries that the fold skips together */
 };
 
 /* Tables of one copy: the channels and, of colour, luma. Luma of gray follows from its bins. */
@@ -33,8 +32,7 @@ static unsigned plane_of(const struct ih_count_spec *spec, unsigned table)
 enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_count_spec *spec,
                                struct ih_error *err)
 {
-    const unsigned n_copies =
-        spec->n_channels < 3 || spec->n_bins <= COPIES_BINS ? COPIES : COPIES_COLOUR;
+    const unsigned n_copies = spec->n_channels < 3 && spec->n_bins <= COPIED_BINS ? COPIES : 1;
     const size_t n_entries = (size_t)n_copies * n_tables(spec) * spec->n_bins;
     if (c->n_unfolded > 0) /* of an unfinished image */
         memset(c->tables, 0, c->n_entries * sizeof *c->tables);
@@ -89,7 +87,6 @@ static void fold(struct ih_native_counter *c)
 
 /* ---- the loops ---- */
 
-/* Four samples of a gray image, the first in the lowest bits or the highest. */
 static uint64_t load_4(const uint8_t *p)
 {
     uint64_t v;
@@ -97,28 +94,40 @@ static uint64_t load_4(const uint8_t *p)
     return v;
 }
 
+static unsigned load_1(const uint8_t *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
 static void add_gray(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     uint32_t *const t = c->tables;
-    const size_t step = c->spec.n_bins;
-    uint32_t *const t1 = t + step, *const t2 = t + 2 * step, *const t3 = t + 3 * step;
-    for (; n >= 4; n -= 4, p += 8) {
+    const size_t step = c->n_copies > 1 ? c->spec.n_bins : 0;
+    uint32_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
+    for (; n >= 8; n -= 8, p += 16) {
         const uint64_t v = load_4(p);
-        t[v & 0xFFFF]++;
-        t1[v >> 16 & 0xFFFF]++;
-        t2[v >> 32 & 0xFFFF]++;
-        t3[v >> 48]++;
+        if (v == load_4(p + 8) && v == (v << 16 | v >> 48)) {
+            t[v & 0xFFFF] += 8;
+            continue;
+        }
+        t[load_1(p)]++;
+        t1[load_1(p + 2)]++;
+        t2[load_1(p + 4)]++;
+        t3[load_1(p + 6)]++;
+        t[load_1(p + 8)]++;
+        t1[load_1(p + 10)]++;
+        t2[load_1(p + 12)]++;
+        t3[load_1(p + 14)]++;
     }
-    for (; n > 0; n--, p += 2) {
-        uint16_t v;
-        memcpy(&v, p, sizeof v);
-        t[v]++;
-    }
+    for (; n > 0; n--, p += 2)
+        t[load_1(p)]++;
 }
 
 static void add_gray_alpha(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
-    const size_t step = 2 * (size_t)c->spec.n_bins;
+    const size_t step = c->n_copies > 1 ? 2 * (size_t)c->spec.n_bins : 0;
     uint32_t *t = c->tables, *other = t + step;
     for (; n > 0; n--, p += 4) {
         uint16_t v[2];
@@ -131,40 +140,41 @@ static void add_gray_alpha(struct ih_native_counter *c, const uint8_t *p, size_t
     }
 }
 
+static void add_clips(struct ih_native_counter *c, const uint16_t *v)
+{
+    unsigned n_low = 0, n_high = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        n_low += v[i] <= c->spec.clip_low;
+        n_high += v[i] >= c->spec.clip_high;
+    }
+    c->totals.any_low += n_low > 0;
+    c->totals.all_low += n_low == 3;
+    c->totals.any_high += n_high > 0;
+    c->totals.all_high += n_high == 3;
+}
+
 /* Pixels of three or four channels. n_channels is a constant where this is inlined. */
 static inline void add_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
                               unsigned n_channels)
 {
-    const struct ih_count_spec *spec = &c->spec;
-    const struct ih_luma_weights w = *spec->luma;
-    const size_t n_bins = spec->n_bins, luma = n_channels * n_bins;
-    const unsigned low = spec->clip_low, high = spec->clip_high;
-    uint32_t *t = c->tables, *other = t + (n_channels + 1) * n_bins;
-    uint64_t any_low = 0, all_low = 0, any_high = 0, all_high = 0;
+    const struct ih_luma_weights w = *c->spec.luma;
+    const size_t n_bins = c->spec.n_bins;
+    uint32_t *const red = c->tables, *const green = red + n_bins, *const blue = green + n_bins;
+    uint32_t *const alpha = blue + n_bins, *const luma = red + n_channels * n_bins;
+    /* v is not clipped if v - first < n_inside, modulo 2^32. */
+    const uint32_t first = c->spec.clip_low + 1u, n_inside = c->spec.clip_high - first;
     for (; n > 0; n--, p += 2 * (size_t)n_channels) {
         uint16_t v[IH_CHANNELS_MAX];
         memcpy(v, p, 2 * (size_t)n_channels);
-        const unsigned r = v[0], g = v[1], b = v[2];
-        t[r]++;
-        t[n_bins + g]++;
-        t[2 * n_bins + b]++;
+        red[v[0]]++;
+        green[v[1]]++;
+        blue[v[2]]++;
         if (n_channels == 4)
-            t[3 * n_bins + v[3]]++;
-        t[luma + ih_luma_native(&w, v[0], v[1], v[2])]++;
-        const unsigned min = r < g ? r : g, max = r > g ? r : g;
-        const unsigned least = min < b ? min : b, most = max > b ? max : b;
-        any_low += least <= low;
-        all_low += most <= low;
-        any_high += most >= high;
-        all_high += least >= high;
-        uint32_t *const next = other;
-        other = t;
-        t = next;
+            alpha[v[3]]++;
+        luma[ih_luma_native(&w, v[0], v[1], v[2])]++;
+        if ((v[0] - first >= n_inside) | (v[1] - first >= n_inside) | (v[2] - first >= n_inside))
+            add_clips(c, v);
     }
-    c->totals.any_low += any_low;
-    c->totals.all_low += all_low;
-    c->totals.any_high += any_high;
-    c->totals.all_high += all_high;
 }
 
 void ih_native_add(struct ih_native_counter *c, const void *pixels, size_t n_pixels)

@@ -239,6 +239,7 @@ static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
     ih_saved_texts_keep(texts, r);
     r->is_total = kind == SUM;
     r->histogram.n_channels = r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
+    r->info.n_bins = r->spec.n_bins;
     r->spec.luma = bytes[WEIGHTS] ? &ih_luma_bt601 : &ih_luma_bt709;
     r->alpha = bytes[ALPHA] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     r->spec.clip_low = (uint16_t)bytes[CLIP_LOW];

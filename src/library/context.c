@@ -1,6 +1,7 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
 #include "library/library.h"
 
+#include "base/machine.h"
 #include "scan/settings.h"
 
 #include <signal.h>
@@ -77,7 +78,9 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     enum ih_status status = use_names(s, c, device, err);
     if (status != IH_OK)
         return status;
+    const unsigned n_cores = ih_machine_cores(), n_calls = s->n_threads ? s->n_threads : 1;
     device->n_lanes = s->n_threads;
+    device->with.n_spread = n_cores > n_calls ? n_cores - n_calls : 0;
 
     const bool is_native = s->bins == IH_BINS_NATIVE;
     const unsigned largest = is_native ? UINT16_MAX : IH_BINS - 1;

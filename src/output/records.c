@@ -463,6 +463,7 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
         return ih_json_fail_field(in, "channels", impossible);
     const unsigned n = r->n_channels - 1;
     h->n_channels = r->result.spec.n_channels = r->result.info.n_channels = n;
+    r->result.info.n_bins = r->result.spec.n_bins;
     for (unsigned i = 0; i <= n; i++) {
         const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
         if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)

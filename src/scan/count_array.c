@@ -15,6 +15,7 @@ struct view {
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
     struct ih_native native;
+    bool is_native_row; /* all samples lie one after the other and keep their values */
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -74,13 +75,37 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
             (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
         uint8_t *to = band + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
         if (v->is_interleaved)
-            memcpy(to, from, n * a->n_channels);
+            memcpy(to, from, n * ih_pixel_bytes(a->n_channels, v->native.n_bins));
         else
             gather(v, from, to, n);
         n_filled += n;
         *done += n;
     }
     return n_filled;
+}
+
+/* Counts native samples that lie one after the other, without copying them. */
+static enum ih_status count_in_place(const struct ih_scan_options *options, const struct view *v,
+                                     struct ih_lane *lane, struct ih_result *result)
+{
+    enum { STEP_BYTES = 64 << 20 }; /* between two looks at the time, 30 ms or less */
+    const size_t pixel_bytes = ih_pixel_bytes(v->a.n_channels, v->native.n_bins);
+    const size_t n_most = STEP_BYTES / pixel_bytes;
+    struct ih_error *err = &result->error;
+    struct ih_time_limit time = {.interrupt = options->decode.interrupt};
+    enum ih_status status = IH_OK;
+    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
+        const uint64_t n_left = v->n_pixels - done;
+        const size_t n = n_left < n_most ? (size_t)n_left : n_most;
+        const uint8_t *from = (const uint8_t *)v->a.data + (size_t)done * pixel_bytes;
+        status = ih_time_limit_check(&time, err);
+        if (status == IH_OK)
+            status = ih_lane_count_memory(lane, from, n, options->n_threads == 1, err);
+        done += n;
+    }
+    if (status == IH_OK)
+        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    return status;
 }
 
 static enum ih_status count_view(const struct ih_scan_options *options, const struct view *v,
@@ -92,6 +117,9 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     struct ih_time_limit time = {.interrupt = options->decode.interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
+    const bool skips = options->skips_transparent && has_alpha;
+    if (status == IH_OK && v->is_native_row && !skips && ih_lane_takes_memory(lane))
+        return count_in_place(options, v, lane, result);
     for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
@@ -101,7 +129,7 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
         if (status != IH_OK)
             break;
         size_t n = fill_band(v, &done, band, size_bytes / pixel_bytes);
-        if (options->skips_transparent && has_alpha)
+        if (skips)
             n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
                                  : ih_pixels_drop_transparent(band, n, n_channels);
         if (n > 0)
@@ -196,18 +224,24 @@ enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err)
 }
 
 /* The array as the loops take it: rows without gaps become one row, for fewer and longer copies. */
-static struct view view_of(const struct ih_array *array)
+static struct view view_of(const struct ih_array *array, const struct ih_native *native)
 {
+    const ptrdiff_t sample_bytes = (ptrdiff_t)(array->depth / 8);
     struct view v = {.a = *array,
                      .n_pixels = array->width * array->height,
                      .per_step = reciprocal(array->range_high - array->range_low),
-                     .alpha_per_step = reciprocal(SAMPLE_16_MAX)};
-    v.is_interleaved = v.a.depth == 8 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels &&
-                       (v.a.channel_stride_bytes == 1 || v.a.n_channels == 1);
+                     .alpha_per_step = reciprocal(SAMPLE_16_MAX),
+                     .native = *native};
+    /* Samples that keep their values are copied, as those of 8 bits are. */
+    v.is_interleaved = (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
+                       native->low == 0 &&
+                       v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels * sample_bytes &&
+                       (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
     if (v.n_pixels > 0 && v.is_interleaved &&
         v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
         v.a.width = v.n_pixels;
         v.a.height = 1;
+        v.is_native_row = native->n_bins > 0;
     }
     return v;
 }
@@ -216,7 +250,6 @@ static struct view view_of(const struct ih_array *array)
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
                        struct ih_lane *lane, struct ih_result *result)
 {
-    struct view v = view_of(array);
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
@@ -238,7 +271,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
         result->sample_range =
             (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
-    v.native = native;
+    const struct view v = view_of(array, &native);
     if (result->status == IH_OK)
         result->status = count_view(o, &v, lane, result);
     result->spec.luma = o->luma;
