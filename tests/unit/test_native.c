@@ -98,3 +98,316 @@ TEST(files_both_ways)
         ih_context_close(b.contexts[i]);
     }
 }
+
+/* ---- the counter ---- */
+
+/* One pixel and one channel at a time, into 64-bit counters. */
+struct plain {
+    uint64_t *bins[IH_PLANES]; /* owned */
+    uint64_t n_pixels, sum[IH_PLANES], any_low, any_high, all_low, all_high;
+};
+
+static struct plain count_plainly(const struct ih_count_spec *spec, const uint16_t *v, size_t n)
+{
+    const unsigned n_colours = spec->n_channels < 3 ? 1 : 3;
+    struct plain p = {.n_pixels = n};
+    for (unsigned c = 0; c < IH_PLANES; c++)
+        assert_non_null(p.bins[c] = calloc(spec->n_bins, sizeof *p.bins[c]));
+    for (size_t i = 0; i < n; i++, v += spec->n_channels) {
+        const struct ih_luma_weights *w = spec->luma;
+        unsigned n_low = 0, n_high = 0;
+        const uint64_t luma = n_colours == 1
+                                  ? v[0]
+                                  : ((uint64_t)w->red * v[0] + (uint64_t)w->green * v[1] +
+                                     (uint64_t)w->blue * v[2] + 32768) /
+                                        65536;
+        for (unsigned c = 0; c < spec->n_channels; c++) {
+            p.bins[c][v[c]]++;
+            p.sum[c] += v[c];
+            n_low += c < n_colours && v[c] <= spec->clip_low;
+            n_high += c < n_colours && v[c] >= spec->clip_high;
+        }
+        p.bins[IH_LUMA][luma]++;
+        p.sum[IH_LUMA] += luma;
+        p.any_low += n_low > 0;
+        p.any_high += n_high > 0;
+        p.all_low += n_low == n_colours;
+        p.all_high += n_high == n_colours;
+    }
+    return p;
+}
+
+/* Releases both. */
+static void assert_plain(struct ih_histogram *h, struct plain *p, const struct ih_count_spec *spec)
+{
+    assert_int_equal(ih_n_bins(h), spec->n_bins);
+    assert_int_equal(h->n_pixels, p->n_pixels);
+    assert_true(ih_histogram_consistent(h));
+    for (unsigned c = 0; c < IH_PLANES; c++) {
+        if (ih_plane_name(spec->n_channels, c)) {
+            assert_memory_equal(ih_bins(h, c), p->bins[c], spec->n_bins * sizeof *p->bins[c]);
+            assert_int_equal(h->sum[c], p->sum[c]);
+        }
+        free(p->bins[c]);
+    }
+    assert_int_equal(h->any_low, p->any_low);
+    assert_int_equal(h->any_high, p->any_high);
+    assert_int_equal(h->all_low, p->all_low);
+    assert_int_equal(h->all_high, p->all_high);
+    ih_histogram_reset(h);
+}
+
+static uint32_t next_random(uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*random >> 33);
+}
+
+/* Noise, runs, and values at both ends. */
+static void fill(uint16_t *v, size_t n_samples, unsigned n_bins, unsigned kind, uint64_t *random)
+{
+    uint16_t last = 0;
+    for (size_t i = 0; i < n_samples; i++) {
+        const uint32_t r = next_random(random);
+        if (kind == 0 || r % 97 == 0)
+            last = (uint16_t)(next_random(random) % n_bins);
+        if (kind == 2)
+            last = (uint16_t)(r % 3 ? (r % 3 == 1 ? 0 : n_bins - 1) : last);
+        v[i] = last;
+    }
+}
+
+TEST(counter_against_a_plain_one)
+{
+    enum { N = 5000 };
+    static const unsigned all_bins[] = {257, 1000, 1024, 4096, 4097, 65536};
+    static uint16_t v[N * IH_CHANNELS_MAX + 1];
+    struct ih_native_counter c = {.tables = NULL}, other = {.tables = NULL};
+    uint64_t random = 1;
+    for (unsigned k = 0; k < sizeof all_bins / sizeof *all_bins; k++)
+        for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++)
+            for (unsigned kind = 0; kind < 3; kind++) {
+                const unsigned n_bins = all_bins[k];
+                const struct ih_count_spec spec = {
+                    n_channels, kind ? &ih_luma_bt601 : &ih_luma_bt709,
+                    (uint16_t)(kind == 1 ? n_bins / 3 : 0),
+                    (uint16_t)(kind == 1 ? n_bins / 2 : n_bins - 1), n_bins};
+                struct ih_histogram h;
+                const size_t n = next_random(&random) % N;
+                fill(v, N * n_channels, n_bins, kind, &random);
+                struct plain p = count_plainly(&spec, v, n);
+                assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+                ih_native_add(&c, v, N); /* dropped */
+                assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+                assert_int_equal(ih_native_begin(&other, &spec, NULL), IH_OK);
+                c.fold_pixels = 1 + next_random(&random) % 700;
+                const size_t n_first = n / 3, n_second = n / 4;
+                ih_native_add(&c, v, n_first);
+                ih_native_add(&other, v + n_first * n_channels, n_second);
+                /* At an odd address. */
+                uint8_t *odd = malloc(2 * N * n_channels + 1);
+                memcpy(odd + 1, v, 2 * N * n_channels);
+                ih_native_add(&c, odd + 1 + 2 * (n_first + n_second) * n_channels,
+                              n - n_first - n_second);
+                free(odd);
+                ih_native_join(&c, &other);
+                ih_native_end(&c, &h);
+                assert_plain(&h, &p, &spec);
+            }
+    ih_native_reset(&c);
+    ih_native_reset(&other);
+}
+
+/* A table that holds almost as many pixels as 32 bits can. */
+TEST(counter_over_32_bits)
+{
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 1023, 1024};
+    enum { ROOM = 5, N = 20 };
+    const uint64_t n_before = UINT32_MAX - ROOM;
+    uint16_t v[3 * N];
+    struct ih_native_counter c = {.tables = NULL};
+    struct ih_histogram h;
+    for (unsigned i = 0; i < N; i++) {
+        v[3 * i] = 7;
+        v[3 * i + 1] = v[3 * i + 2] = 1023;
+    }
+    assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+    ih_native_add(&c, v, 1);
+    for (size_t i = 0; i < c.n_entries; i++)
+        c.tables[i] *= (uint32_t)n_before; /* as if the pixel had come so often */
+    c.n_unfolded = c.totals.n_pixels = n_before;
+    c.totals.any_high *= n_before;
+    ih_native_add(&c, v, N);
+    ih_native_end(&c, &h);
+    assert_int_equal(h.n_pixels, n_before + N);
+    assert_int_equal(ih_bins(&h, 0)[7], n_before + N);
+    assert_int_equal(ih_bins(&h, 2)[1023], n_before + N);
+    assert_int_equal(h.any_high, n_before + N);
+    assert_int_equal(h.sum[1], 1023 * (n_before + N));
+    assert_true(ih_histogram_consistent(&h));
+    ih_histogram_reset(&h);
+    ih_native_reset(&c);
+}
+
+/* ---- arrays ---- */
+
+static struct ih_counts *count_native(struct ih_context *context, const struct ih_array *array)
+{
+    struct ih_counts *counts = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_counts_open(&counts, &err), IH_OK);
+    assert_int_equal(ih_count_array(context, array, sizeof *array, counts, &err), IH_OK);
+    return counts;
+}
+
+static void assert_counts(struct ih_counts *counts, struct plain *p,
+                          const struct ih_count_spec *spec)
+{
+    const struct ih_summary s = summary_of(counts);
+    assert_int_equal(ih_counts_n_bins(counts), spec->n_bins);
+    assert_int_equal(s.n_pixels, p->n_pixels);
+    assert_int_equal(s.clip_low, spec->clip_low);
+    assert_int_equal(s.clip_high, spec->clip_high);
+    assert_int_equal(s.any_low, p->any_low);
+    assert_int_equal(s.all_high, p->all_high);
+    for (unsigned c = 0; c < IH_PLANES; c++) {
+        if (ih_counts_plane(counts, c))
+            assert_memory_equal(ih_counts_bins(counts, c), p->bins[c],
+                                spec->n_bins * sizeof *p->bins[c]);
+        free(p->bins[c]);
+    }
+    ih_counts_close(counts);
+}
+
+/* Large arrays are counted where they are, on all cores; others are copied first. */
+TEST(arrays)
+{
+    enum { WIDTH = 1201, HEIGHT = 1003 };
+    const size_t n = (size_t)WIDTH * HEIGHT;
+    struct ih_context *context = open_bins(IH_BINS_NATIVE);
+    uint16_t *v = malloc(2 * n * IH_CHANNELS_MAX), *other = malloc(2 * n * IH_CHANNELS_MAX);
+    uint64_t random = 9;
+    assert_non_null(v);
+    assert_non_null(other);
+    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+        struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 65535, 65536};
+        struct ih_array array = {
+            .data = v, .width = WIDTH, .height = HEIGHT, .n_channels = n_channels, .depth = 16};
+        fill(v, n * n_channels, 65536, n_channels % 2 ? 0 : 2, &random);
+        struct plain p = count_plainly(&spec, v, n);
+        assert_counts(count_native(context, &array), &p, &spec);
+
+        /* Planes, mirrored. */
+        for (size_t i = 0; i < n; i++)
+            for (unsigned c = 0; c < n_channels; c++)
+                other[c * n + i] = v[i * n_channels + c];
+        array.has_strides = 1;
+        array.data = other + WIDTH - 1;
+        array.row_stride_bytes = 2 * WIDTH;
+        array.pixel_stride_bytes = -2;
+        array.channel_stride_bytes = (ptrdiff_t)(2 * n);
+        p = count_plainly(&spec, v, n);
+        assert_counts(count_native(context, &array), &p, &spec);
+
+        /* A range: values are clamped to it, and alpha is scaled to its bins. */
+        array.range_low = 100;
+        array.range_high = 4095;
+        spec.clip_high = 4095;
+        spec.n_bins = 4096;
+        for (size_t i = 0; i < n * n_channels; i++)
+            other[i] = v[i] > 4095 ? 4095 : v[i] < 100 ? 100 : v[i];
+        for (size_t i = n_channels - 1; i < n * n_channels && n_channels % 2 == 0; i += n_channels)
+            other[i] = (uint16_t)(((uint64_t)v[i] * 4095 * 2 + 65535) / (2 * 65535));
+        array.data = v;
+        array.has_strides = 0;
+        p = count_plainly(&spec, other, n);
+        assert_counts(count_native(context, &array), &p, &spec);
+        if (n_channels < 3)
+            continue;
+        array.order = IH_ORDER_BGR;
+        array.range_low = array.range_high = 0;
+        spec.clip_high = 65535;
+        spec.n_bins = 65536;
+        for (size_t i = 0; i < n * n_channels; i++) {
+            const size_t c = i % n_channels;
+            other[i] = v[c < 3 ? i - c + 2 - c : i];
+        }
+        p = count_plainly(&spec, other, n);
+        assert_counts(count_native(context, &array), &p, &spec);
+    }
+    free(v);
+    free(other);
+    ih_context_close(context);
+}
+
+/* Pixels with alpha 0 are not counted; a range of 8 bits or fewer is reduced; limits that the
+ * values do not reach are refused. */
+TEST(special_arrays)
+{
+    const uint16_t v[] = {5, 0, 7, 1, 65535, 256, 3, 0};
+    const struct ih_array array = {
+        .data = v, .width = 4, .height = 1, .n_channels = 2, .depth = 16};
+    struct ih_array narrow = array, bytes = array;
+    struct ih_settings settings = {
+        .device = "cpu", .bins = IH_BINS_NATIVE, .alpha = "skip-transparent"};
+    struct ih_context *context = NULL;
+    struct ih_counts *counts = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    counts = count_native(context, &array);
+    assert_int_equal(summary_of(counts).n_pixels, 2);
+    assert_int_equal(ih_counts_bins(counts, 0)[7], 1);
+    assert_int_equal(ih_counts_bins(counts, 0)[65535], 1);
+    ih_counts_close(counts);
+    narrow.range_high = 255;
+    counts = count_native(context, &narrow);
+    assert_int_equal(ih_counts_n_bins(counts), IH_BINS);
+    ih_context_close(context);
+
+    settings.clip_low = 10;
+    settings.clip_high = 300;
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    bytes.depth = 8;
+    assert_int_equal(ih_count_array(context, &bytes, sizeof bytes, counts, &err), IH_UNSUPPORTED);
+    assert_string_equal(err.message,
+                        "its largest value is 255, but the clip limits are 10 and 300");
+    ih_counts_close(counts);
+    ih_context_close(context);
+
+    settings = (struct ih_settings){.bins = 512};
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_USAGE);
+    settings = (struct ih_settings){.bins = IH_BINS_NATIVE, .clip_high = 65536};
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_USAGE);
+}
+
+/* Counts of other bins are not added, and nothing changes. */
+TEST(other_bins_are_not_added)
+{
+    static const char *const pgms[] = {"P5 2 1 4095\n\1\2\3\4", "P5 2 1 65535\n\1\2\3\4",
+                                       "P5 2 1 255\n\1\2"};
+    struct ih_context *context = open_bins(IH_BINS_NATIVE);
+    struct ih_counts *counts[3], *sum = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_counts_open(&sum, &err), IH_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ih_counts_open(&counts[i], &err), IH_OK);
+        assert_int_equal(ih_count_memory(context, pgms[i], i < 2 ? i + 16 : 13, counts[i], &err),
+                         IH_OK);
+    }
+    assert_int_equal(ih_counts_n_bins(sum), IH_BINS);
+    for (unsigned n = 1; n <= 3; n++) {
+        assert_int_equal(ih_counts_add(sum, counts[0], &err), IH_OK);
+        assert_int_equal(ih_counts_bins(sum, IH_LUMA)[0x304], n);
+        for (unsigned i = 1; i < 3; i++) {
+            assert_int_equal(ih_counts_add(sum, counts[i], &err), IH_USAGE);
+            assert_non_null(strstr(err.message, "the first has 4096 bins"));
+            assert_int_equal(ih_counts_n_bins(sum), 4096);
+        }
+        assert_int_equal(summary_of(sum).n_images, n);
+    }
+    ih_context_close(context); /* counts may outlive it */
+    for (unsigned i = 0; i < 3; i++)
+        ih_counts_close(counts[i]);
+    assert_int_equal(ih_counts_bins(sum, 0)[0x102], 3);
+    ih_counts_close(sum);
+}
