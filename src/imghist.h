@@ -259,14 +259,22 @@ enum {
 /* Indices of ih_stats.percentile. */
 enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES };
 
-/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
+/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. Skewness and
+ * kurtosis are those of scipy.stats: biased, and Fisher's kurtosis, 0 for a normal distribution. */
 struct ih_stats {
     uint64_t count, sum;                 /* pixels; sum of their values: 8 bits, or native */
     double mean, stddev;                 /* of the values; population deviation */
     unsigned min, max;                   /* smallest and largest value that occurs */
     unsigned percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
     double entropy;                      /* bits per pixel, 0 to 8; native: to 16 */
-    uint64_t clip_low, clip_high;        /* clipped pixels */
+    uint64_t crushed, blown;             /* pixels at or beyond the lower, the upper clip limit */
+    double skewness, kurtosis;           /* NaN for a single value */
+    unsigned mode;                       /* most frequent value, the smallest of several */
+    double mode_share;                   /* its pixels, as a share of count */
+    unsigned otsu;     /* threshold of Otsu (1979): v <= otsu and v > otsu are as far apart as two
+                          classes can be; the smallest of several; of a single value that value */
+    uint64_t distinct; /* values that occur */
+    unsigned step;     /* greatest common divisor of their differences; 0 for a single value */
 };
 
 enum ih_field_kind {
@@ -399,27 +407,27 @@ struct ih_summary {
     uint64_t n_images; /* added up; 0: empty, or a total of failed inputs only */
     uint64_t n_pixels; /* counted pixels: without those that skip-transparent skips, and those of
                           other labels */
-    uint64_t width, height;       /* of one image; 0 for sums */
-    unsigned n_channels;          /* 0 to 4 */
-    unsigned source_depth;        /* bits per sample in the file or array; 0 for sums */
-    const char *format;           /* "png"; "" for pixels */
-    const char *decoder;          /* library and version; "" for pixels */
-    const char *kernel;           /* "replicated" */
-    const char *luma;             /* "bt709" */
-    unsigned clip_low, clip_high; /* from the settings */
-    uint64_t any_low, any_high;   /* pixels with a clipped colour channel */
-    uint64_t all_low, all_high;   /* pixels with all colour channels clipped */
-    double mean_luminance;        /* 0 to 1: linear-light Y (CIE 1931) of sRGB, IEC 61966-2-1; NaN
-                                     without pixels */
-    const char *alpha;            /* from the settings: "count" or "skip-transparent" */
-    unsigned warnings;            /* set of enum ih_warning; 0 for sums */
-    const char *version;          /* of the library that counted; "": empty, or versions differ */
-    const char *reduction;        /* how other depths became 8 bits: "round(v*255/max)", or
-                                     "round((v-64)*255/876)" with a range of 16-bit samples */
-    const char *range;    /* of the file's samples: "full", "limited" if they were expanded to
-                             full range, "" if not known */
-    unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
-    unsigned not_applied; /* set of enum ih_not_applied, of any image */
+    uint64_t width, height;          /* of one image; 0 for sums */
+    unsigned n_channels;             /* 0 to 4 */
+    unsigned source_depth;           /* bits per sample in the file or array; 0 for sums */
+    const char *format;              /* "png"; "" for pixels */
+    const char *decoder;             /* library and version; "" for pixels */
+    const char *kernel;              /* "replicated" */
+    const char *luma;                /* "bt709" */
+    unsigned clip_low, clip_high;    /* from the settings */
+    uint64_t crushed_any, blown_any; /* pixels with any colour channel at or beyond a limit */
+    uint64_t crushed_all, blown_all; /* pixels with all colour channels so */
+    double mean_luminance; /* 0 to 1: linear-light Y (CIE 1931) of sRGB, IEC 61966-2-1; NaN
+                              without pixels */
+    const char *alpha;     /* from the settings: "count" or "skip-transparent" */
+    unsigned warnings;     /* set of enum ih_warning; 0 for sums */
+    const char *version;   /* of the library that counted; "": empty, or versions differ */
+    const char *reduction; /* how other depths became 8 bits: "round(v*255/max)", or
+                              "round((v-64)*255/876)" with a range of 16-bit samples */
+    const char *range;     /* of the file's samples: "full", "limited" if they were expanded to
+                              full range, "" if not known */
+    unsigned n_frames;     /* images in the file; 0: not known, pixels or sums */
+    unsigned not_applied;  /* set of enum ih_not_applied, of any image */
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
      * known if source_min > source_max. */
     unsigned source_min, source_max;
@@ -833,7 +841,7 @@ struct ih_batch {
  *
  *     bins   uint32 [n_images][L][n_planes][IH_BINS]: pixels
  *     sums   uint64 [n_images][L][n_planes + IH_BATCH_CLIPS]: the sums of each plane's values, and
- *            the pixels with any_low, any_high, all_low, all_high (struct ih_summary)
+ *            the pixels with crushed_any, blown_any, crushed_all, blown_all (struct ih_summary)
  *
  * Planes are the channels and then luma, if there is colour. bins are 32 bits wide because that
  * halves what a GPU writes, and because a count of fewer than 2^31 pixels also fits int32 tensors.

@@ -3,7 +3,7 @@
 #
 # Decodes damaged files of every format four times, with malloc filling new memory in different ways
 # (glibc.malloc.perturb), and compares the records byte for byte. Two of the fills lie below the largest sample of 10 bits,
-# so that they are not clamped alike. The sources are the files of tests/formats/files and those of make_seeds.c.
+# so that they are not clamped alike. The sources are the files of tests/formats/files and of make_seeds.c.
 #
 # MUTANTS is the number of damaged files of each format (2500). SEED makes others (1). Files with different
 # records are stored in build/perturb/different. FORMAT is a file name's ending, for example tif or heic.
@@ -20,9 +20,8 @@ formats=("$@")
 rm -rf "$dir"
 mkdir -p "$dir/seeds" "$dir/different"
 cd "$dir"
-"$tests/fuzz/build_seeds.sh" ./make_seeds
-./make_seeds seeds 2>/dev/null # encoders write to standard error
-cp "$tests"/formats/files/* "$tests"/../samples/*.{png,jpg} seeds 2>/dev/null || :
+"$tests/fuzz/seeds.sh" seeds
+cp "$tests"/../samples/*.{png,jpg} seeds
 find seeds -size +16k -delete
 python3 "$tests/cli/make_dng.py" seeds/preview.dng seeds/444.jpg
 python3 "$tests/cli/make_dng.py" seeds/previews.dng seeds/420.jpg seeds/444.jpg

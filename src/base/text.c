@@ -149,11 +149,12 @@ const char *ih_format_real(double v, char text[IH_REAL_MAX])
     text[0] = '\0';
     if (isnan(v))
         return text;
-    uint64_t millionths = (uint64_t)llround(fabs(v) * 1e6);
+    const bool is_whole = fabs(v) >= 9e9;
+    uint64_t millionths = is_whole ? 0 : (uint64_t)llround(fabs(v) * 1e6);
     char *end = text;
-    if (v < 0 && millionths != 0)
+    if (v < 0 && (is_whole || millionths != 0))
         *end++ = '-';
-    end = ih_format_count(end, millionths / 1000000);
+    end = ih_format_count(end, is_whole ? (uint64_t)(fabs(v) + 0.5) : millionths / 1000000);
     *end++ = '.';
     for (uint64_t digit = 100000; digit > 0; digit /= 10)
         *end++ = (char)('0' + millionths / digit % 10);

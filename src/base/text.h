@@ -63,7 +63,7 @@ bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *f
 /*
  * Formats v with 6 decimals and a decimal point in every locale, rounded to nearest; "" for NaN.
  *
- * v      finite or NaN, |v| < 9e9; a double holds no millionths above that
+ * v      finite or NaN, |v| < 1.8e19; above 9e9 a double holds no millionths: they are 0
  * text   char [IH_REAL_MAX]
  */
 enum { IH_REAL_MAX = 32 };

@@ -199,7 +199,7 @@ static enum ih_status chart_check_size(const struct ih_chart_options *options, s
 
 const char *ih_chart_source(const struct ih_result *result)
 {
-    return result->is_total ? "imghist --total" : result->path;
+    return result->is_total && !result->group ? "imghist --total" : result->path;
 }
 
 unsigned long ih_chart_lacking(const char *label)

@@ -92,10 +92,10 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     ih_label_real(deviation, stats.stddev, 1);
     int n =
         snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  sd %.32s", mean, deviation);
-    if (stats.clip_low + stats.clip_high == 0 || n < 0)
+    if (stats.crushed + stats.blown == 0 || n < 0)
         return;
-    ih_label_percent(low, stats.clip_low, stats.count);
-    ih_label_percent(high, stats.clip_high, stats.count);
+    ih_label_percent(low, stats.crushed, stats.count);
+    ih_label_percent(high, stats.blown, stats.count);
     snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  crushed %.20s  blown %.20s",
              low, high);
 }

@@ -1,5 +1,5 @@
 /* Completions for bash, zsh and fish, generated from the table of options. */
-#include "cli/info.h"
+#include "cli/options.h"
 
 #include <string.h>
 

@@ -343,7 +343,7 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     enum ih_status status = IH_OK;
     size_t n_named = 0;
     d->once = d->twice = NULL;
-    struct named *named = o->compares ? NULL : malloc(o->n_paths * sizeof *named);
+    struct named *named = o->compares || o->against ? NULL : malloc(o->n_paths * sizeof *named);
     find_destinations(o, d);
     *subject = o->list_path;
     if (o->list_path && find_input(o->list_path, &st)) /* else opening it fails with the reason */

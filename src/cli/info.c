@@ -1,8 +1,8 @@
-#include "cli/info.h"
+#include "cli/options.h"
 
 #include "decode/archive.h"
 #include "imghist.h"
-#include "isolate/sandbox.h"
+#include "isolate/decoder_process.h"
 
 /* ---- --help ---- */
 

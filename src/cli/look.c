@@ -38,7 +38,8 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-void ih_narrow_folder(char *folder, const char *path)
+/* Shortens folder to the folder that it and the path have in common. */
+static void narrow_folder(char *folder, const char *path)
 {
     size_t n = 0;
     while (folder[n] && folder[n] == path[n])
@@ -47,15 +48,27 @@ void ih_narrow_folder(char *folder, const char *path)
     folder[folder_bytes(folder)] = '\0';
 }
 
+bool ih_folder_join(char **folder, const struct ih_result *result)
+{
+    if (result->status != IH_OK || (result->is_total && result->n_images == 0))
+        return true;
+    const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
+    if (!*folder && !(*folder = strdup(path)))
+        return false;
+    narrow_folder(*folder, path);
+    return true;
+}
+
 char *ih_common_folder(const struct ih_options *o)
 {
-    char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
-    for (size_t i = 0; common && *common && i < o->n_paths; i++) {
+    const size_t first = o->n_references;
+    char *common = o->list_path || o->n_paths == first ? strdup("") : folder_of(o->paths[first]);
+    for (size_t i = first; common && *common && i < o->n_paths; i++) {
         /* Images of a result file may lie anywhere. Its name tells, so that no file is opened. */
         const struct ih_output *format = ih_output_of(o->paths[i]);
         const bool has_results = format == &ih_output_json || format == &ih_output_ndjson;
         char *folder = has_results ? NULL : folder_of(o->paths[i]);
-        ih_narrow_folder(common, folder ? folder : "");
+        narrow_folder(common, folder ? folder : "");
         free(folder);
     }
     return common;
@@ -92,11 +105,12 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
                                      .folder = folder,
                                      .verbose = o->is_verbose,
                                      .thumbnails = o->makes_thumbnails,
+                                     .has_distances = o->against != NULL,
                                      .colour = o->color == IH_COLOR_ALWAYS ||
                                                (o->color == IH_COLOR_AUTO && has_colours(stream)),
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
                                      .columns = columns_of(stream)};
     if (data->output == &ih_output_text && !look.layout)
-        look.layout = (o->with_total ? o->only_total : is_one) ? "full" : "lines";
+        look.layout = (o->with_total ? o->only_total : is_one && !o->by) ? "full" : "lines";
     return look;
 }

@@ -3,7 +3,7 @@
 #include "bench/bench.h"
 #include "cli/options.h"
 #include "output/file.h"
-#include "scan/settings.h"
+#include "scan/scan.h"
 
 #include <string.h>
 
@@ -317,6 +317,25 @@ static const struct ih_conflict diff_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const char against_whole[] = "a distance needs the whole run: write records, and add "
+                                    "--against where they are read";
+
+static const struct ih_conflict against_conflicts[] = {
+    {NULL, "diff", NULL, "it compares two inputs already"},
+    {NULL, "shard", NULL, against_whole},
+    {NULL, "resume", NULL, against_whole},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct ih_conflict by_conflicts[] = {
+    {NULL, "diff", NULL, "a comparison has no groups; compare the totals of two folders"},
+    {NULL, "shard", NULL,
+     "the images of a group may lie in several parts: write their records, and "
+     "group where the parts are merged"},
+    {NULL, "resume", NULL, "its file holds the records of all inputs; group that file afterwards"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct ih_conflict resume_conflicts[] = {
     {NULL, "total-only", NULL, "its file holds the records of all inputs"},
     {NULL, "where", NULL, "its file holds the records of all inputs"},
@@ -409,6 +428,10 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
+    {ROW(OUTPUT, RUN, "by", "a total for each folder, or group in LIST"), TEXT("folder|LIST"),
+     FIELD(by), .conflicts = by_conflicts},
+    {ROW(OUTPUT, RUN, "against", "distances of records to REF (total: to all)"), RARE, TEXT("REF"),
+     FIELD(against), .conflicts = against_conflicts},
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},
 

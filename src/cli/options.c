@@ -378,6 +378,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     struct ih_field_set records = ih_record_fields, comparisons = ih_comparison_fields;
     records.formats = formats;
     records.is_native = comparisons.is_native = o->takes_native;
+    records.lacks = o->against ? 0 : IH_AGAINST;
     const struct {
         const char *name;
         const struct ih_field_set *fields;
@@ -417,6 +418,32 @@ static bool lacks_columns(const struct ih_options *o)
     return false;
 }
 
+/* The reference comes first among the paths, so that it is complete before the other inputs come:
+ * REF, or for "total" all paths, which are read twice then. */
+static enum ih_status set_references(struct ih_options *o, struct ih_error *err)
+{
+    if (!o->against)
+        return IH_OK;
+    const bool is_total = strcmp(o->against, "total") == 0;
+    const size_t n = is_total ? o->n_paths : 1;
+    if (is_total && o->list_path)
+        return refuse(o, "against", "total reads the inputs twice, so name them without a list",
+                      err);
+    if (strcmp(o->against, "-") == 0)
+        return refuse(o, "against", "a reference is a file or a folder", err);
+    const char **paths = malloc((n + o->n_paths + 1) * sizeof *paths);
+    if (!paths)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    memcpy(paths, is_total ? o->paths : &o->against, n * sizeof *paths);
+    if (o->n_paths > 0)
+        memcpy(paths + n, o->paths, o->n_paths * sizeof *paths);
+    free(o->paths);
+    o->paths = paths;
+    o->n_paths += n;
+    o->n_references = n;
+    return IH_OK;
+}
+
 static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -429,6 +456,11 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     if (o->chart.title && o->chart_path && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
+    if (o->by && o->chart.format && !o->with_total)
+        return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
+    const enum ih_status status = set_references(o, err);
+    if (status != IH_OK)
+        return status;
     bool has_page = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         has_page = has_page || o->outputs[i].output == &ih_output_html;

@@ -17,6 +17,8 @@
 #include "output/output.h"
 #include "scan/scan.h"
 
+#include <stdio.h>
+
 enum {
     IH_OPTIONS_MAX = 64,
     IH_DATA_OUTPUTS_MAX = 8,
@@ -96,6 +98,9 @@ struct ih_options {
     bool fails_fast;              /* stop at the first failed input */
     bool with_total;              /* write a last record for all inputs together */
     bool only_total;              /* and no other record; with_total is set too */
+    const char *against;          /* --against: the reference; "total": all inputs; NULL: none */
+    size_t n_references;          /* so many of the first paths are the reference */
+    const char *by;               /* --by: "folder" or a list of groups; NULL: none */
     bool compares;                /* --diff; the other two are set too: two totals are compared */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
@@ -206,5 +211,15 @@ const char *ih_option_value(const struct ih_options *o, const char *name);
 const char *ih_option_choice(const struct ih_option *option, size_t i);
 
 bool ih_option_has_choice(const struct ih_option *option, const char *value);
+
+/* ---- info.c and completion.c: what the program prints about itself ---- */
+
+void ih_print_help(FILE *f);
+void ih_print_help_all(FILE *f); /* with the rare options */
+void ih_print_version(FILE *f);
+void ih_print_list(FILE *f); /* starts each backend to see whether it works here */
+
+/* For each enum ih_shell: prints the script that makes the shell complete imghist's options. */
+extern void (*const ih_completions[])(FILE *);
 
 #endif

@@ -1,12 +1,12 @@
 /* One run: starts the scan that the options ask for, and gives each of its items to the writer. */
-#include "cli/run.h"
+#include "cli/writer.h"
 
 #include "base/machine.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
-#include "scan/inputs.h"
+#include "scan/walk.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .select = {.region = *o->region.text ? &o->region : NULL,
                    .mask = o->mask_path,
                    .mask_budget = &p->masks},
-        .computes_stats = !o->only_total && !o->compares,
+        .computes_stats = !o->only_total && !o->compares && !o->by,
         .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
         .measurement = measurement_of(o),
         .resumed_path = o->resume_path,

@@ -1,9 +1,9 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
-#include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
+#include "cli/groups.h"
 #include "cli/look.h"
 #include "histogram/total.h"
 #include "output/file.h"
@@ -18,6 +18,62 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- a walk ahead of the run, in a thread, so that progress has a total ---- */
+
+struct ahead {
+    struct ih_walk *walk;         /* owned */
+    struct ih_progress *progress; /* borrowed */
+    atomic_bool is_over;
+    pthread_t thread;
+};
+
+static void *ahead_count(void *argument)
+{
+    struct ahead *a = argument;
+    struct ih_input input;
+    uint64_t n = 0;
+    while (!a->is_over && ih_walk_next(a->walk, &input)) {
+        n += !input.ends_folder;
+        free(input.path);
+    }
+    if (!a->is_over)
+        ih_progress_set_inputs(a->progress, n);
+    return NULL;
+}
+
+/* Starts to walk the sources; at the end, sets the number of inputs of progress. Both are borrowed
+ * until ahead_stop. NULL: progress is NULL, the list can be read only once, or a thread could not
+ * start. */
+static struct ahead *ahead_start(const struct ih_walk_sources *sources,
+                                 struct ih_progress *progress)
+{
+    struct ih_error err;
+    if (!progress || !ih_walk_is_quick(sources))
+        return NULL;
+    struct ahead *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->progress = progress;
+    atomic_init(&a->is_over, false);
+    if (ih_walk_open(sources, &a->walk, &err) == IH_OK &&
+        pthread_create(&a->thread, NULL, ahead_count, a) == 0)
+        return a;
+    ih_walk_close(a->walk);
+    free(a);
+    return NULL;
+}
+
+/* NULL is allowed. */
+static void ahead_stop(struct ahead *a)
+{
+    if (!a)
+        return;
+    a->is_over = true;
+    pthread_join(a->thread, NULL);
+    ih_walk_close(a->walk);
+    free(a);
+}
 
 /* ---- opening ---- */
 
@@ -45,11 +101,13 @@ struct ih_writer {
     struct ih_destinations destinations;
     char *folder; /* owned; of all inputs */
     struct ih_total total;
-    char *total_folder; /* owned; of the images in the total; NULL: none yet */
+    char *total_folder;        /* owned; of the images in the total; NULL: none yet */
+    struct ih_total reference; /* of --against */
+    struct ih_groups *groups;  /* with --by, or once a group's total has come; else NULL */
     struct ih_voice voice;
     bool has_members; /* an archive's member has come */
     bool has_totals;  /* of result files, and images */
-    bool has_images;
+    bool has_images, has_groups;
     bool is_double;     /* the image has the name of an earlier one, and of its chart */
     uint64_t run;       /* hash of a complete run; 0: not complete */
     uint64_t n_records; /* written, without the total */
@@ -66,7 +124,7 @@ struct ih_writer {
 
     pthread_mutex_t lock;     /* held while a record is written; guards what follows */
     bool is_open;             /* the outputs have been opened and not been completed */
-    struct ih_ahead *ahead;   /* counts inputs for progress */
+    struct ahead *ahead;      /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
 };
@@ -122,7 +180,7 @@ static void open_progress(struct ih_writer *w)
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
         w->voice.progress = ih_progress_open(w->n_images);
     if (w->n_images == 0)
-        w->ahead = ih_ahead_start(w->sources, w->voice.progress);
+        w->ahead = ahead_start(w->sources, w->voice.progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options,
@@ -156,12 +214,16 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
 {
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
-    w->other = w->total;
+    w->other = w->reference = w->total;
     *subject = NULL;
     w->folder = ih_common_folder(o);
     if (!w->folder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
+    if (status == IH_OK && o->by) {
+        *subject = o->by;
+        status = ih_groups_open(o->by, &w->total, &w->groups, err);
+    }
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, o->charts_are_svg, &charts, err);
     w->charts = charts;
@@ -274,14 +336,15 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
     }
 }
 
-/* A total of no images has no chart. A single chart together with --total is the total's. */
+/* A total of no images has no chart. A single chart together with --total is the total's, and with
+ * --by alone there is no single chart (options.c). */
 static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 {
     if (!w->charts || result->status != IH_OK)
         return false;
-    if (result->is_total)
+    if (result->is_total && !(result->group && ih_charts_is_one(w->charts)))
         return result->n_images > 0;
-    return !(w->options->with_total && ih_charts_is_one(w->charts));
+    return !result->is_total && !(w->options->with_total && ih_charts_is_one(w->charts));
 }
 
 /* Whether all inputs failed and the output does not record failures. */
@@ -391,12 +454,19 @@ static void add_to_total(struct ih_writer *w, const struct ih_result *result)
     struct ih_error reason;
     if (ih_total_add(w->adds_to, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
-    if (result->status != IH_OK || (result->is_total && result->n_images == 0))
-        return;
-    const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
-    if (!w->total_folder && !(w->total_folder = strdup(path)))
+    if (!ih_folder_join(&w->total_folder, result))
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, "out of memory");
-    ih_narrow_folder(w->total_folder, path);
+}
+
+static void add_to_group(struct ih_writer *w, const struct ih_result *result)
+{
+    struct ih_error reason = {0};
+    if (!w->groups)
+        ih_groups_open(NULL, &w->total, &w->groups, &reason);
+    if (reason.status == IH_OK)
+        ih_groups_add(w->groups, result, &reason);
+    if (reason.status != IH_OK)
+        give_up(w, ih_exit_of(reason.status), result->path, reason.message);
 }
 
 static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
@@ -408,8 +478,10 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     ih_voice_result(&w->voice, path, result);
     w->n_failed[w->side] += has_failed;
     w->n_left_out[w->side] += !has_failed && !selected;
-    if ((w->options->with_total && selected) || result->is_total)
+    if ((w->options->with_total && selected) || (result->is_total && !result->group))
         add_to_total(w, result);
+    if (result->group || (w->options->by && selected && !result->is_total))
+        add_to_group(w, result);
 }
 
 /* The first member of an archive: there are more inputs than were known. Standard input is then not
@@ -419,7 +491,7 @@ static void expect_many(struct ih_writer *w)
     const struct ih_options *o = w->options;
     struct ih_error reason;
     w->has_members = true;
-    ih_ahead_stop(w->ahead);
+    ahead_stop(w->ahead);
     w->ahead = NULL;
     ih_progress_set_inputs(w->voice.progress, 0);
     if (o->with_total || w->voice.n_done > 0)
@@ -442,9 +514,15 @@ static void expect_many(struct ih_writer *w)
 static void check_total(struct ih_writer *w, const struct ih_item *item)
 {
     const char *why = NULL;
-    w->has_totals = w->has_totals || item->kind == IH_ITEM_TOTAL;
-    w->has_images = w->has_images || item->kind != IH_ITEM_TOTAL;
-    if (w->has_totals && w->options->where)
+    const bool is_total = item->kind == IH_ITEM_TOTAL, is_group = is_total && item->result->group;
+    w->has_totals = w->has_totals || (is_total && !is_group);
+    w->has_groups = w->has_groups || is_group;
+    w->has_images = w->has_images || !is_total;
+    if (is_total && !is_group && w->options->by)
+        why = "a total no longer has its images, so it has no groups";
+    else if (w->has_groups && w->has_images && !w->options->by)
+        why = "totals of groups beside single images need --by";
+    else if (is_total && w->options->where)
         why = "--where selects images, and a total no longer has them: give it to the run that "
               "counts them";
     else if (w->has_totals && w->has_images && !w->options->with_total)
@@ -453,11 +531,44 @@ static void check_total(struct ih_writer *w, const struct ih_item *item)
         give_up(w, IH_EXIT_USAGE, item->result_file ? item->result_file : item->path, why);
 }
 
+/* With --against: adds the distances of a counted result to it. */
+static void compare_with_reference(struct ih_writer *w, struct ih_result *result)
+{
+    struct ih_error reason;
+    if (result->status != IH_OK)
+        return;
+    if (w->reference.sum.n_pixels == 0)
+        give_up(w, IH_EXIT_FAILED, w->options->against, "no pixels to compare with");
+    if (ih_result_compare(result, &w->reference, &result->against, &reason) != IH_OK)
+        give_up(w, ih_exit_of(reason.status), result->path, reason.message);
+    result->has_distance = true;
+}
+
+/* An item of the reference, which is complete before the first other item. */
+static void take_reference(struct ih_writer *w, const struct ih_item *item)
+{
+    struct ih_result failed;
+    struct ih_error reason;
+    if (item->kind == IH_ITEM_FAILURE) {
+        failed = *item->result;
+        ih_explain_error(item->path, &failed.error);
+        ih_voice_result(&w->voice, item->path, &failed);
+    } else if (item->result && ih_total_add(&w->reference, item->result, &reason) != IH_OK) {
+        give_up(w, IH_EXIT_FAILED, item->path, reason.message);
+    }
+}
+
 static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
+    struct ih_result compared;
+    if (w->options->against) {
+        compared = *result;
+        compare_with_reference(w, &compared);
+        result = &compared;
+    }
     const bool selected = is_selected(w->options->where, result);
     account(w, path, result, selected);
-    if (selected && !w->options->only_total && !result->is_total) {
+    if (selected && !w->options->only_total && !w->options->by && !result->is_total) {
         pthread_mutex_lock(&w->lock);
         write_result(w, result);
         pthread_mutex_unlock(&w->lock);
@@ -498,6 +609,10 @@ void ih_writer_take(struct ih_writer *w, const struct ih_item *item)
 {
     struct ih_result shown;
     const struct ih_result *result = item->result;
+    if (item->source < w->options->n_references) {
+        take_reference(w, item);
+        return;
+    }
     w->side = w->options->compares && item->source > 0;
     w->adds_to = w->side ? &w->other : &w->total;
     if (item->is_member && !w->has_members)
@@ -545,11 +660,30 @@ static void end_sink(struct ih_writer *w, struct sink *s)
     check_sink(w, s, true);
 }
 
-/* Writes the total and ends all documents; then renames the files to their names. */
+/* A total that the writer made itself. */
+static void write_total(struct ih_writer *w, struct ih_result *total)
+{
+    if (w->options->against && total->histogram.n_pixels > 0)
+        compare_with_reference(w, total);
+    write_result(w, total);
+}
+
+static void write_groups(struct ih_writer *w)
+{
+    struct ih_result group;
+    for (size_t i = 0; i < ih_groups_n(w->groups); i++) {
+        ih_groups_result(w->groups, i, &group);
+        write_total(w, &group);
+    }
+}
+
+/* Writes totals and ends all documents; then renames the files to their names. */
 static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
+    if (w->groups)
+        write_groups(w);
     if (o->compares) {
         write_comparison(w);
     } else if (o->with_total || w->has_totals) {
@@ -561,7 +695,7 @@ static void complete_outputs(struct ih_writer *w)
         total.shard = o->shard;
         total.n_shards = o->n_shards;
         total.run = o->n_shards ? w->run : 0;
-        write_result(w, &total);
+        write_total(w, &total);
     } else if (o->n_shards && w->run) {
         const struct ih_result end = {.is_end = true,
                                       .shard = o->shard,
@@ -584,7 +718,7 @@ static void complete_outputs(struct ih_writer *w)
 
 void ih_writer_stop_progress(struct ih_writer *w)
 {
-    ih_ahead_stop(w->ahead);
+    ahead_stop(w->ahead);
     w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
     if (ih_progress_close(w->voice.progress))
@@ -605,6 +739,9 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     ih_voice_end(&w->voice, has_none);
     if (w->charts && o->where && !o->compares && w->voice.n_charts == 0 && w->voice.n_done > 0)
         ih_voice_note(&w->voice, NULL, "no record matches --where; no chart written");
+    if (o->by && ih_groups_n_left_out(w->groups) > 0)
+        ih_voice_note(&w->voice, o->by, "%" PRIu64 " inputs are not in this list, and in no group",
+                      ih_groups_n_left_out(w->groups));
     if (w->has_totals && w->has_images && !o->compares)
         ih_voice_note(&w->voice, NULL,
                       "a total of a result file and single images are added up; an image that is "
@@ -644,8 +781,10 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    ih_groups_close(w->groups);
     ih_total_reset(&w->total);
     ih_total_reset(&w->other);
+    ih_total_reset(&w->reference);
     free(w->folder);
     free(w->total_folder);
     free(w->voice.hashes);

@@ -9,6 +9,7 @@
 #define IH_CLI_WRITER_H
 
 #include "cli/voice.h"
+#include "device/device.h"
 #include "imghist.h"
 #include "scan/walk.h"
 
@@ -70,5 +71,18 @@ enum ih_exit ih_writer_finish(struct ih_writer *writer);
 void ih_writer_interrupt(struct ih_writer *writer);
 
 void ih_writer_close(struct ih_writer *writer); /* NULL is allowed */
+
+/* ---- run.c ---- */
+
+/*
+ * Counts all inputs into opened outputs.
+ *
+ * n_images   ih_walk_count of sources
+ * *device    owned by the caller; NULL if none was opened
+ *
+ * Returns the exit code. An error that ends the run ends the process.
+ */
+enum ih_exit ih_run(const struct ih_options *options, const struct ih_walk_sources *sources,
+                    uint64_t n_images, struct ih_writer *writer, struct ih_device **device);
 
 #endif

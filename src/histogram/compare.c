@@ -98,3 +98,21 @@ void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
         out->largest.emd = fmax(out->largest.emd, d.emd);
     }
 }
+
+enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
+                                 struct ih_distance *distance, struct ih_error *err)
+{
+    struct ih_measurement m = reference->measurement;
+    struct ih_comparison comparison;
+    struct ih_total one;
+    ih_total_init(&one, result->spec.luma, result->spec.clip_low, result->spec.clip_high);
+    enum ih_status status = ih_measurement_join(&m, result, err);
+    if (status == IH_OK)
+        status = ih_total_add(&one, result, err);
+    if (status == IH_OK) {
+        ih_totals_compare(&one, reference, &comparison);
+        *distance = comparison.largest;
+    }
+    ih_total_reset(&one);
+    return status;
+}

@@ -19,10 +19,6 @@
 
 #include "histogram/total.h"
 
-struct ih_distance {
-    double ks, emd; /* NaN if a side has no values */
-};
-
 struct ih_comparison {
     struct ih_result sides[2]; /* totals with the same channels; the caller sets their paths */
     struct ih_distance planes[IH_PLANES]; /* of the planes that sides have */
@@ -33,5 +29,10 @@ struct ih_comparison {
  * total of both. If one of them has alpha, the other has an alpha channel without values. */
 void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
                        struct ih_comparison *out);
+
+/* The largest distances of a counted result to a total. Returns IH_OK; IH_USAGE if their
+ * measurements differ; or IH_MEMORY. */
+enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
+                                 struct ih_distance *distance, struct ih_error *err);
 
 #endif

@@ -132,8 +132,15 @@ static const struct ih_field stats_fields[] = {
     FIELD("p95", VALUE, percentile[IH_P95], "the same for 95 %"),
     FIELD("p99", VALUE, percentile[IH_P99], "the same for 99 %"),
     FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8"),
-    FIELD("clip_low", COUNT, clip_low, "pixels with values <= the lower clip limit"),
-    FIELD("clip_high", COUNT, clip_high, "pixels with values >= the upper clip limit"),
+    FIELD("crushed", COUNT, crushed, "pixels with values <= the lower clip limit"),
+    FIELD("blown", COUNT, blown, "pixels with values >= the upper clip limit"),
+    FIELD("skewness", REAL, skewness, "third standardized moment; NaN for a single value"),
+    FIELD("kurtosis", REAL, kurtosis, "fourth standardized moment - 3; NaN for a single value"),
+    FIELD("mode", VALUE, mode, "most frequent value, the smallest of several"),
+    FIELD("mode_share", REAL, mode_share, "its share of the pixels, 0 to 1"),
+    FIELD("otsu", VALUE, otsu, "Otsu's threshold: one class has the values <= otsu"),
+    FIELD("distinct", COUNT, distinct, "number of values that occur"),
+    FIELD("step", VALUE, step, "greatest common divisor of their differences"),
     {NULL, 0, 0, NULL},
 };
 
@@ -165,6 +172,59 @@ static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
     }
 }
 
+static unsigned greatest_common_divisor(unsigned a, unsigned b)
+{
+    while (b) {
+        const unsigned rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* mode, distinct and step */
+static void describe_values(const uint64_t *bins, struct ih_stats *out)
+{
+    out->mode = out->min;
+    for (unsigned v = out->min, before = v; v <= out->max; v++) {
+        if (bins[v] == 0)
+            continue;
+        out->distinct++;
+        if (bins[v] > bins[out->mode])
+            out->mode = v;
+        if (out->step != 1)
+            out->step = greatest_common_divisor(v - before, out->step);
+        before = v;
+    }
+}
+
+/*
+ * N. Otsu, "A threshold selection method from gray-level histograms", 1979: the variance between
+ * the classes is largest. Here it is (moment - n * mean)^2 / (n * (count - n)), without a constant
+ * factor, of the n values <= v, counted from a value near the mean so that the moments stay small.
+ * Rounding must not choose between equal variances, so a larger one is larger by some ulps.
+ */
+static void find_otsu(const uint64_t *bins, struct ih_stats *out)
+{
+    const double centre = (double)(out->sum / out->count), larger = 1 + 1e-12;
+    const double mean = (double)(out->sum % out->count) / (double)out->count; /* - centre */
+    double moment = 0, largest = 0;
+    uint64_t n = 0;
+    out->otsu = out->min;
+    for (unsigned v = out->min; v < out->max; v++) {
+        if (bins[v] == 0)
+            continue;
+        n += bins[v];
+        moment += (double)bins[v] * (v - centre);
+        const double distance = moment - (double)n * mean;
+        const double between = distance * distance / ((double)n * (double)(out->count - n));
+        if (between > largest * larger) {
+            largest = between;
+            out->otsu = v;
+        }
+    }
+}
+
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
                     struct ih_stats *out)
 {
@@ -174,8 +234,8 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
     memset(out, 0, sizeof *out);
     out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
-    out->clip_low = ih_count_range(bins, 0, spec->clip_low);
-    out->clip_high = ih_count_range(bins, spec->clip_high, last);
+    out->crushed = ih_count_range(bins, 0, spec->clip_low);
+    out->blown = ih_count_range(bins, spec->clip_high, last);
     if (out->count == 0)
         return;
     while (bins[out->min] == 0)
@@ -183,6 +243,16 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
     for (out->max = last; bins[out->max] == 0;)
         out->max--;
     find_percentiles(bins, out);
+    describe_values(bins, out);
+    find_otsu(bins, out);
+}
+
+void ih_stats_shape(struct ih_stats *s, double variance, double third, double fourth)
+{
+    const bool varies = s->min < s->max;
+    s->stddev = sqrt(variance);
+    s->skewness = varies ? third / (variance * s->stddev) : (double)NAN;
+    s->kurtosis = varies ? fourth / (variance * variance) - 3 : (double)NAN;
 }
 
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
@@ -191,20 +261,24 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     const uint64_t *bins = ih_bins(h, plane);
     ih_stats_count(h, plane, spec, out);
     if (out->count == 0) {
-        out->mean = out->stddev = out->entropy = (double)NAN;
+        out->mean = out->stddev = out->entropy = out->mode_share = (double)NAN;
+        out->skewness = out->kurtosis = (double)NAN;
         return;
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
-    double variance = 0;
+    double variance = 0, third = 0, fourth = 0;
     for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
             continue;
-        double share = (double)bins[v] / n;
-        variance += share * (v - out->mean) * (v - out->mean);
+        const double share = (double)bins[v] / n, d = v - out->mean;
+        variance += share * d * d;
+        third += share * d * d * d;
+        fourth += share * d * d * d * d;
         out->entropy -= share * log2(share);
     }
-    out->stddev = sqrt(variance);
+    out->mode_share = (double)bins[out->mode] / n;
+    ih_stats_shape(out, variance, third, fourth);
 }
 
 static double srgb_decode(double c)

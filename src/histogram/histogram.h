@@ -94,6 +94,9 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
                     struct ih_stats *out);
 
+/* Fills in stddev, skewness and kurtosis from the central moments. */
+void ih_stats_shape(struct ih_stats *stats, double variance, double third, double fourth);
+
 /* Mean linear-light luminance Y of the image, 0 to 1: BT.709 weights of sRGB-decoded values (IEC
  * 61966-2-1), computed from the channel histograms. For gray the mean of the decoded values. NaN
  * without pixels. */

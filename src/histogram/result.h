@@ -86,6 +86,11 @@ struct ih_times {
     uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
 };
 
+/* Of two distributions of values (compare.h). */
+struct ih_distance {
+    double ks, emd; /* NaN if a side has no values */
+};
+
 enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
 
 struct ih_result {
@@ -114,6 +119,10 @@ struct ih_result {
                            none */
     size_t thumbnail_bytes;
 
+    /* With --against: the largest distances of any channel to the reference (compare.h). */
+    struct ih_distance against;
+    bool has_distance;
+
     bool is_read; /* from a result file: texts are borrowed from its reader */
 
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
@@ -133,6 +142,8 @@ struct ih_result {
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
     const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
+    const char *group;  /* of the total of a group (--by): its name, which is the path too; NULL: of
+                           all inputs */
 };
 
 /* Whether the path is "-", or "-#2" of an image that follows on standard input. */

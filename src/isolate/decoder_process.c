@@ -1,6 +1,5 @@
 /* The worker's side of a decoder process. It trusts nothing that the process sends. */
 #include "isolate/decoder_process.h"
-#include "isolate/sandbox.h"
 
 #include <assert.h>
 #include <errno.h>

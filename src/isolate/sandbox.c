@@ -3,7 +3,7 @@
  * cores goes on without it. */
 #define _GNU_SOURCE /* prlimit */
 
-#include "isolate/sandbox.h"
+#include "isolate/decoder_process.h"
 
 #include <errno.h>
 #include <string.h>

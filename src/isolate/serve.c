@@ -2,7 +2,6 @@
 #include "isolate/decoder_process.h"
 
 #include "base/machine.h"
-#include "isolate/sandbox.h"
 
 #include <fcntl.h>
 #include <signal.h>

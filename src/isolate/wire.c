@@ -1,8 +1,7 @@
 #define _GNU_SOURCE /* memfd_create: only its memory can be sealed */
 
-#include "isolate/wire.h"
-
 #include "base/clock.h"
+#include "isolate/decoder_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -275,7 +275,7 @@ static void wait_for_others(const struct session *first)
     pthread_mutex_unlock(&hw->lock);
 }
 
-static void *run(void *argument)
+static void *hw_jpeg_run(void *argument)
 {
     struct session *s = argument;
     struct ih_hw_jpeg *hw = s->hw;
@@ -323,7 +323,7 @@ static struct session *add_session(struct ih_hw_jpeg *hw, unsigned unit, struct 
 {
     struct session *s = &hw->sessions[hw->n_sessions];
     *s = (struct session){.hw = hw, .unit = unit, .first = first};
-    if (pthread_create(&s->thread, NULL, run, s) != 0)
+    if (pthread_create(&s->thread, NULL, hw_jpeg_run, s) != 0)
         return NULL;
     hw->n_starting++;
     hw->n_sessions++;
@@ -331,7 +331,7 @@ static struct session *add_session(struct ih_hw_jpeg *hw, unsigned unit, struct 
 }
 
 /* Waits for the device, then starts the sessions of its units. */
-static void *start(void *argument)
+static void *hw_jpeg_start(void *argument)
 {
     struct ih_hw_jpeg *hw = argument;
     struct ih_error error = {0};
@@ -377,9 +377,9 @@ enum ih_status ih_hw_jpeg_open(struct ih_device *device, const struct ih_hw_jpeg
     pthread_cond_init(&h->on_room, NULL);
     pthread_cond_init(&h->on_finished, NULL);
     pthread_cond_init(&h->on_state, NULL);
-    h->has_starter = pthread_create(&h->starter, NULL, start, h) == 0;
+    h->has_starter = pthread_create(&h->starter, NULL, hw_jpeg_start, h) == 0;
     if (!h->has_starter)
-        start(h);
+        hw_jpeg_start(h);
     *hw = h;
     return IH_OK;
 }

@@ -21,7 +21,7 @@
  * Device memory of a session, kept until it stops:
  *
  *   - the planes of the largest batch, at most PLANES_BYTES_MAX;
- *   - nvJPEG's buffers for IMAGE_SLOTS images of one size (hw_jpeg_sizes.h), at most a
+ *   - nvJPEG's buffers for IMAGE_SLOTS images of one size (hw_jpeg.h), at most a
  *     SLOTS_MEMORY_PARTth of the GPU's memory. Larger images are left to the CPU.
  *
  * When memory is short, both are given back and the queue tries the files one by one (hw_jpeg.c).
@@ -31,7 +31,6 @@
 #include "base/dynlib.h"
 #include "device/cuda_unit.h"
 #include "jpeg_gpu/hw_jpeg.h"
-#include "jpeg_gpu/hw_jpeg_sizes.h"
 
 #include <nvjpeg.h>
 #include <pthread.h>
@@ -352,7 +351,7 @@ static void stop(void *session)
     free(s);
 }
 
-static enum ih_status start(void *unit, void *first, void **session, struct ih_error *err)
+static enum ih_status nvjpeg_start(void *unit, void *first, void **session, struct ih_error *err)
 {
     static const char what[] = "cannot set up the hardware JPEG decoders";
     enum ih_status status = check_generation(unit, err);
@@ -502,8 +501,8 @@ static enum ih_status recover(struct session *s, struct ih_error *err)
 }
 
 /* Decodes and counts the first of n jobs, as many as memory allows; *n_done of them. */
-static enum ih_status run(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
-                          unsigned *n_done, struct ih_error *err)
+static enum ih_status nvjpeg_run(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
+                                 unsigned *n_done, struct ih_error *err)
 {
     struct ih_hw_jpeg_size size;
     unsigned n_run = ih_hw_jpeg_size_fit(jobs, n, s->size_pixels_max, &size);
@@ -538,7 +537,7 @@ static enum ih_status batch(void *session, struct ih_hw_jpeg_job *const *jobs, u
     unsigned i = 0; /* jobs that are finished */
     while (i < n && status == IH_OK) {
         unsigned n_done;
-        status = run(s, jobs + i, n - i, &n_done, err);
+        status = nvjpeg_run(s, jobs + i, n - i, &n_done, err);
         i += n_done;
     }
     if (status != IH_OK)
@@ -550,7 +549,7 @@ static enum ih_status batch(void *session, struct ih_hw_jpeg_job *const *jobs, u
 
 const struct ih_hw_jpeg_backend ih_hw_jpeg_nvjpeg = {
     .device_backend = "cuda",
-    .start = start,
+    .start = nvjpeg_start,
     .describe = describe,
     .accepts = accepts,
     .batch = batch,

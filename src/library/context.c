@@ -1,8 +1,7 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
-#include "library/library.h"
-
 #include "base/machine.h"
-#include "scan/settings.h"
+#include "library/library.h"
+#include "scan/scan.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -186,8 +186,8 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.alpha = ih_alpha_name(r->alpha);
         s.clip_low = r->spec.clip_low;
         s.clip_high = r->spec.clip_high;
-        s.any_low = h->any_low;
-        s.any_high = h->any_high;
+        s.crushed_any = h->any_low;
+        s.blown_any = h->any_high;
         s.warnings = r->info.warnings;
         s.version = r->version ? r->version : IH_VERSION;
         s.reduction = c->reduction;
@@ -201,8 +201,8 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.n_failed = r->is_total ? r->n_failed : 0;
         s.region = r->region ? r->region : "";
         s.mask = r->mask ? r->mask : "";
-        s.all_low = h->all_low;
-        s.all_high = h->all_high;
+        s.crushed_all = h->all_low;
+        s.blown_all = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);
     }
     copy_out(summary, size_bytes, &s, sizeof s);

@@ -14,7 +14,6 @@
 #include "histogram/total.h"
 #include "imghist.h"
 #include "scan/scan.h"
-#include "scan/settings.h"
 
 #include <pthread.h>
 

@@ -80,8 +80,9 @@ static bool next_source(struct ih_scan_feed *f, struct ih_input *input, bool *ha
                        f->settings.takes_only_images))
         return true;
     if (*has_input) {
-        const char *const path = f->path = input->path;
-        const struct ih_walk_sources sources = {.paths = &path, .n_paths = 1};
+        f->path = input->path;
+        const struct ih_walk_sources sources = {.paths = (const char *const *)&f->path,
+                                                .n_paths = 1};
         f->n_before = input->source;
         *has_input = ih_walk_open(&sources, &f->walk, err) != IH_OK; /* with the error */
         if (*has_input)

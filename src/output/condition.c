@@ -168,7 +168,7 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
     unsigned fewest = UINT_MAX;
     char what[IH_MESSAGE_MAX];
     for (unsigned i = 0; i < p->fields->n; i++) {
-        if (!fields[i].column)
+        if (!fields[i].column || (fields[i].in & p->fields->lacks))
             continue;
         if (is_token(p, fields[i].column)) {
             *out = (struct operand){
@@ -184,7 +184,7 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
     for (const struct ih_field *f = ih_distance_fields; f->key; f++)
         if (is_token(p, f->key)) {
             snprintf(what, sizeof what,
-                     "'%s' compares two inputs: use it with --diff and --fail-if", f->key);
+                     "'%s' is a distance: --against=REF gives it, or --diff for --fail-if", f->key);
             return condition_fail(p, what);
         }
     snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,

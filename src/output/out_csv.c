@@ -20,6 +20,7 @@ struct csv_state {
     FILE *stream; /* borrowed */
     const struct layout *layout;
     bool has_header, has_failed;
+    bool has_distances;
 };
 
 struct layout {
@@ -188,6 +189,13 @@ static void image_long(const struct csv_state *s, const char *name, const struct
     }
 }
 
+/* Whether a field has a column beside the name. */
+static bool has_column(const struct csv_state *s, const struct ih_record_field *field)
+{
+    return field->column && field->field.kind != IH_FIELD_FILE &&
+           (s->has_distances || !(field->in & IH_AGAINST));
+}
+
 /* One row with all fields that have a column; the first is the name. */
 static void image_fields(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
@@ -197,7 +205,7 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         char text[NAME_BYTES];
         text[0] = '\0';
-        if (!ih_schema[i].column || ih_schema[i].field.kind == IH_FIELD_FILE)
+        if (!has_column(s, &ih_schema[i]))
             continue;
         if (values[i].type == IH_TYPE_TEXT)
             make_field(text, "", values[i].text);
@@ -229,7 +237,8 @@ static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *op
     struct csv_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct csv_state){.stream = stream, .layout = layout};
+    *s = (struct csv_state){
+        .stream = stream, .layout = layout, .has_distances = options->has_distances};
     *state = s;
     return IH_OK;
 }
@@ -245,7 +254,7 @@ static void put_header(struct csv_state *s)
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->stream, ",bin_%u", v);
     for (unsigned i = 0; i < IH_N_FIELDS && s->layout->image == image_fields; i++)
-        if (ih_schema[i].column && ih_schema[i].field.kind != IH_FIELD_FILE)
+        if (has_column(s, &ih_schema[i]))
             fprintf(s->stream, ",%s", ih_schema[i].column);
     putc('\n', s->stream);
 }

@@ -22,7 +22,7 @@ struct html_state {
     uint64_t n_records;
     struct ih_total total;
     bool is_mixed; /* images of different bins, which have no total */
-    bool has_thumbnails;
+    bool has_thumbnails, has_distances;
 };
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -81,6 +81,11 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 
 /* ---- the document ---- */
 
+static bool html_has_column(const struct html_state *s, unsigned field)
+{
+    return ih_schema[field].column && (s->has_distances || !(ih_schema[field].in & IH_AGAINST));
+}
+
 static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
                                  void **state, struct ih_error *err)
 {
@@ -89,6 +94,7 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->stream = stream;
     s->has_thumbnails = options->thumbnails;
+    s->has_distances = options->has_distances;
     ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
@@ -97,7 +103,7 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
     fprintf(stream, ",\"thumbnails\":%s,\"columns\":[", s->has_thumbnails ? "true" : "false");
     const char *before = "";
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (ih_schema[i].column) {
+        if (html_has_column(s, i)) {
             fprintf(stream, "%s\"%s\"", before, ih_schema[i].column);
             before = ",";
         }
@@ -111,7 +117,8 @@ static void html_record(void *state, const struct ih_result *result)
     struct html_state *s = state;
     struct ih_field_value values[IH_N_FIELDS];
     struct ih_error ignored;
-    if (result->is_total) { /* also of the totals of result files, which have no row */
+    if (result->is_total &&
+        !result->group) { /* also of the totals of result files, which have no row */
         ih_total_reset(&s->total);
         ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
         (void)ih_total_add(&s->total, result, &ignored);
@@ -122,7 +129,7 @@ static void html_record(void *state, const struct ih_result *result)
     ih_fields_compute(result, values);
     fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (ih_schema[i].column) {
+        if (html_has_column(s, i)) {
             put_value(s->stream, &values[i]);
             putc(',', s->stream);
         }
@@ -154,7 +161,7 @@ static void put_total(FILE *f, const struct html_state *s)
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         const char *column = ih_schema[i].column;
         has_meaning = has_meaning || (column && strcmp(column, "pixels") == 0);
-        if (column && has_meaning) {
+        if (column && has_meaning && html_has_column(s, i)) {
             fprintf(f, ",\"%s\":", column);
             put_value(f, s->is_mixed ? &(struct ih_field_value){.type = IH_TYPE_NONE} : &values[i]);
         }

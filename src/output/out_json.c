@@ -21,7 +21,7 @@ struct json_state {
     FILE *stream; /* borrowed */
     bool is_verbose;
     bool has_begun; /* the document's first line is written */
-    bool has_image, has_total;
+    bool has_image, has_group, has_total;
 };
 
 /* ---- strings ---- */
@@ -344,12 +344,17 @@ static void put_images_end(const struct json_state *s)
     fputs(s->has_image ? "\n]" : "]", s->stream);
 }
 
-/* The total stands beside the images, so that adding up "images" does not count it twice. */
+/* Totals stand beside the images, so that adding up "images" does not count them twice. */
 static void record_json(void *state, const struct ih_result *result)
 {
     struct json_state *s = state;
     put_document_start(s);
-    if (result->is_total) {
+    if (result->group) {
+        if (!s->has_group)
+            put_images_end(s);
+        fputs(s->has_group ? ",\n" : ",\"groups\":[\n", s->stream);
+        s->has_image = s->has_group = true;
+    } else if (result->is_total) {
         put_images_end(s);
         fputs(",\"total\":", s->stream);
         s->has_total = true;

@@ -8,7 +8,7 @@
  *       ▂▅▇█▆▄▃▂▁▁
  *       0               64              128             192          255
  *
- *              mean  stddev  min  p05  median  p95  max  entropy  low %  high %
+ *              mean  stddev  min  p05  median  p95  max  entropy  crushed   blown
  *       red  101.52   58.34    0   14     101  208  255     7.61   0.40    1.25
  *
  *       blown: any channel 1.25 %, all 0.80 %; crushed: any 0.40 %, all 0.10 %
@@ -60,7 +60,7 @@ static const char *style(const struct text *s, const char *ansi)
 
 /* Widths from which the full view has all but the mean and the clipped shares, and the names of the
  * channels; p05, p95 and entropy; all percentiles. */
-enum { SOME_STATISTICS = 58, MOST_STATISTICS = 76, ALL_PERCENTILES = 98 };
+enum { SOME_STATISTICS = 60, MOST_STATISTICS = 78, ALL_PERCENTILES = 100 };
 
 /* ---- columns of statistics ---- */
 
@@ -243,7 +243,7 @@ static void put_table(const struct text *s, const struct ih_result *r)
 {
     fprintf(s->stream, "%*s", INDENT + 5, "");
     put_headings(s, table_columns);
-    fputs("  low %  high %\n", s->stream);
+    fputs("  crushed   blown\n", s->stream);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *name = ih_plane_name(r->histogram.n_channels, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(r->histogram.n_channels) == 1))
@@ -254,10 +254,8 @@ static void put_table(const struct text *s, const struct ih_result *r)
             continue;
         fprintf(s->stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name, style(s, PLAIN));
         text_put_statistics(s, table_columns, &t);
-        fputs("  ", s->stream);
-        put_share(s, 5, t.clip_low, t.count, false, "");
-        fputs("  ", s->stream);
-        put_share(s, 6, t.clip_high, t.count, true, "");
+        put_share(s, 8, t.crushed, t.count, false, "%");
+        put_share(s, 7, t.blown, t.count, true, "%");
         putc('\n', s->stream);
     }
 }

@@ -20,6 +20,7 @@ struct ih_output_options {
     bool unicode;       /* text: use block elements and other non-ASCII characters */
     const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
     unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
+    bool has_distances; /* to the reference of --against */
     bool thumbnails;    /* HTML: images have thumbnails, except those of result files */
     bool verbose;       /* name the decoder, device and kernel of each result */
 };

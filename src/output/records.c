@@ -29,6 +29,7 @@ struct reader {
     uint64_t has; /* bits of the fields of ih_schema that it has */
     struct ih_field_value written[IH_N_FIELDS];
     struct ih_stats statistics[IH_PLANES]; /* as written */
+    uint64_t has_statistics[IH_PLANES];    /* bits of channel_fields */
     char *bytes;                           /* of its name; NULL: they are UTF-8 */
     char *names[IH_PLANES];
     unsigned n_channels; /* luma included */
@@ -153,19 +154,40 @@ static bool read_number(struct ih_json_in *in, const struct ih_field *field, voi
     }
 }
 
-/* Reads an object that must have all members; the key after the last is NULL. */
-static bool read_all(struct ih_json_in *in, const struct ih_field *fields,
-                     bool (*read)(struct ih_json_in *in, const struct ih_field *field, void *to),
-                     void *to)
+/* Reads an object. The key after the last member is NULL. *seen: bit i is member i. */
+static bool read_members(struct ih_json_in *in, const struct ih_field *fields,
+                         bool (*read)(struct ih_json_in *in, const struct ih_field *field,
+                                      void *to),
+                         void *to, uint64_t *seen)
 {
     struct ih_json_members members = {fields, sizeof *fields, 0, read};
-    uint64_t seen;
     while (fields[members.n].key)
         members.n++;
-    if (!ih_json_object(in, &members, to, &seen))
+    return ih_json_object(in, &members, to, seen);
+}
+
+static bool read_clip_limits(struct ih_json_in *in, void *to)
+{
+    uint64_t seen;
+    return read_members(in, ih_clip_limits_fields, read_number, to, &seen) &&
+           (seen == 3 || ih_json_fail_field(in, ih_clip_limits_fields[seen & 1].key, missing));
+}
+
+/* The joint counts of clipped pixels. Records of November 2026 have other names for them. */
+static bool read_clip(struct ih_json_in *in, void *to)
+{
+    static const char *const earlier[] = {"any_low", "any_high", "all_low", "all_high"};
+    enum { N = sizeof earlier / sizeof *earlier };
+    struct ih_field fields[2 * N + 1] = {{NULL, 0, 0, NULL}};
+    uint64_t seen;
+    for (unsigned i = 0; i < N; i++) {
+        fields[i] = fields[N + i] = ih_clip_fields[i];
+        fields[N + i].key = earlier[i];
+    }
+    if (!read_members(in, fields, read_number, to, &seen))
         return false;
-    for (size_t i = 0; i < members.n; i++)
-        if (!(seen >> i & 1))
+    for (unsigned i = 0; i < N; i++)
+        if (!((seen | seen >> N) >> i & 1))
             return ih_json_fail_field(in, fields[i].key, missing);
     return true;
 }
@@ -226,11 +248,21 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
     return read_number(in, field, &r->statistics[r->n_channels]);
 }
 
+/* Statistics may be missing, because an earlier imghist had fewer. They follow from the histogram.
+ */
 static bool read_channel(struct ih_json_in *in, void *to)
 {
     struct reader *r = to;
-    return (r->n_channels < IH_PLANES || ih_json_fail(in, impossible)) &&
-           read_all(in, r->channel_fields, read_channel_field, r) && ++r->n_channels;
+    if (r->n_channels == IH_PLANES)
+        return ih_json_fail(in, impossible);
+    uint64_t *const seen = &r->has_statistics[r->n_channels];
+    if (!read_members(in, r->channel_fields, read_channel_field, r, seen))
+        return false;
+    for (size_t i = 0; r->channel_fields[i].key; i++)
+        if (!(*seen >> i & 1) && r->channel_fields[i].kind > IH_FIELD_REAL)
+            return ih_json_fail_field(in, r->channel_fields[i].key, missing);
+    r->n_channels++;
+    return true;
 }
 
 /* Sets a text or number. A value that no record has becomes another one, which compare_fields sees.
@@ -319,9 +351,9 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
     case IH_FIELD_POSITION:
         return read_position(in, at); /* input, member and frame */
     case IH_FIELD_CLIP_LIMITS:
-        return read_all(in, ih_clip_limits_fields, read_number, at);
+        return read_clip_limits(in, at);
     case IH_FIELD_CLIP:
-        return read_all(in, ih_clip_fields, read_number, at);
+        return read_clip(in, at);
     case IH_FIELD_NOT_APPLIED:
         return ih_json_array(in, read_not_applied, at);
     case IH_FIELD_WARNINGS:
@@ -344,10 +376,11 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
 /* ---- what a record says must be what its result says ---- */
 
 /* Whether the result must give the same text or number. The others are checked elsewhere, or are
- * texts that the result points to. */
+ * texts that the result points to, or distances: the reference is not at hand. */
 static bool is_compared(unsigned kind)
 {
-    return kind < IH_FIELD_TEXT || (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
+    return (kind < IH_FIELD_TEXT && kind != IH_FIELD_DISTANCE) ||
+           (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
 }
 
 /* Whether a text can be shown as it is: printable ASCII, not long. */
@@ -368,6 +401,8 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     struct ih_sample_range range;
     struct ih_error ignored;
     switch (row->field.kind) {
+    case IH_FIELD_TEXT:
+        return *v->text || row->field.offset_bytes != offsetof(struct ih_result, group);
     case IH_FIELD_FORMAT:
     case IH_FIELD_NAME:
         return is_plain(v->text);
@@ -410,7 +445,7 @@ static void compute(const struct reader *r, unsigned plane, struct ih_stats *s)
 {
     const uint64_t *bins = ih_bins(&r->result.histogram, plane);
     const unsigned n_bins = ih_n_bins(&r->result.histogram);
-    double squares = 0, logs = 0;
+    double squares = 0, cubes = 0, fourths = 0, logs = 0;
     ih_stats_count(&r->result.histogram, plane, &r->result.spec, s);
     const double n = (double)s->count;
     s->mean = (double)s->sum / n; /* NaN without pixels */
@@ -418,10 +453,13 @@ static void compute(const struct reader *r, unsigned plane, struct ih_stats *s)
     for (unsigned v = 0; v < n_bins; v++, d++) {
         const double b = (double)(int64_t)bins[v]; /* below 2^56 */
         squares += b * d * d;
+        cubes += b * d * d * d;
+        fourths += b * d * d * (d * d);
         logs += b * log2_of(r->log2, b);
     }
-    s->stddev = sqrt(squares / n);
     s->entropy = log2(n) - logs / n;
+    s->mode_share = (double)bins[s->mode] / n;
+    ih_stats_shape(s, squares / n, cubes / n, fourths / n);
 }
 
 /* Real numbers have 6 decimals, and the last one may differ between machines. */
@@ -429,7 +467,7 @@ static bool is_near(double written, double computed)
 {
     if (isnan(written) || isnan(computed))
         return isnan(written) && isnan(computed);
-    return fabs(written - computed) <= 1.6e-6 + 1e-15 * fabs(computed);
+    return fabs(written - computed) <= 1.6e-6 + 1e-10 * fabs(computed);
 }
 
 static bool is_same_statistic(const struct ih_field *field, const struct ih_stats *written,
@@ -448,8 +486,9 @@ static bool check_statistics(const struct reader *r, struct ih_json_in *in, stru
 {
     for (unsigned i = 0; i < r->n_channels; i++) { /* luma is the last */
         compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, s);
-        for (const struct ih_field *f = ih_stats_fields(); f->key; f++)
-            if (!is_same_statistic(f, &r->statistics[i], s))
+        uint64_t has = r->has_statistics[i] >> 1; /* without the name */
+        for (const struct ih_field *f = ih_stats_fields(); f->key; f++, has >>= 1)
+            if ((has & 1) && !is_same_statistic(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);
     }
     return true;
@@ -564,7 +603,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     if (!check_keys(r, in, view.kind))
         return false;
     result->path = view.kind == IH_IN_END     ? ""
-                   : view.kind == IH_IN_TOTAL ? IH_TOTAL_NAME
+                   : view.kind == IH_IN_TOTAL ? (result->group ? result->group : IH_TOTAL_NAME)
                    : r->bytes                 ? r->bytes
                                               : result->path;
     return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in, &view)) &&
@@ -583,7 +622,8 @@ struct ih_records {
     bool is_cut;                 /* it has no line feed */
     uint64_t n_read;             /* bytes of the source */
     bool is_document, has_ended; /* JSON; its end was read */
-    bool has_images, has_total;
+    bool has_groups;             /* of a document */
+    bool has_images, has_total;  /* beside each other, they would count twice */
     struct reader reader;
 };
 
@@ -649,7 +689,7 @@ void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_reco
     r->src = src;
     r->part_bytes = IH_PART_BYTES;
     r->start = r->n = 0;
-    r->is_at_end = r->is_cut = r->is_document = r->has_ended = r->has_total = false;
+    r->is_at_end = r->is_cut = r->is_document = r->has_ended = r->has_groups = r->has_total = false;
     r->n_read = place.offset_bytes;
     r->line = place.line;
     r->has_images = place.line > 0; /* a total would be the only record */
@@ -725,8 +765,8 @@ static bool skip_document_start(struct ih_records *r, struct ih_json_in *in)
            ih_json_token(in, ':') && ih_json_token(in, '[');
 }
 
-/* What follows the last record of a document: ]} or ],"total":RECORD}. *has_total: in is at the
- * total's record. */
+/* What follows the last record of an array of a document: ]}, ],"groups":[ or ],"total":RECORD}.
+ * *has_total: in is at the total's record. */
 static bool read_document_end(struct ih_records *r, struct ih_json_in *in, bool *has_total)
 {
     char *name;
@@ -738,6 +778,11 @@ static bool read_document_end(struct ih_records *r, struct ih_json_in *in, bool 
         return ih_json_token(in, '}');
     if (!ih_json_token(in, ',') || !ih_json_text(in, &name) || !ih_json_token(in, ':'))
         return false;
+    if (name && strcmp(name, "groups") == 0 && !r->has_groups) {
+        r->has_groups = true;
+        r->has_ended = false;
+        return ih_json_token(in, '[');
+    }
     *has_total = name && strcmp(name, "total") == 0;
     return *has_total || ih_json_fail(in, "not a document of imghist");
 }
@@ -806,8 +851,9 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
     *result = &r->reader.result;
     if (r->reader.result.is_end)
         return IH_OK;
-    r->has_images = r->has_images || !r->reader.result.is_total;
-    r->has_total = r->has_total || r->reader.result.is_total;
+    const bool is_of_all = r->reader.result.is_total && !r->reader.result.group;
+    r->has_images = r->has_images || !is_of_all;
+    r->has_total = r->has_total || is_of_all;
     if (r->has_images && r->has_total && !r->reader.result.n_shards)
         return ih_error_set(err, IH_CORRUPT,
                             "line %" PRIu64 ": a total beside the records that it sums; leave out "

@@ -23,10 +23,10 @@ const struct ih_field ih_clip_limits_fields[] = {
     {NULL, 0, 0, NULL}};
 
 const struct ih_field ih_clip_fields[] = {
-    {"any_low", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_low), NULL},
-    {"any_high", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_high), NULL},
-    {"all_low", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_low), NULL},
-    {"all_high", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_high), NULL},
+    {"crushed_any", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_low), NULL},
+    {"blown_any", IH_FIELD_COUNT, offsetof(struct ih_histogram, any_high), NULL},
+    {"crushed_all", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_low), NULL},
+    {"blown_all", IH_FIELD_COUNT, offsetof(struct ih_histogram, all_high), NULL},
     {NULL, 0, 0, NULL}};
 
 const char *const ih_not_applied_names[] = {"icc_profile", "gamma", "colour_space", "orientation",
@@ -42,11 +42,14 @@ static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = 
     {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
 
 const struct ih_field_set ih_record_fields = {
-    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL,
-    false};
+    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted",
+    NULL,      0,           false};
 
-const struct ih_field_set ih_comparison_fields = {comparison_schema, IH_N_COMPARISON_FIELDS,
-                                                  "fields of a comparison are ks and emd", NULL,
+const struct ih_field_set ih_comparison_fields = {comparison_schema,
+                                                  IH_N_COMPARISON_FIELDS,
+                                                  "fields of a comparison are ks and emd",
+                                                  NULL,
+                                                  0,
                                                   false};
 
 /* ---- values ---- */
@@ -143,6 +146,8 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         return real_value(*(const double *)of_luma);
     case IH_FIELD_LUMINANCE:
         return real_value(v->luminance);
+    case IH_FIELD_DISTANCE:
+        return r->has_distance ? real_value(*(const double *)at) : none;
     case IH_FIELD_SHARE:
         return real_value((double)*(const uint64_t *)at / (double)n_pixels);
     case IH_FIELD_SCHEMA:

@@ -27,7 +27,8 @@ enum ih_record_field_kind {
     /* Real numbers */
     IH_FIELD_LUMA_REAL,
     IH_FIELD_LUMINANCE,
-    IH_FIELD_SHARE, /* of the pixels */
+    IH_FIELD_SHARE,    /* of the pixels */
+    IH_FIELD_DISTANCE, /* to the reference of --against */
 
     /* Texts */
     IH_FIELD_TEXT, /* any; "": none */
@@ -74,7 +75,8 @@ enum {
     IH_NULL_IN_TOTAL = 64, /* the images of a total differ in it */
     IH_VERBOSE = 128,      /* only with -v */
     IH_OF_RUN = 256,       /* the place in a run, which a record that was read has lost */
-    IH_SHARE = 512         /* a condition may compare it with a percentage */
+    IH_SHARE = 512,        /* a condition may compare it with a percentage */
+    IH_AGAINST = 1024      /* only with --against */
 };
 
 struct ih_record_field {
@@ -171,6 +173,8 @@ struct ih_field_set {
 
     /* Texts that the field "format" may have, NULL at the end. NULL: any. */
     const char *const *formats;
+
+    unsigned lacks; /* fields with one of these flags do not exist in this run */
     bool is_native; /* values go to 65535, not 255 */
 };
 

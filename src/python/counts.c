@@ -441,8 +441,9 @@ static bool are_equal(PyObject *a, PyObject *b)
     const struct ih_summary s = summary_of(a), t = summary_of(b);
     if (s.n_images != t.n_images || s.n_failed != t.n_failed || s.n_pixels != t.n_pixels ||
         s.n_channels != t.n_channels || s.clip_low != t.clip_low || s.clip_high != t.clip_high ||
-        s.any_low != t.any_low || s.any_high != t.any_high || s.all_low != t.all_low ||
-        s.all_high != t.all_high || strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
+        s.crushed_any != t.crushed_any || s.blown_any != t.blown_any ||
+        s.crushed_all != t.crushed_all || s.blown_all != t.blown_all ||
+        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
         strcmp(s.reduction, t.reduction) != 0 || strcmp(s.region, t.region) != 0 ||
         strcmp(s.mask, t.mask) != 0)
         return false;
@@ -566,6 +567,14 @@ static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords
     return result;
 }
 
+static PyObject *counts_distances(PyObject *self, PyObject *other)
+{
+    PyObject *all = PyTuple_Pack(2, self, other);
+    PyObject *result = all ? py_delegate("imghist._views", "compare", all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
 static PyMethodDef counts_methods[] = {
     {"histogram", counts_histogram, METH_O,
      "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
@@ -582,6 +591,11 @@ static PyMethodDef counts_methods[] = {
     {"to_dict", counts_to_dict, METH_NOARGS,
      "to_dict($self)\n--\n\nThe record of imghist --ndjson as plain Python objects, with all "
      "digits; file as in Counts,\nimages: how many are added up, warnings: a list in any case."},
+    {"compare", counts_distances, METH_O,
+     "compare($self, other, /)\n--\n\nThe distances to other Counts, as imghist --diff gives them: "
+     "ks (Kolmogorov-Smirnov, 0 to 1)\nand emd (earth mover's, in values) of each plane in "
+     "channels, and the largest of any plane.\n\nRaises ValueError if the settings of counting "
+     "differ."},
     {"_to_uhi_", counts_to_uhi, METH_NOARGS,
      "_to_uhi_($self)\n--\n\nThe counts as a UHI histogram (uhi_schema 1), with the axes plane and "
      "value, for boost-histogram, hist and uhi.io. Needs NumPy."},
@@ -641,14 +655,14 @@ static PyGetSetDef counts_getset[] = {
     {"mask", counts_field, NULL, "Of a result file: --mask; 'labels' for a label, '' for none.",
      FIELD(mask, IS_TEXT)},
     {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
-    {"any_low", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
-     FIELD(any_low, IS_U64)},
-    {"any_high", counts_field, NULL, "Pixels with any colour channel >= clip[1].",
-     FIELD(any_high, IS_U64)},
-    {"all_low", counts_field, NULL, "Pixels with all colour channels <= clip[0].",
-     FIELD(all_low, IS_U64)},
-    {"all_high", counts_field, NULL, "Pixels with all colour channels >= clip[1].",
-     FIELD(all_high, IS_U64)},
+    {"crushed_any", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
+     FIELD(crushed_any, IS_U64)},
+    {"blown_any", counts_field, NULL, "Pixels with any colour channel >= clip[1].",
+     FIELD(blown_any, IS_U64)},
+    {"crushed_all", counts_field, NULL, "Pixels with all colour channels <= clip[0].",
+     FIELD(crushed_all, IS_U64)},
+    {"blown_all", counts_field, NULL, "Pixels with all colour channels >= clip[1].",
+     FIELD(blown_all, IS_U64)},
     {"mean_luminance", counts_field, NULL,
      "Mean linear-light Y (CIE 1931) of sRGB, 0 to 1; NaN without pixels.",
      FIELD(mean_luminance, IS_REAL)},

@@ -162,7 +162,7 @@ PyObject *py_failures(PyObject *module, PyObject *number);
 PyObject *py_ndjson(PyObject *module, PyObject *arguments);
 
 /* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title, scale_y)
- * -> bytes (chart.c). */
+ * -> bytes (record.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);
 
 /* Makes an Arrow stream in a PyCapsule (arrow.c). */

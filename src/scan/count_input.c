@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "decode/archive.h"
 #include "output/records.h"
-#include "scan/thumbnail.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "scan/inputs.h"
+#include "scan/walk.h"
 
 #include "base/path.h"
 #include "base/text.h"

@@ -5,12 +5,12 @@
  * result files are replaced by their records. All results are checked to fit together. Everything
  * here runs in the thread that calls ih_scan_next; workers only fill the list of slots.
  */
+#include "scan/scan.h"
 #include "scan/state.h"
 
 #include "base/clock.h"
 #include "decode/archive.h"
 #include "scan/endings.h"
-#include "scan/settings.h"
 
 #include <errno.h>
 #include <signal.h>

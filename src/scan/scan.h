@@ -17,11 +17,81 @@
 #ifndef IH_SCAN_SCAN_H
 #define IH_SCAN_SCAN_H
 
+#include "base/budget.h"
 #include "decode/decoder.h"
 #include "device/backend.h"
+#include "histogram/pixel_order.h"
+#include "histogram/region.h"
+#include "histogram/result.h"
 #include "histogram/total.h"
 #include "jpeg_gpu/offload.h"
-#include "scan/selection.h"
+
+/* ---- selection.c ---- */
+
+/*
+ * The pixels of an image that are counted: those of a region, of a mask, or of both.
+ *
+ * The pixels of each band that are counted are moved to its front before a backend sees it. So all
+ * backends count the same pixels and know nothing of regions and masks.
+ */
+
+/* A gray image. All zero: none. Only loading and releasing write to it. */
+struct ih_mask {
+    uint8_t *values; /* owned: uint8 [height][width]; 0: not counted */
+    uint64_t width, height;
+    uint64_t hash;        /* of the size and of what is counted; not 0 */
+    uint64_t taken_bytes; /* of the budget */
+};
+
+/* Which pixels of all images. All zero: all pixels. Borrowed. */
+struct ih_selection_options {
+    const struct ih_region *region; /* NULL: the whole image */
+    const char *mask;               /* as the user gave it, and as it is recorded; NULL: none */
+    const struct ih_mask *one_mask; /* for all images; NULL: mask names a folder of masks */
+    struct ih_budget *mask_budget;  /* another than that of images, which wait with a mask held */
+};
+
+/*
+ * Decodes a mask: gray, 8 bits or fewer.
+ *
+ * decode   without its budget, so that no image waits for a mask that waits for images
+ * budget   for the mask; its decoder may use as much again
+ *
+ * Returns IH_OK, or the error of the file; release the mask in both cases.
+ */
+enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
+                            const struct ih_decode_options *decode, struct ih_budget *budget,
+                            struct ih_error *err);
+
+/* The same for an image's mask in a folder: the file of the image's name, or else that of its name
+ * with .png in place of the ending. name: in the named folder or archive. IH_CONFLICT:
+ * the file is one of the outputs. */
+enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char *name,
+                            const struct ih_file_identity *outputs, size_t n_outputs,
+                            const struct ih_decode_options *decode, struct ih_budget *budget,
+                            struct ih_error *err);
+
+void ih_mask_release(struct ih_mask *mask, struct ih_budget *budget);
+
+/* The pixels of one image that are counted. Callers read n_kept: how many so far. */
+struct ih_selection {
+    struct ih_pixel_order_walk walk;
+    struct ih_rectangle region;
+    const struct ih_mask *mask; /* borrowed; NULL: none */
+    uint64_t n_kept;
+};
+
+/* region, mask: NULL: none. Returns IH_OK, or IH_LIMIT if they do not fit the image. */
+enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_info *info,
+                                  const struct ih_region *region, const struct ih_mask *mask,
+                                  struct ih_error *err);
+
+/* Moves the pixels that are counted to the front. Call it once for each band, in order. Returns
+ * their number; the contents after them are undefined. */
+size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
+                         size_t pixel_bytes);
+
+/* ---- inputs and options ---- */
 
 /* One file, or the bytes of one, or the end of a folder. */
 struct ih_input {
@@ -188,5 +258,81 @@ enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err);
 /* Counts a checked array. result: overwritten; result->path is NULL. */
 void ih_count_array_in(const struct ih_scan_options *options, const struct ih_array *array,
                        struct ih_lane *lane, struct ih_result *result);
+
+/* ---- settings.c ---- */
+
+/*
+ * The values that users choose from: devices, kernels, the alpha policy. Options of the program and
+ * settings of the library share them.
+ *
+ * Errors describe the value. The caller adds the name of the option or setting in front.
+ */
+
+/*
+ * Parses "auto", "cpu", "cuda" or "cuda:0,2" and sets backend and ordinals, nothing else. Does not
+ * look at the machine.
+ *
+ * Returns IH_OK, IH_USAGE, or IH_UNAVAILABLE for a backend that this build does not have. On
+ * failure options is unchanged.
+ */
+enum ih_status ih_device_parse(const char *word, struct ih_device_options *options,
+                               struct ih_error *err);
+
+/* The static name of a kernel of any backend in this build, or NULL. */
+const char *ih_kernel_find(const char *word);
+
+/* Parses "count" or "skip-transparent". Returns IH_OK or IH_USAGE. */
+enum ih_status ih_alpha_parse(const char *word, bool *skips_transparent, struct ih_error *err);
+
+/* Replaces control characters, of a name that the caller gave or of a file, by question marks. */
+void ih_error_drop_controls(struct ih_error *err);
+
+/* Completes the error of a file: without control characters, and with the name of the setting that
+ * raises the limit that it is about. */
+void ih_error_name_setting(struct ih_error *err);
+
+/* ---- thumbnail.c ---- */
+
+/*
+ * A small JPEG of an image, for --thumbnails, made from its pixels while they are counted.
+ *
+ * Each pixel of the thumbnail is the mean of a box of the image's pixels, computed from exact sums.
+ * The boxes divide the image; a small image keeps its size. Pixels with alpha lie on white. The
+ * thumbnail has the image's orientation in Exif, so that viewers turn both alike. Only the sums are
+ * in memory, whatever the size of the image.
+ */
+
+/* The longer side in pixels, and the file. A page of 10,000 images has to be opened by a browser.
+ */
+enum { IH_THUMBNAIL_SIDE = 160, IH_THUMBNAIL_BYTES_MAX = 3800 };
+
+/* Fields are private. */
+struct ih_thumbnail {
+    struct ih_pixel_order_walk walk;
+    uint64_t image_width, image_height;
+    unsigned width, height, n_channels, n_bins;
+    uint64_t *sums; /* owned: [height][width][n_channels]; NULL: no thumbnail */
+};
+
+/* An image of unknown size, as raw samples may be, gets no thumbnail. Returns IH_OK or IH_MEMORY;
+ * reset t in both cases. */
+enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_info *info,
+                                  struct ih_error *err);
+
+/* Adds the next pixels, as the decoder gives them. */
+void ih_thumbnail_add(struct ih_thumbnail *t, const uint8_t *pixels, size_t n_pixels);
+
+/*
+ * Encodes what was added.
+ *
+ * orientation   1 to 8; 0: not known
+ * *jpeg         the caller's, to be freed; NULL: no thumbnail
+ *
+ * Returns IH_OK or IH_MEMORY.
+ */
+enum ih_status ih_thumbnail_end(struct ih_thumbnail *t, unsigned orientation, uint8_t **jpeg,
+                                size_t *n_bytes, struct ih_error *err);
+
+void ih_thumbnail_reset(struct ih_thumbnail *t);
 
 #endif

@@ -1,4 +1,4 @@
-#include "scan/selection.h"
+#include "scan/scan.h"
 
 #include "base/path.h"
 #include "base/text.h"

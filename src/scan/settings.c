@@ -1,4 +1,4 @@
-#include "scan/settings.h"
+#include "scan/scan.h"
 
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-#include "scan/thumbnail.h"
+#include "scan/scan.h"
 
 #include "base/jpeg_file.h"
 

@@ -38,9 +38,9 @@ stats() {
 @test "alpha: --alpha=skip-transparent applies to the clip counts" {
   pam_rgba a.pam
   imghist --json a.pam
-  assert_output_has '"any_low":3,"any_high":3,"all_low":1,"all_high":1'
+  assert_output_has '"crushed_any":3,"blown_any":3,"crushed_all":1,"blown_all":1'
   imghist --json --alpha=skip-transparent a.pam
-  assert_output_has '"any_low":2,"any_high":2,"all_low":0,"all_high":0'
+  assert_output_has '"crushed_any":2,"blown_any":2,"crushed_all":0,"blown_all":0'
 }
 
 @test "alpha: --alpha=skip-transparent with no visible pixels, and without alpha" {

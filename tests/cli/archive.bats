@@ -450,15 +450,6 @@ fails_after() {
   imghist_fails 2 "one chart for more than one image" --chart=one.png three.tar
 }
 
-@test "archive: the summary has a line for each member" {
-  has_archives
-  imghist_ok three.tar
-  [ "$(wc -l <<<"$output")" -eq 4 ]
-  assert_output_has "d/c.pgm"
-  "$IMGHIST" <three.tar - >out.txt
-  [ "$(wc -l <out.txt)" -eq 4 ]
-}
-
 @test "archive: without images it fails like a folder without images" {
   echo text >notes.txt
   tar cf none.tar notes.txt

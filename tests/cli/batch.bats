@@ -22,16 +22,6 @@ held() {
   } >"$1"
 }
 
-@test "batch: images wait until --memory has room for them" {
-  mkdir d
-  for i in {1..9}; do held "d/$i"; done
-  "$IMGHIST" d --csv=stats -j 1 >expected.csv
-  for memory in 204800 300k 1M; do
-    imghist_ok d --csv=stats -j 4 --memory=$memory
-    assert_output "$(cat expected.csv)"
-  done
-}
-
 @test "batch: an image that needs more than --memory is an error, and the others are counted" {
   mkdir d
   for i in 1 3; do dot "d/$i"; done
@@ -42,18 +32,6 @@ held() {
   assert_output_has $'\nd/1,'
   assert_output_has $'\nd/3,'
   refute_output_has d/2
-}
-
-@test "batch: damaged images give their memory back" {
-  held complete
-  size=$(wc -c <complete)
-  mkdir d
-  for i in {1..5}; do head -c $((size - 60 * i)) complete >"d/$i"; done
-  dot d/6
-  cp complete d/7
-  run --separate-stderr timeout 30 "$IMGHIST" d --csv=stats -j 1 --memory=204800
-  assert_fails 1 "5 of 7 inputs failed"
-  assert_output_has $'\nd/7,320,320,gray,102400,'
 }
 
 @test "batch: an image from a pipe that needs more than --memory" {

@@ -70,17 +70,6 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   imghist_quiet d --chart=charts -q
 }
 
-@test "chart: imghist can read it" {
-  "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
-  imghist_output_has "c.png,1024,640,red,655360," c.png --csv=stats
-}
-
-@test "chart: an ending in capitals selects the format" {
-  dot a.pgm
-  imghist_ok a.pgm --chart=C.PNG
-  is_png C.PNG
-}
-
 @test "chart: the same bytes every time, with any number of threads" {
   mkdir d
   cp "$SAMPLES"/*.png "$SAMPLES"/*.jpg d
@@ -88,29 +77,6 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   "$IMGHIST" d --chart=two -j 4
   diff -r one two
   [ "$(tree one | wc -l)" -eq "$(tree d | wc -l)" ]
-}
-
-@test "chart: different images have different charts" {
-  mkdir d
-  pgm d/a.pgm 2 1 '\x10\x20'
-  pgm d/b.pgm 2 1 '\x10\x90'
-  mkdir e
-  cp d/b.pgm e/a.pgm
-  (cd d && "$IMGHIST" a.pgm --chart=../one.png)
-  (cd e && "$IMGHIST" a.pgm --chart=../two.png)
-  run ! cmp -s one.png two.png || fail "the same chart"
-}
-
-@test "chart: every kind of image gets one" {
-  dot gray.pgm
-  pam ga.pam 1 1 2 '\x10\x20'
-  ppm white.ppm 1 1 '\xFF\xFF\xFF'
-  pam rgba.pam 1 1 4 '\x10\x20\x30\x40'
-  pam clear.pam 1 1 2 '\x10\x00'
-  for image in gray.pgm ga.pam white.ppm rgba.pam clear.pam; do
-    imghist_ok $image --alpha=skip-transparent --chart=$image.png
-    is_png $image.png
-  done
 }
 
 @test "chart: a directory mirrors the inputs' folders" {
@@ -141,24 +107,12 @@ END
   [ "$(ls -A ../in)" = $'a.pgm\ndeep' ]
 }
 
-@test "chart: standard input gets one" {
-  dot a.pgm
-  "$IMGHIST" - --chart=charts <a.pgm
-  [ "$(tree charts)" = ./stdin.hist.png ]
-}
-
 @test "chart: without a path charts are next to the images" {
   mkdir -p d/e
   dot d/e/a.pgm
   cd d
   imghist_ok e --chart
   is_png e/a.pgm.hist.png
-}
-
-@test "chart: with CSV, both" {
-  dot a.pgm
-  imghist_output_has $'\na.pgm,1,1,gray,' a.pgm --chart=c.png --csv=stats
-  is_png c.png
 }
 
 @test "chart: two images for one file are refused before anything is written" {
@@ -186,14 +140,6 @@ END
   [ -z "$(tree out)" ]
 }
 
-@test "chart: an unsupported format is refused" {
-  dot a.pgm
-  for ending in gif webp tif tiff pdf ps eps GIF; do
-    imghist_fails 2 ".png .svg .jpg .bmp .tga" a.pgm --chart=c.$ending
-    [ ! -e c.$ending ]
-  done
-}
-
 @test "chart: it never replaces its image" {
   cp "$SAMPLES/palette.png" in.png
   cp in.png remembered
@@ -202,17 +148,6 @@ END
   for target in in.png ./in.png soft.png hard.png; do
     imghist_fails 2 "both an input and the output file" in.png --chart=$target
     cmp in.png remembered
-  done
-}
-
-@test "chart: it never replaces another input" {
-  dot d/a.pgm
-  cp "$SAMPLES/palette.png" d/a.pgm.hist.png
-  cp "$SAMPLES/palette.png" remembered
-  for inputs in "a.pgm a.pgm.hist.png" "a.pgm.hist.png a.pgm"; do
-    # shellcheck disable=SC2086 # inputs are separate words
-    (cd d && imghist $inputs --chart && [ "$status" -ne 0 ]) || fail "not refused: $inputs"
-    cmp d/a.pgm.hist.png remembered
   done
 }
 
@@ -298,16 +233,6 @@ END
   imghist_ok large.pgm --chart=c.svg
   ! grep -q '>[0-9.]* *%</text>' c.svg || fail "percent by default"
   described large.svg | grep -qF 'Percentages of the pixels are drawn on a log(1 + n) scale.'
-}
-
-@test "chart: invalid sizes, themes and scales" {
-  dot a.pgm
-  for look in --theme=blue --scale=cubic --scale-y=both --chart-size=319x200 --chart-size=320x199 --chart-size=8193x200 --chart-size=400 \
-    --chart-size=400x --chart-size=400x200x1; do
-    imghist_status 2 a.pgm --chart=c.png "$look"
-    assert_stderr_has "${look%%=*}"
-    [ ! -e c.png ]
-  done
 }
 
 @test "chart: a character that the font lacks gets one note, and SVG keeps it" {

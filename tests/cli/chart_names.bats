@@ -36,16 +36,6 @@ load helpers
   cmp charts/__/a.pgm.hist.png expected/__/a.pgm.hist.png
 }
 
-@test "chart: if an absolute and a relative path lead to one chart, the second is refused" {
-  dot a.pgm
-  mkdir -p ".$PWD"
-  dot ".$PWD/a.pgm" 20
-  imghist "$PWD/a.pgm" "${PWD#/}/a.pgm" --chart=charts
-  assert_fails 1 "/a.pgm.hist.png: exists and is not the chart of this input"
-  "$IMGHIST" "$PWD/a.pgm" --chart=expected
-  cmp "charts$PWD/a.pgm.hist.png" "expected$PWD/a.pgm.hist.png"
-}
-
 @test "chart: a file called stdin and standard input do not share a chart" {
   dot stdin
   "$IMGHIST" stdin --chart=charts

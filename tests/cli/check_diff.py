@@ -71,7 +71,7 @@ def check(pair, a, b):
                 sys.exit(f"{pair}: {key} of JSON and CSV")
         for side in "ab":
             for key, value in channel[side].items():
-                if float(row[f"{key}_{side}"]) != value:
+                if (float(row[f"{key}_{side}"]) if row[f"{key}_{side}"] else None) != value:
                     sys.exit(f"{pair}: {key} of JSON and CSV")
     for key in ("ks", "emd"):
         if document[key] != max(channel[key] for channel in document["channels"]):

@@ -12,11 +12,3 @@ load helpers
     [ "$status" -le 3 ] || fail "$file"
   done
 }
-
-@test "crashers: the dictionary of the option fuzzer has every option" {
-  options=$("$IMGHIST" --help=all | grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' | tr -d ' ,' | sort -u)
-  [ "$(wc -l <<<"$options")" -gt 20 ]
-  for option in $options; do
-    grep -qE "^\"${option}[\"=]" "$TESTS/fuzz/options.dict" || fail "options.dict has no $option"
-  done
-}

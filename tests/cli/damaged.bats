@@ -117,12 +117,3 @@ subprocess.run([sys.argv[1], "--device=cpu", "--files-from", sys.argv[2], "--ndj
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 END
 }
-
-@test "damaged: ten thousand files need no more memory than a thousand" {
-  ! is_emulated || skip "qemu-user keeps the code that it has translated"
-  few=$(peak short)
-  check short
-  many=$(peak list)
-  check list
-  [ "$many" -lt $((few + 10 * 1024)) ] || fail "$few KiB for 1,000 files, $many KiB for $N"
-}

@@ -23,7 +23,7 @@ folders() {
 }
 counts() { cut -d, -f3- "$1"; }
 
-STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy clip_low clip_high"
+STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy crushed blown skewness kurtosis mode mode_share otsu distinct step"
 
 @test "diff: CSV by hand" {
   pair
@@ -31,7 +31,7 @@ STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy
   local header=file_a,file_b,channel,ks,emd
   for s in $STATISTICS; do header+=,${s}_a,${s}_b; done
   [ "${lines[0]}" = "$header" ] || fail "header"
-  local row=0.500000,5.000000,2,2,10,20,5.000000,10.000000,5.000000,0.000000,0,10,10,10,0,10,0,10,0,10,0,10,10,10,10,10,10,10,1.000000,0.000000,1,0,0,0
+  local row=0.500000,5.000000,2,2,10,20,5.000000,10.000000,5.000000,0.000000,0,10,10,10,0,10,0,10,0,10,0,10,10,10,10,10,10,10,1.000000,0.000000,1,0,0,0,0.000000,,-2.000000,,0,10,0.500000,1.000000,0,10,2,1,10,0
   [ "${lines[1]}" = "a.pgm,b.pgm,gray,$row" ] || fail "gray"
   [ "${lines[2]}" = "a.pgm,b.pgm,luma,$row" ] || fail "luma"
   [ ${#lines[@]} -eq 3 ]
@@ -179,9 +179,9 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist --diff a.pgm b.pgm --fail-if 'width > 2'
   assert_refused 2 "--fail-if: column 1: no field 'width'; fields of a comparison are ks and emd"
   imghist a.pgm --fail-if 'emd > 2'
-  assert_refused 2 "--fail-if: column 1: 'emd' compares two inputs: use it with --diff and --fail-if"
+  assert_refused 2 "--fail-if: column 1: 'emd' is a distance: --against=REF gives it, or --diff for --fail-if"
   imghist --diff a.pgm b.pgm --where 'emd > 2'
-  assert_refused 2 "--where: column 1: 'emd' compares two inputs: use it with --diff and --fail-if"
+  assert_refused 2 "--where: column 1: 'emd' is a distance: --against=REF gives it, or --diff for --fail-if"
 }
 
 @test "diff: --where chooses the images of both sides" {
@@ -274,28 +274,4 @@ B  b.pgm  1 image, 0.0 megapixels
   while read -r word; do
     grep -qE "(^|[^a-z0-9_])$word($|[^a-z0-9_])" page || fail "no $word"
   done <words
-}
-
-@test "diff: a note says that only one side has alpha" {
-  printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\x07\x80' >alpha.pam
-  dot a.pgm 07
-  for sides in "alpha.pam a.pgm" "a.pgm alpha.pam"; do
-    # shellcheck disable=SC2086 # words
-    imghist_ok --diff $sides --csv --fail-if 'emd > 0'
-    [ "$stderr" = "imghist: alpha.pam: note: has alpha and the other side has none: alpha is not compared" ] || fail "$sides"
-  done
-  imghist_quiet --diff alpha.pam alpha.pam --csv
-}
-
-@test "diff: a note says that totals of several images are compared" {
-  folders
-  dot one.pgm
-  imghist_ok --diff old one.pgm --csv
-  [ "$stderr" = "imghist: note: totals are compared: 18 images against 1 image" ] || fail "no note"
-  "$IMGHIST" old --total-only --ndjson -o old.ndjson
-  imghist_ok --diff one.pgm old.ndjson --csv
-  [ "$stderr" = "imghist: note: totals are compared: 1 image against 18 images" ] || fail "no note about a total"
-  imghist_quiet --diff old one.pgm --csv -q
-  imghist_refused 1 "imghist: gone.jpg: cannot open: No such file or directory" --diff gone.jpg one.pgm
-  refute_stderr_has "no pixels"
 }

@@ -236,21 +236,6 @@ END
   diff <(cd "$FILES" && printf '%s\n' *) <(cut -f1 "$TESTS/formats/expected.tsv" | sed 1d | LC_ALL=C sort)
 }
 
-# A file that is cut in half gives one error that names it and no output. Libraries print nothing.
-@test "formats: half a file is one error" {
-  for name in webp-lossy.webp tiff-rgb-lzw.tif gif.gif heic.heic avif.avif jxl-lossy.jxl bmp-rle8.bmp \
-    tga-24-runs.tga psd-rgb.psd pnm-p6-16.ppm \
-    jp2-rgb.jp2 qoi-3.qoi hdr.hdr pic-4.pic ico-24.ico; do
-    format=${name##*.}
-    case $format in heic | avif) format=heif ;; tif) format=tiff ;; ppm) format=pnm ;; esac
-    here "$format" || continue
-    head -c "$(($(wc -c <"$FILES/$name") / 2))" "$FILES/$name" >"$name"
-    imghist_fails 1 "imghist: $name: " --csv "$name"
-    [ "$(wc -l <<<"$stderr")" -eq 1 ] || fail "$name: more than one line on standard error"
-    [ -z "$output" ] || fail "$name: something was written"
-  done
-}
-
 # An image that this build cannot decode is an error that names the missing library, also in a directory walk.
 @test "formats: the error for a format that is not in this build says so" {
   local -A example=([webp]=webp-lossy.webp [tiff]=tiff-rgb.tif [gif]=gif.gif [heif]=avif.avif [jxl]=jxl-lossy.jxl
@@ -264,15 +249,4 @@ END
     imghist_fails 1 "cannot decode $format: not in this build (" --csv "$format/"
   done
   [ "$n" -gt 0 ] || skip "every format is in this build"
-}
-
-@test "a palette TIFF cut anywhere is an error, never a gray image" {
-  "$IMGHIST" --list | grep -q '^  tiff .*libtiff [0-9]' || skip "no libtiff in this build"
-  tiff=$TESTS/formats/files/tiff-palette-8.tif
-  size=$(wc -c <"$tiff")
-  mkdir cut
-  for ((n = size - 1; n > size - 40; n--)); do head -c "$n" "$tiff" >"cut/$n.tif"; done
-  for ((n = 200; n < size; n += 61)); do head -c "$n" "$tiff" >"cut/$n.tif"; done
-  imghist_status 1 --csv=stats cut/*
-  assert_output ""
 }

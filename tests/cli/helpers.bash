@@ -120,7 +120,7 @@ interrupt() {
   exec 9<>endless
   "$IMGHIST" a.pgm endless "$@" >out.json 2>stderr 3>&- 9>&- &
   local pid=$!
-  soon grep -q all_high out.json || :
+  soon grep -q blown_all out.json || :
   kill -s TERM $pid
   status=0
   wait $pid || status=$?

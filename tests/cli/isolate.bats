@@ -30,21 +30,9 @@ psd_2x1() {
   [ "$stderr" = "$plain" ] || fail "expected on stderr: $plain"
 }
 
-@test "isolate: an image from a pipe" {
-  psd_2x1 a.psd
-  cat a.psd | "$IMGHIST" --csv=stats --isolate - >out.csv
-  [ "$(sed -n 2p out.csv | cut -d, -f2-4)" = 2,1,red ]
-}
-
 @test "isolate: --memory bounds decoder processes too" {
   psd_2x1 a.psd
   imghist_fails 1 "a.psd: needs" --csv --isolate --memory=10 a.psd
-}
-
-@test "isolate: --list shows isolated formats and the method" {
-  imghist --list
-  assert_output_has "isolated:"
-  assert_output_has "psd"
 }
 
 # child_of PID: the process that it has started, if any.

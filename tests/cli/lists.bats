@@ -49,15 +49,6 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   grep -q '^b.pgm,' out
 }
 
-@test "lists: a missing file or one that is not an image is an error, and the others are counted" {
-  printf 'a.pgm\nnope\nd/text\nb.pgm\n' >list
-  run "$IMGHIST" --csv=stats --files-from=list
-  [ "$status" -eq 1 ]
-  [[ $output == *"imghist: nope: cannot open: No such file"* ]]
-  [[ $output == *"imghist: d/text: cannot decode"* ]]
-  [[ $output == *a.pgm,1,1,gray* && $output == *b.pgm,1,1,gray* ]]
-}
-
 @test "lists: the first NUL byte is an error and ends the list" {
   printf 'a.pgm\0d\0b.pgm\0' >nuls
   printf 'a.pgm\n\0\nb.pgm\n' >nul
@@ -105,15 +96,6 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   cp a.pgm $'cr\r'
   printf 'cr\r\0' >list # of such a list every byte counts
   "$IMGHIST" --ndjson --files0-from=list | grep -qF '"file":"cr\u000d"'
-}
-
-@test "lists: a list that is missing or cannot be read is an error with its name" {
-  run "$IMGHIST" --files-from=nope
-  [ "$status" -eq 1 ]
-  [[ $output == "imghist: nope: the list cannot be opened: No such file"* ]]
-  run "$IMGHIST" --csv=stats --files-from=d
-  [ "$status" -eq 1 ]
-  [[ $output == *"imghist: d: a directory is no list; name it without an option"* ]]
 }
 
 @test "lists: an endless line is an error and is not read into memory" {
@@ -170,22 +152,6 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     [ "$(cat $name)" = earlier ] || fail "$name was replaced"
   done
   imghist_ok --files-from=/dev/null --shard=1/2 --csv=stats # the other part may have some
-}
-
-@test "lists: standard input cannot be both the list and an image; only one list is read" {
-  run "$IMGHIST" --files-from=- -
-  [ "$status" -eq 2 ]
-  run "$IMGHIST" --files-from=list --files0-from=list
-  [ "$status" -eq 2 ]
-}
-
-@test "lists: --fail-fast writes the results before the failure" {
-  for threads in 1 4; do
-    run "$IMGHIST" --csv=stats --fail-fast -j "$threads" a.pgm cut.pgm b.pgm
-    [ "$status" -eq 1 ]
-    [[ $output == *a.pgm,1,1,gray* && $output != *b.pgm* ]]
-    [[ $output == *"imghist: cut.pgm: "* ]]
-  done
 }
 
 @test "lists: --fail-fast does not wait for other inputs" {

@@ -97,6 +97,8 @@ END
 2 | did you mean --ndjson -o all.ndjson? | ./imghist a.pgm --ndjson all.ndjson
 2 | did you mean --html=all.html? | ./imghist a.pgm --html all.html
 2 | did you mean --chart=c.png? | ./imghist a.pgm --chart c.png
+2 | --chart: needs the name of a file | ./imghist a.pgm --chart=
+2 | a chart goes to a file or a directory, not to standard output | ./imghist a.pgm --chart=-
 2 | --total: takes no value | ./imghist a.pgm --total=all.csv
 2 | WxH+X+Y, in pixels or percent | ./imghist a.pgm --region=10x10
 2 | --region: '0x0+0+0' has no pixels | ./imghist a.pgm --region=0x0+0+0
@@ -134,7 +136,7 @@ END
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 48 ]
+  [ $n -eq 50 ]
 }
 
 @test "mistakes: inputs" {
@@ -146,8 +148,8 @@ END
 1 | empty: no images in this folder | ./imghist empty
 2 | page.html: is no image; did you mean --html=page.html? | ./imghist a.pgm --html page.html
 2 | stats.csv: is no image; did you mean --csv -o stats.csv? | ./imghist a.pgm --csv stats.csv
-2 | 'emd' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --fail-if 'emd > 2'
-2 | 'ks' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --where 'ks > 2%'
+2 | 'emd' is a distance: --against=REF gives it | ./imghist a.pgm --fail-if 'emd > 2'
+2 | 'ks' is a distance: --against=REF gives it | ./imghist a.pgm --where 'ks > 2%'
 1 | --list shows the formats, --raw reads bare samples | ./imghist notes.txt
 1 | --list shows the formats | ./imghist page.jpg
 1 | the file is empty | ./imghist zero.png

@@ -24,34 +24,6 @@ gray16() {
   } >"$file"
 }
 
-@test "notes: a second image on a stream" {
-  dot a.pgm 07
-  cp "$SAMPLES/scene.png" b.png
-  cp "$SAMPLES/scene.jpg" c.jpg
-  cp "$SAMPLES/palette.png" d.png
-  for file in a.pgm b.png c.jpg d.png; do
-    on_stream $file
-    assert_no_stderr
-    refute_output_has warnings
-    one=$output
-    on_stream $file $file
-    [ "$stderr" = "imghist: -: note: $MORE" ] || fail "$file: no note"
-    [ "$output" = "${one%\}},\"warnings\":[\"$MORE\"]}" ] || fail "$file: another record"
-    on_stream $file a.pgm
-    [ "$stderr" = "imghist: -: note: $MORE" ] || [ $file != a.pgm ] || fail "$file: no note"
-  done
-}
-
-@test "notes: bytes after an image on a stream are not another image" {
-  dot a.pgm
-  printf 'text\n' >text
-  on_stream a.pgm text
-  assert_no_stderr
-  cp "$SAMPLES/scene.jpg" c.jpg
-  on_stream c.jpg text
-  assert_no_stderr
-}
-
 # pages FILE N: a TIFF of N gray pages of one pixel.
 pages() {
   python3 - "$1" "$2" <<'END'
@@ -374,14 +346,4 @@ name it .hist.png" ] || fail "$chart"
   { cat "$SAMPLES/scene.jpg"; echo a trailer; } >tail.jpg
   cp "$SAMPLES/palette.png" one.png
   imghist_quiet a.pgm padded.pgm tail.jpg one.png one.qoi --csv=stats
-}
-
-@test "notes: --depth and --range with samples that they do not scale" {
-  dots a.pgm b.pgm
-  cp "$SAMPLES/gray16.png" .
-  imghist_ok gray16.png a.pgm b.pgm --csv=stats --depth=16
-  [ "$stderr" = "imghist: a.pgm: note: has samples of 8 bits, which --depth does not change; it is for 16" ] || fail "$stderr"
-  imghist_ok a.pgm --csv=stats --range=0,99
-  assert_stderr_has "8 bits, which --range does not change"
-  imghist_quiet gray16.png --csv=stats --range=0,65535
 }

@@ -164,51 +164,6 @@ each_option() {
   refused "imghist --help" --no-such-option a.pgm
 }
 
-@test "options: a similar option is suggested" {
-  while read -r wrong meant; do
-    refused "$wrong: unknown option; did you mean $meant?" "$wrong" a.pgm
-  done <<'END'
---hlep --help
---hepl --help
---halp --help
---helpp --help
---vers --version
---vresion --version
---cvs --csv
---nd-json --ndjson
---theem --theme
---outptu --output
---chartsize --chart-size
---file-from --files-from
---max-pixel --max-pixels
-END
-  refused "--them: unknown option; did you mean --theme?" --them=dark a.pgm
-  refused "-csv: unknown option; did you mean --csv?" -csv a.pgm
-  refused "-help: unknown option; did you mean --help?" -help
-}
-
-@test "options: what other programs call it gets a hint" {
-  for option in -r -R --recursive; do
-    refused "$option: unknown option; directories are walked without an option" $option a.pgm
-  done
-  refused "-V: unknown option; did you mean --version?" -V
-  refused "--format: unknown option; --text, --csv, --json and --ndjson choose what is written" --format=csv a.pgm
-  refused "--gpu: unknown option; did you mean --device=cuda?" --gpu a.pgm
-  refused "--jobs: unknown option; did you mean --threads?" --jobs=4 a.pgm
-  refused "--input: unknown option; inputs need no option" --input a.pgm
-  refused "--device: 'gpu' is none of auto, cpu, cuda, cuda:N[,N...] with each GPU once; did you mean cuda?" --device=gpu a.pgm
-  refused "--luma: 'rec709' is none of bt709, bt601; did you mean bt709?" --luma=rec709 a.pgm
-  refused "--luma: 'rec601' is none of bt709, bt601; did you mean bt601?" --luma rec601 a.pgm
-}
-
-@test "options: the name of a file as the value of a format gets a hint" {
-  refused "--csv: 'out.csv' is none of channels, bins, long, stats, images; did you mean --csv -o out.csv?" --csv=out.csv a.pgm
-  refused "--text: 'out/a' is none of full, lines; did you mean --text -o out/a?" --text=out/a a.pgm
-  refused "--json: takes no value; did you mean --json -o out.json?" --json=out.json a.pgm
-  refused "--ndjson: takes no value; did you mean --ndjson -o ./a?" --ndjson=./a a.pgm
-  refused "--check: takes no value; did you mean --check -o bad.txt?" --check=bad.txt a.pgm
-}
-
 @test "options: without a similar option nothing is suggested" {
   for option in --x --zzzzzz --colour-of-the-sky --no-such-option -Z -ZZ --= \
     --aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; do
@@ -222,20 +177,6 @@ END
   refute_stderr_has $'\e'
   refused "--luma" $'--luma=\e[31m' a.pgm
   refute_stderr_has $'\e'
-}
-
-@test "options: an unexpected value, a missing value, a missing input" {
-  refused "--quiet: takes no value" --quiet=1 a.pgm
-  refused "--luma: needs a value" a.pgm --luma
-  refused "-o: needs a value" a.pgm --csv -o
-  refused "-o: needs the name of a file" a.pgm --csv -o ''
-  refused "no input: name an image"
-  refused "no input: name an image" --csv
-  refused "no input: name an image" --
-  refused "--chart: needs the name of a file" a.pgm --chart=
-  refused "--csv: ''" a.pgm --csv=
-  refused "--chart: a chart goes to a file or a directory, not to standard output" a.pgm --chart=-
-  [ ! -e ./- ]
 }
 
 @test "options: a blank where an optional value needs =" {
@@ -256,16 +197,6 @@ END
     imghist_status 1 $arguments
     refute_stderr_has "did you mean"
   done
-}
-
-@test "options: --csv" {
-  dot a.pgm
-  mkdir out
-  for layout in channels bins long stats; do
-    imghist_ok a.pgm --csv=$layout
-  done
-  refused "--csv: 'wide' is none of channels, bins, long, stats" a.pgm --csv=wide -o out/a.csv
-  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
 }
 
 @test "options: --clip" {
@@ -331,16 +262,6 @@ END
   [ ! -e out.csv ]
 }
 
-@test "options: every kernel of the CPU gives the same bytes" {
-  accepted --kernel=reference
-  "$IMGHIST" "$SAMPLES" --csv --device=cpu --kernel=reference >expected.csv
-  for kernel in $("$IMGHIST" --list | sed -n 's/^  \([a-z_]*\) *cpu: .*/\1/p'); do
-    "$IMGHIST" "$SAMPLES" --csv --device=cpu "--kernel=$kernel" >"$kernel.csv"
-    cmp "$kernel.csv" expected.csv
-  done
-  [ -s tables.csv ]
-}
-
 @test "options: --device" {
   accepted --device=cpu
   accepted --device=auto
@@ -372,13 +293,6 @@ END
   done
 }
 
-@test "options: without a GPU the CPU counts, and -v reports it" {
-  has_gpu && skip "a GPU is here"
-  accepted --device=auto
-  imghist_ok a.pgm --csv=stats -v
-  assert_stderr_has "counted by cpu"
-}
-
 @test "options: IMGHIST_DEVICE sets the default of --device" {
   dot a.pgm
   IMGHIST_DEVICE=cpu imghist a.pgm --csv -v
@@ -391,10 +305,6 @@ END
   for device in cuda:1000 cuda nonsense; do
     IMGHIST_DEVICE=$device accepted --device=cpu
   done
-}
-
-@test "options: -o" {
-  accepted -o -
 }
 
 @test "options: --bench, --list and --completion refuse inputs and other options" {

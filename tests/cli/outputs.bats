@@ -65,14 +65,6 @@ END
   is_png c.png
 }
 
-@test "outputs: the name of a picture is refused" {
-  dot a.pgm
-  for ending in png svg jpg JPEG bmp tga gif tif webp heic exr dng; do
-    refused "-o: 'out.$ending' is the name of a picture; to draw one, use --chart=FILE" -o out.$ending
-    refused "to draw one, use --chart=FILE" --csv -o out.$ending
-  done
-}
-
 @test "outputs: a name that tells no format is refused" {
   dot a.pgm
   for name in a.tsv out/a.csv.new a.out; do

@@ -237,29 +237,7 @@ deep() {
   assert_output ""
 }
 
-@test "paths: 2,000 files in order" {
-  mkdir d
-  for i in {1000..2999}; do dot "d/$i"; done
-  for i in {1000..2999}; do echo "d/$i"; done | walked d
-}
-
-@test "paths: 5,000 arguments" {
-  dot a 07
-  for i in {1..5000}; do echo a; done >paths
-  xargs "$IMGHIST" --csv=stats -j 2 <paths >out.csv
-  [ "$(grep -c ^a,1,1,gray,1,7, out.csv)" -eq 5000 ]
-}
-
 # ---- files that are not images
-
-@test "paths: a file that is not an image is skipped in a walk, and an error when named" {
-  mkdir d
-  echo text >d/text
-  dot d/a.pgm
-  skips 1 d
-  imghist_fails 1 "imghist: d/text: cannot decode: not an image of a known format" d/text d/a.pgm --csv
-  assert_output_has $'\nd/a.pgm,'
-}
 
 @test "paths: the content decides the format, not the name" {
   mkdir d
@@ -269,24 +247,6 @@ deep() {
   echo text >d/d.doc
   skips 1 d
   [ "$(wc -l <<<"$output")" -eq 14 ]
-}
-
-@test "paths: a damaged image is an error in a walk" {
-  mkdir d
-  damaged d/a.png
-  dot d/b.pgm
-  imghist_fails 1 "imghist: d/a.png: damaged PNG: " d --csv=stats
-  assert_stderr_has "1 of 2 inputs failed"
-  assert_output_has $'\nd/b.pgm,'
-}
-
-@test "paths: an empty file" {
-  mkdir d
-  : >d/empty
-  dot d/a
-  imghist_fails 1 "imghist: d/empty: cannot decode: the file is empty" d/empty --csv
-  "$IMGHIST" d --csv=stats -v 2>messages >out.csv
-  grep -q '1 done, 0 failed, 1 skipped' messages || fail "$(cat messages)"
 }
 
 @test "paths: a file cut after its signature is an error in a walk" {
@@ -341,13 +301,6 @@ END
   ln -s ../.. d/e/up
   ln -s loop d/loop
   walked d <<<d/e/a
-}
-
-@test "paths: pipes in a walked directory are skipped" {
-  mkdir d
-  mkfifo d/a
-  dot d/b
-  walked d <<<d/b
 }
 
 @test "paths: a named pipe is read" {
@@ -433,22 +386,6 @@ END
     assert_output_has 'a\u{202e}gpj.exe'
     refute_output_has $'\xE2\x80\xAE'
   done
-}
-
-@test "paths: control characters are escaped in the summary" {
-  dot $'\e[31mred\n.pgm'
-  imghist_ok $'\e[31mred\n.pgm'
-  [[ ${lines[0]} == '\x1B[31mred\n.pgm  1 x 1 '* ]] || fail "title"
-  refute_output_has $'\e'
-}
-
-@test "paths: unusual names in CSV" {
-  mkdir d
-  dot $'d/a\nb'
-  dot $'d/no\xFFutf'
-  "$IMGHIST" d --csv=stats >out.csv
-  grep -q $'^"d/a$' out.csv
-  LC_ALL=C grep -q $'^d/no\xFFutf,1,1,gray,' out.csv
 }
 
 @test "paths: a folder and a file from the year 2040, also where long has 32 bits" {

@@ -89,14 +89,6 @@ setup_file() { export LINE START; }
   done
 }
 
-@test "progress: off by default without a terminal" {
-  dot a.pgm
-  for options in "" --progress=auto --progress=never; do
-    # shellcheck disable=SC2086 # an empty one is no argument
-    imghist_quiet a.pgm --csv $options
-  done
-}
-
 @test "progress: --progress=always without a terminal prints a last line" {
   dots a.pgm b.pgm
   damaged bad.png
@@ -176,12 +168,4 @@ setup_file() { export LINE START; }
     fail "$(cat stderr)"
   [ "$(awk '$1 == "decoding" || $1 == "counting" || $1 == "writing" {print int($2)}' stderr | paste -sd' ')" = "0 0 0" ] ||
     fail "$(cat stderr)"
-}
-
-@test "progress: -v counts skipped files" {
-  dot d/a.pgm
-  echo text >d/b
-  echo text >d/c
-  imghist d --csv -v
-  assert_stderr_has "imghist: 1 done, 0 failed, 2 skipped"
 }

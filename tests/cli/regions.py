@@ -246,8 +246,8 @@ def compare(record, pixels, what):
         expected = np.bincount(planes[channel["name"]], minlength=256).tolist()
         assert channel["histogram"] == expected, (what, channel["name"])
     colours = pixels[:, :1 if n < 3 else 3]
-    assert record["clip"]["any_high"] == int((colours == 255).any(axis=1).sum()), what
-    assert record["clip"]["all_low"] == int((colours == 0).all(axis=1).sum()), what
+    assert record["clip"]["blown_any"] == int((colours == 255).any(axis=1).sum()), what
+    assert record["clip"]["crushed_all"] == int((colours == 0).all(axis=1).sum()), what
 
 
 def run(*arguments, code=0):

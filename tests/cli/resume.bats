@@ -132,16 +132,6 @@ resumed() {
   imghist_refused 1 "/dev/null: cannot be resumed: not a regular file" a.pgm --resume --ndjson -o /dev/null
 }
 
-@test "resume: the first input has changed" {
-  dots a.pgm b.pgm
-  "$IMGHIST" a.pgm b.pgm --resume -o out.ndjson
-  cp out.ndjson before
-  touch -d 2020-01-01 a.pgm
-  imghist a.pgm b.pgm --resume -o out.ndjson
-  assert_refused 2 "out.ndjson: the first input or a mask has changed since, or the options differ; remove it to begin anew"
-  cmp out.ndjson before
-}
-
 @test "resume: every option that chooses or counts inputs makes another run" {
   local -A value=([raw]=1 [size]=1x1 [max-pixels]=9 [luma]=bt601 [alpha]=skip-transparent [depth]=12 [range]="1,99"
     [region]=1x1+0+0 [mask]=a.pgm [clip]="1,2" [frames]="" [raw-preview]="" [lenient]="")

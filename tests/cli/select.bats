@@ -100,9 +100,3 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_ok *.pgm --csv=stats --where 'width == 1' --fail-if 'mean_luma < 50'
   imghist_status 4 *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
 }
-
-@test "select: mistakes in a condition are wrong usage and point at the column" {
-  imghist_fails 2 "imghist: --where: column 1: no field 'widht'" --where 'widht > 5' x.png
-  imghist_fails 2 "imghist: --fail-if: column 14: " --fail-if 'width > 5 and' x.png
-  imghist_status 2 --where '' x.png
-}

@@ -87,13 +87,6 @@ in_order() {
   assert_output "$whole"
 }
 
-@test "shard: numbers that are refused" {
-  dot a.pgm
-  for value in 0/2 3/2 1 1/ /2 1/0 a/b 1/2/3 -1/2 1/10000 ''; do
-    imghist_refused 2 "--shard" --shard="$value" --csv a.pgm
-  done
-}
-
 @test "shard: only parts have the fields of one" {
   dot a.pgm
   imghist_ok --ndjson a.pgm

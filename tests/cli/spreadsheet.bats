@@ -58,46 +58,6 @@ END
   done
 }
 
-@test "spreadsheet: sqlite3 imports every name in every layout" {
-  needs sqlite3
-  nasty
-  # As hexadecimal digits, because newer versions of sqlite3 escape control characters.
-  while IFS= read -r -d '' name; do
-    printf '%s' "$name" | od -An -v -tx1 | tr -d ' \n' | tr a-f A-F
-    echo
-  done <expected | LC_ALL=C sort >names
-  for layout in "${LAYOUTS[@]}"; do
-    "$IMGHIST" --files0-from=list --csv=$layout >out.csv
-    rm -f db
-    sqlite3 -batch -bail db '.mode csv' '.import out.csv t' 2>messages || fail "$layout: $(cat messages)"
-    [ ! -s messages ] || fail "$layout: $(cat messages)"
-    sqlite3 -batch -noheader -list db 'SELECT DISTINCT hex(file) FROM t' | LC_ALL=C sort | cmp - names || fail "$layout"
-    rows=$(sqlite3 -batch db 'SELECT count(*) FROM t')
-    case $layout in
-      channels | stats) [ "$rows" -eq $(((${#NASTY[@]} - 1) * 2)) ] ;;
-      bins) [ "$rows" -eq $(((${#NASTY[@]} - 1) * 256)) ] ;;
-      long) [ "$rows" -eq $(((${#NASTY[@]} - 1) * 512)) ] ;;
-    esac || fail "$layout: $rows rows"
-  done
-}
-
-@test "spreadsheet: both parsers read the same numbers" {
-  needs python3
-  needs sqlite3
-  "$IMGHIST" "$SAMPLES" --csv=long >out.csv
-  sqlite3 -batch db '.mode csv' '.import out.csv t'
-  python3 -c '
-import csv, collections
-sums = collections.Counter()
-for row in csv.DictReader(open("out.csv", newline="")):
-    sums[row["file"], row["channel"]] += int(row["bin"]) * int(row["count"])
-for (file, channel), n in sorted(sums.items()):
-    print(f"{file}|{channel}|{n}")' >python
-  sqlite3 -batch -list db 'SELECT file, channel, sum(bin * count) FROM t GROUP BY file, channel ORDER BY 1, 2' |
-    cmp - python
-  "$IMGHIST" "$SAMPLES" --csv=stats | sed 1d | cut -d, -f1,4,6 | tr , '|' | LC_ALL=C sort | cmp - python
-}
-
 @test "spreadsheet: no name becomes a formula" {
   nasty
   for layout in "${LAYOUTS[@]}"; do
@@ -113,31 +73,10 @@ END
   done
 }
 
-@test "spreadsheet: standard input stays -" {
-  dot a.pgm
-  "$IMGHIST" - --csv=stats <a.pgm | sed -n 2p | grep -q ^-,1,1,gray,
-}
-
 @test "spreadsheet: files of a directory called =d get the prefix ./ once" {
   mkdir '=d'
   dot '=d/=a.pgm'
   "$IMGHIST" ./=d --csv=stats | sed -n 2p | grep -q ^./=d/=a.pgm,
   "$IMGHIST" '=d' --csv=stats | sed -n 2p | grep -q ^./=d/=a.pgm,
   "$IMGHIST" "$PWD/=d" --csv=stats | sed -n 2p | grep -qF "$PWD/=d/=a.pgm,"
-}
-
-@test "spreadsheet: JSON and the summary keep the name" {
-  dot '=1+1'
-  "$IMGHIST" '=1+1' --ndjson | grep -qF '"file":"=1+1"'
-  "$IMGHIST" '=1+1' | head -1 | grep -q '^=1+1  '
-}
-
-@test "spreadsheet: a million rows" {
-  dot a.pgm
-  for _ in {1..1954}; do echo a.pgm; done >list
-  start=${EPOCHREALTIME/[.,]/}
-  "$IMGHIST" --files-from=list --csv=long >out.csv
-  elapsed=$((${EPOCHREALTIME/[.,]/} - start))
-  [ "$(wc -l <out.csv)" -eq 1000449 ]
-  [ $elapsed -lt 30000000 ] || fail "took $elapsed us"
 }

@@ -54,21 +54,3 @@ flat_jpeg() {
     assert_output_has -,
   done
 }
-
-@test "timeout: a file within the limit gives the same counts" {
-  "$IMGHIST" "$SAMPLES" --csv --device=cpu >expected
-  for option in -j1 --isolate; do
-    imghist_ok "$SAMPLES" --csv --device=cpu --timeout=1000 $option
-    assert_output "$(cat expected)"
-  done
-}
-
-@test "timeout: values" {
-  dot a.pgm
-  for value in 1 1000000; do
-    imghist_ok a.pgm --csv --timeout=$value
-  done
-  for value in 0 -1 1.5 1s '' 1000001 99999999999999999999; do
-    imghist_fails 2 "--timeout" a.pgm --csv "--timeout=$value"
-  done
-}

@@ -63,26 +63,6 @@ total() { grep '^(total),' "$1"; }
     fail "planes"
 }
 
-@test "total: one image gives the counts of that image" {
-  for image in "$SAMPLES"/*.*g; do
-    "$IMGHIST" "$image" --csv >one
-    "$IMGHIST" "$image" --csv --total-only >total
-    cut -d, -f4- one | cmp - <(cut -d, -f4- total) || fail "$image"
-  done
-}
-
-@test "total: bins and clip counts are the sums of those of the images" {
-  needs jq
-  "$IMGHIST" "$SAMPLES/scene.png" "$SAMPLES/cutout.png" "$SAMPLES/palette.png" --json --total --clip=9,240 >out.json
-  [ "$(jq -c '[.images[].clip.any_low] | add' out.json)" -gt 0 ]
-  jq -e '.total as $t | .images as $i |
-    all(("any_low", "any_high", "all_low", "all_high"); . as $k | ([$i[].clip[$k]] | add) == $t.clip[$k]) and
-    all(("red", "green", "blue", "luma"); . as $name |
-      ([$i[].channels[] | select(.name == $name).histogram] | transpose | map(add)) ==
-      ($t.channels[] | select(.name == $name).histogram)) and
-    ([$i[] | .width * .height] | add) == $t.pixels' out.json
-}
-
 @test "total: same numbers as Python, for images of many sizes" {
   needs python3
   for i in {1..12}; do
@@ -96,29 +76,6 @@ total() { grep '^(total),' "$1"; }
     "$IMGHIST" ./*.p?m --total-only --csv=stats -j $j | awk -F, '$4 ~ /red|green|blue|gray/ {print $4, $5, $6, $7, $8}' >actual
     diff expected actual
   done
-}
-
-@test "total: the mean is weighted by pixels" {
-  pgm large.pgm 9 1 "$(printf '\\x00%.0s' {1..9})"
-  pgm small.pgm 1 1 '\x64'
-  imghist large.pgm small.pgm --total-only --csv=stats
-  [[ ${lines[1]} == '(total),,,gray,10,100,10.000000,30.000000,'* ]] || fail "not 10"
-}
-
-# The recipe of docs/recipes.md: 0 255 255, 0 255 0 and 0 255 128, divided by 255.
-@test "total: mean and standard deviation divided by 255 normalize a training set" {
-  mkdir train
-  pgm train/a.pgm 2 1 '\x00\xFF'
-  ppm train/b.ppm 1 1 '\xFF\x00\x80'
-  "$IMGHIST" train --total-only --csv=stats |
-    awk -F, '$4 ~ /red|green|blue|gray/ {printf "%s mean %.4f std %.4f\n", $4, $7 / 255, $8 / 255}' >actual
-  diff - actual <<END
-red mean 0.6667 std 0.4714
-green mean 0.3333 std 0.4714
-blue mean 0.5007 std 0.4082
-END
-  grep -qF "awk -F, '\$4 ~ /red|green|blue|gray/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
-    "$TESTS/../docs/recipes.md" || fail "docs/recipes.md has another recipe"
 }
 
 @test "total: same bytes for any order, thread count and kernel" {
@@ -170,16 +127,6 @@ END
   "$IMGHIST" set --json --total-only -v 2>/dev/null | cmp - out.json # a total has no device
 }
 
-@test "total: in the text summary" {
-  mixed
-  imghist_ok set --total-only
-  [[ ${lines[0]} == *'(total)'*'4 images'* ]] || fail "title"
-  assert_output_has " alpha "
-  refute_output_has a.pgm
-  imghist set/a.pgm --total
-  [[ $output == *a.pgm*'(total)'* ]] || fail "not last"
-}
-
 @test "total: the text summary has no row for a channel without pixels" {
   pam a.pam 1 1 4 '\x01\x02\x03\x00'
   ppm b.ppm 1 1 '\x0A\x14\x1E'
@@ -196,30 +143,6 @@ END
   "$IMGHIST" '(total)' --total --ndjson >out.json
   [ "$(grep -c '"total":true' out.json)" -eq 1 ]
   [ "$(grep -c '"file":"(total)"' out.json)" -eq 2 ]
-}
-
-@test "total: to a file" {
-  mixed
-  "$IMGHIST" set --total --csv >expected
-  imghist_output "" set --total --csv -o out.csv
-  cmp expected out.csv
-}
-
-@test "total: one chart of all images" {
-  mixed
-  imghist_ok set --total --chart=all.png
-  imghist_ok set --total-only --chart=only.png
-  cmp all.png only.png
-  imghist_status 2 set --chart=each.png
-  [ ! -e each.png ]
-}
-
-@test "total: charts of each image and of all" {
-  mixed
-  imghist_ok set --total --chart=charts
-  [ "$(find charts -type f | wc -l)" -eq 5 ] || fail "$(find charts)"
-  imghist_ok set --total-only --chart=only
-  [ "$(find only -type f | wc -l)" -eq 1 ] || fail "$(find only)"
 }
 
 @test "total: does not count failed inputs, and the run fails" {
@@ -272,17 +195,4 @@ END
 @test "total: an interrupted run has none" {
   interrupt --json --total
   [ "$(grep -c total out.json)" -eq 0 ]
-}
-
-@test "total: a full disk is an error" {
-  dot a.pgm
-  run --separate-stderr sh -c '"$IMGHIST" a.pgm --total-only --csv >/dev/full'
-  assert_fails 1 "standard output: cannot write"
-}
-
-@test "total: --total-only with only failed inputs writes nothing, not even a header" {
-  for layout in channels stats bins long; do
-    imghist_status 1 nope.png --total-only --csv=$layout
-    assert_output ""
-  done
 }

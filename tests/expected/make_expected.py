@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Writes the expected counts of the sample images, computed without imghist.
 
-usage: make_expected.py            writes the files below beside this script
-       make_expected.py --check    only compares them with what would be written
-
-samples.sha256   SHA-256 of the output of `imghist --csv=long PATH`, for samples/ and each image in it
-palette.csv      that output for samples/palette.png, without rows with count 0
+usage: make_expected.py            writes samples.sha256 beside this script: the SHA-256 of the output of
+                                   `imghist --csv=long PATH`, for samples/ and each image in it
+       make_expected.py --check    only compares it with what would be written
 
 pypng reads PNG; it shares no code with libpng. Pillow reads JPEG with its defaults, the accurate integer
 DCT and fancy upsampling of libjpeg-turbo, because imghist promises those pixels. The counts of the test
@@ -92,8 +90,8 @@ def testcard_counts():
     return expected
 
 
-def expected_files():
-    """Returns {file name: contents}."""
+def digests():
+    """Returns the text of samples.sha256."""
     rows = {}
     paths = [p for p in SAMPLES.iterdir() if p.suffix in (".png", ".jpg")]
     for path in sorted(paths, key=lambda p: p.name.encode()):
@@ -104,21 +102,19 @@ def expected_files():
         rows[name] = [f"{name},{c},{b},{n}\n" for c, bins in counts.items() for b, n in enumerate(bins)]
     outputs = {"samples": "".join(row for image in rows.values() for row in image)}
     outputs.update((name, "".join(image)) for name, image in rows.items())
-    digests = "".join(
+    return "".join(
         f"{hashlib.sha256((HEADER + text).encode()).hexdigest()}  {name}\n" for name, text in outputs.items()
     )
-    palette = HEADER + "".join(row for row in rows["samples/palette.png"] if not row.endswith(",0\n"))
-    return {"samples.sha256": digests, "palette.csv": palette}
 
 
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    for name, text in expected_files().items():
-        if not sys.argv[1:]:
-            (HERE / name).write_text(text)
-        elif (HERE / name).read_text() != text:
-            sys.exit(f"{name} does not match the samples: run make_expected.py")
+    path = HERE / "samples.sha256"
+    if not sys.argv[1:]:
+        path.write_text(digests())
+    elif path.read_text() != digests():
+        sys.exit("samples.sha256 does not match the samples: run make_expected.py")
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ static inline void check_alike(const struct counted *a, const struct counted *b,
     PROMISED(s->n_pixels == t->n_pixels && s->width == t->width && s->height == t->height);
     PROMISED(s->n_channels == t->n_channels && s->source_depth == t->source_depth);
     PROMISED(strcmp(s->format, t->format) == 0 && strcmp(s->decoder, t->decoder) == 0);
-    PROMISED(s->any_low == t->any_low && s->any_high == t->any_high);
-    PROMISED(s->all_low == t->all_low && s->all_high == t->all_high);
+    PROMISED(s->crushed_any == t->crushed_any && s->blown_any == t->blown_any);
+    PROMISED(s->crushed_all == t->crushed_all && s->blown_all == t->blown_all);
     PROMISED(memcmp(a->bins, b->bins, sizeof a->bins) == 0);
 }
 

@@ -10,7 +10,6 @@
 #define IH_TESTS_HOSTILE_DECODER_PROCESS_H
 
 #include "isolate/decoder_process.h"
-#include "isolate/wire.h"
 #include "tests/fuzz/promised.h"
 
 #include <spawn.h>

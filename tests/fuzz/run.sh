@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh DIR SECONDS: runs each fuzzer DIR/fuzz_* for SECONDS. The seeds are a tiny image of every kind
-# (make_seeds.c, tests/formats/files), the samples, and the finds of earlier runs (DIR/corpus/). An input
+# (seeds.sh), the samples, and the finds of earlier runs (DIR/corpus/). An input
 # that crashes a fuzzer is stored in tests/crashers/, and `make test` replays it.
 set -eu
 dir=${1:?usage: run.sh DIR SECONDS}
@@ -50,15 +50,13 @@ seeds() {
       printf '\4\1\12\0\0\0\0\0\0\0\0\0\5\1\12\0\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\5x\0' >"$into/budget"
       return ;;
   esac
-  "$dir/make_seeds" "$into"
+  "$tests/fuzz/seeds.sh" "$into"
   for seed in 1 2 4 8; do "$tests/cli/make_frames.py" png "$into/animated-$seed.png" x $seed >/dev/null; done
   ! command -v avifenc >/dev/null || avifenc --lossless "$into"/6-8-[01]-0.png -o "$into/sequence.avif" >/dev/null
   "$tests/cli/make_dng.py" "$into/previews.dng" "$into/420.jpg" "$into/444.jpg"
-  find "$tests/../samples" "$crashers" "$tests/formats/files" -type f -size -"$((size_max / 1024))"k \
+  find "$tests/../samples" "$crashers" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
 }
-
-"$tests/fuzz/build_seeds.sh" "$dir/make_seeds"
 
 # As many fuzzers run in parallel as there are cores. All take the same time, so they end in the order
 # in which they start.
@@ -74,7 +72,10 @@ start() { # FUZZER
   mkdir -p "$corpus" "$crashers"
   seeds "$target"
   case $target in
-    fuzz_options | fuzz_lists | fuzz_records) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
+    fuzz_options)
+      cp "$tests/fuzz/options.dict" "$dir/$target.dict"
+      sed -nE 's/^ *\{ROW\([A-Z]+, [A-Z |]+, "([a-z0-9-]+)".*/"--\1"\n"--\1="/p' "$tests/../src/cli/option_table.c" >>"$dir/$target.dict" ;;
+    fuzz_lists | fuzz_records) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
     fuzz_count | fuzz_archive | fuzz_decoder_process | fuzz_saved) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac

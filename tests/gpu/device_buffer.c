@@ -57,8 +57,9 @@ static int same(const struct ih_counts *a, const struct ih_counts *b)
     ih_counts_summary(a, &s, sizeof s);
     ih_counts_summary(b, &t, sizeof t);
     int is_same = s.n_pixels == t.n_pixels && s.n_channels == t.n_channels && s.width == t.width &&
-                  s.height == t.height && s.any_low == t.any_low && s.any_high == t.any_high &&
-                  s.all_low == t.all_low && s.all_high == t.all_high;
+                  s.height == t.height && s.crushed_any == t.crushed_any &&
+                  s.blown_any == t.blown_any && s.crushed_all == t.crushed_all &&
+                  s.blown_all == t.blown_all;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const uint64_t *of_a = ih_counts_bins(a, p), *of_b = ih_counts_bins(b, p);
         is_same =

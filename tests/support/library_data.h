@@ -56,10 +56,10 @@ static inline void assert_expected(const struct ih_counts *counts, const struct 
     const struct ih_summary s = summary_of(counts);
     assert_int_equal(s.n_channels, n_channels);
     assert_int_equal(s.n_pixels, e->n_pixels);
-    assert_int_equal(s.any_low, e->any_low);
-    assert_int_equal(s.any_high, e->any_high);
-    assert_int_equal(s.all_low, e->all_low);
-    assert_int_equal(s.all_high, e->all_high);
+    assert_int_equal(s.crushed_any, e->any_low);
+    assert_int_equal(s.blown_any, e->any_high);
+    assert_int_equal(s.crushed_all, e->all_low);
+    assert_int_equal(s.blown_all, e->all_high);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const uint64_t *bins = ih_counts_bins(counts, p);
         assert_int_equal(bins != NULL, p < n_channels || p == IH_LUMA);

@@ -9,7 +9,6 @@
 
 #include "base/dynlib.h"
 #include "isolate/decoder_process.h"
-#include "isolate/sandbox.h"
 #include "tests/support/forbidden_calls.h"
 #include <signal.h>
 #include <time.h>

@@ -6,17 +6,6 @@
 #include "device/backend.h"
 #include "tests/support/planes_picture.h"
 
-/* Noise, to be freed. */
-static uint8_t *make_samples(size_t n)
-{
-    uint32_t random = 2654435761u;
-    uint8_t *samples = malloc(n);
-    assert_non_null(samples);
-    for (size_t i = 0; i < n; i++)
-        samples[i] = (uint8_t)(random_next(&random) >> 24);
-    return samples;
-}
-
 struct lane_fixture {
     void *state, *lane;
 };
@@ -76,27 +65,6 @@ static void count_pixels(struct lane_fixture *f, const uint8_t *pixels, size_t n
     assert_int_equal(ih_backend_cpu.count(f->lane, n, &err), IH_OK);
 }
 
-TEST(kernels)
-{
-    for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
-        for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-            const struct ih_count_spec spec = {n_channels, &ih_luma_bt601, 10, 240, 0};
-            struct ih_histogram expected, got;
-            struct lane_fixture f;
-            uint8_t *pixels = make_samples(3001 * n_channels);
-            count_with(&ih_count_reference, &spec, pixels, 3001, &expected);
-            open_lane(&f, k->name);
-            begin_image(&f, &spec);
-            count_pixels(&f, pixels, 2000, n_channels);
-            count_pixels(&f, pixels + 2000 * n_channels, 1001, n_channels);
-            end_image(&f, &got, k->name);
-            assert_same(&expected, &got);
-            close_lane(&f);
-            free(pixels);
-        }
-    }
-}
-
 TEST(best_is_first)
 {
     const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
@@ -120,94 +88,6 @@ TEST(unknown_kernel)
     assert_int_equal(err.status, IH_UNAVAILABLE);
     assert_non_null(strstr(err.message, "warp"));
     assert_null(device);
-}
-
-TEST(no_bands)
-{
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
-        struct ih_histogram got, expected;
-        struct lane_fixture f;
-        open_lane(&f, NULL);
-        begin_image(&f, &spec);
-        end_image(&f, &got, "tables");
-        ih_histogram_clear(&expected, n_channels);
-        assert_same(&expected, &got);
-        close_lane(&f);
-    }
-}
-
-/* The unfinished image has another layout, other clips and other weights. */
-TEST(begin_drops)
-{
-    for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
-        for (unsigned dropped = 1; dropped <= IH_CHANNELS_MAX; dropped++) {
-            for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-                const struct ih_count_spec first = {dropped, &ih_luma_bt601, 100, 150, 0};
-                const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240, 0};
-                struct ih_histogram expected, got;
-                struct lane_fixture f;
-                uint8_t *pixels = make_samples(4004);
-                count_with(&ih_count_reference, &spec, pixels, 1001, &expected);
-                open_lane(&f, k->name);
-                begin_image(&f, &first);
-                count_pixels(&f, pixels, 1001, dropped);
-                begin_image(&f, &spec);
-                count_pixels(&f, pixels, 1001, n_channels);
-                end_image(&f, &got, k->name);
-                assert_same(&expected, &got);
-                close_lane(&f);
-                free(pixels);
-            }
-        }
-    }
-}
-
-TEST(growing_bands)
-{
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
-    struct ih_histogram expected, got;
-    struct lane_fixture f;
-    size_t size_bytes, before = 0;
-    uint8_t *pixels = make_samples(3 * 400000);
-    count_with(&ih_count_reference, &spec, pixels, 10 + 100000 + 299990, &expected);
-    open_lane(&f, NULL);
-    begin_image(&f, &spec);
-    take_band(&f, 0, &size_bytes);
-    assert_true(size_bytes >= 64 * 1024 && size_bytes <= 256 * 1024);
-    count_pixels(&f, pixels, 10, 3);
-    count_pixels(&f, pixels + 3 * 10, 100000, 3);
-    count_pixels(&f, pixels + 3 * 100010, 299990, 3);
-    take_band(&f, 0, &before);
-    assert_true(before >= 3 * 299990);
-    end_image(&f, &got, "tables");
-    assert_same(&expected, &got);
-    close_lane(&f);
-    free(pixels);
-}
-
-/* An impossible size is an error; the lane still works afterwards. */
-TEST(band_too_large)
-{
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2 + 1};
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
-    struct ih_histogram got;
-    struct ih_error err;
-    struct lane_fixture f;
-    open_lane(&f, NULL);
-    begin_image(&f, &spec);
-    for (unsigned i = 0; i < 3; i++) {
-        uint8_t *pixels;
-        size_t size_bytes;
-        assert_int_equal(ih_backend_cpu.band(f.lane, sizes[i], &pixels, &size_bytes, &err),
-                         IH_MEMORY);
-        assert_int_equal(err.status, IH_MEMORY);
-    }
-    count_pixels(&f, (const uint8_t *)"\0\1\2\377", 4, 1);
-    end_image(&f, &got, "tables");
-    assert_int_equal(got.n_pixels, 4);
-    assert_int_equal(got.all_high, 1);
-    close_lane(&f);
 }
 
 /* ---- planes ---- */

@@ -165,13 +165,13 @@ TEST(one_record_has_statistics)
     struct ih_summary s = summary_of(counts);
     assert_int_equal(s.n_pixels, 1);
     assert_int_equal(s.width, 2);
-    assert_int_equal(s.all_high, 1);
-    assert_int_equal(s.any_low, 0);
+    assert_int_equal(s.blown_all, 1);
+    assert_int_equal(s.crushed_any, 0);
     assert_int_equal(ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, &err), IH_OK);
     assert_int_equal(luma.min, 255);
     assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_OK);
     assert_int_equal(ih_counts_bins(counts, 2)[20], 1);
-    assert_int_equal(summary_of(counts).any_low, 1);
+    assert_int_equal(summary_of(counts).crushed_any, 1);
     assert_int_equal(ih_batch_counts(context, &b, bins, sums, 1, 0, counts, &err), IH_OK);
     assert_int_equal(summary_of(counts).n_pixels, 0); /* its pixel has label 9 */
     assert_int_equal(ih_batch_counts(context, &b, bins, sums, 2, 0, counts, &err), IH_USAGE);
@@ -264,7 +264,7 @@ TEST(gray_records_have_luma)
     assert_int_equal(sums[4], 2);
     assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_OK);
     assert_int_equal(ih_counts_bins(counts, IH_LUMA)[255], 2);
-    assert_int_equal(summary_of(counts).all_high, 2);
+    assert_int_equal(summary_of(counts).blown_all, 2);
     ih_counts_close(counts);
     ih_context_close(context);
 }

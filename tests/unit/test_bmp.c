@@ -83,29 +83,6 @@ TEST(24_bits)
     assert_decodes(f.bytes, f.n, "bmp", 1, 2, 3, EXPECT(3, 2, 1, 6, 5, 4));
 }
 
-TEST(palettes)
-{
-    static const uint32_t headers[] = {CORE, OS2_SHORT, INFO, OS2, V4, V5};
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
-        struct file f = START(headers[i], 3, 1, 8, .n_colours = 256);
-        PUT(&f, 0, 250, 100, 0);
-        assert_decodes(f.bytes, f.n, "bmp", 3, 1, 3, EXPECT(COLOUR(0), COLOUR(250), COLOUR(100)));
-        f = START(headers[i], 3, 1, 4, .n_colours = 16);
-        PUT(&f, 0x0F, 0x70, 0, 0);
-        assert_decodes(f.bytes, f.n, "bmp", 3, 1, 3, EXPECT(COLOUR(0), COLOUR(15), COLOUR(7)));
-        f = START(headers[i], 5, 1, 2, .n_colours = 4);
-        PUT(&f, 0x1B, 0x80, 0, 0);
-        assert_decodes(f.bytes, f.n, "bmp", 5, 1, 3,
-                       EXPECT(COLOUR(0), COLOUR(1), COLOUR(2), COLOUR(3), COLOUR(2)));
-        f = START(headers[i], 9, 1, 1, .n_colours = 2);
-        PUT(&f, 0xC0, 0x80, 0, 0);
-        assert_decodes(f.bytes, f.n, "bmp", 9, 1, 3,
-                       EXPECT(COLOUR(1), COLOUR(1), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0),
-                              COLOUR(0), COLOUR(0), COLOUR(1)));
-        assert_cuts_are_refused(f.bytes, f.n);
-    }
-}
-
 /* The palette ends at the stated length, or where the pixels start. */
 TEST(short_palettes)
 {
@@ -126,20 +103,6 @@ TEST(short_palettes)
     f = START(CORE, 1, 1, 8, .n_colours = 5);
     PUT(&f, 5, 0, 0, 0);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 5 of a palette of 5");
-}
-
-/* 5 bits become round(v * 255 / 31). Without an alpha mask the fourth byte is ignored. */
-TEST(16_and_32_bits)
-{
-    struct file f = START(INFO, 2, 1, 16, .compression = RGB);
-    PUT(&f, 0x43, 0x0C, 0xFF, 0xFF); /* 3, 2, 3 of 31; 31, 31, 31 and an ignored bit */
-    assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(25, 16, 25, 255, 255, 255));
-    f = START(INFO, 2, 1, 32, .compression = RGB);
-    PUT(&f, 1, 2, 3, 4, 5, 6, 7, 0);
-    assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(3, 2, 1, 7, 6, 5));
-    f = START(V5, 1, 1, 32, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000}); /* unused masks */
-    PUT(&f, 1, 2, 3, 4);
-    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(3, 2, 1));
 }
 
 TEST(masks)

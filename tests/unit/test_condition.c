@@ -5,10 +5,13 @@
 
 /* Those of records, with fewer formats. */
 static const char *const formats[] = {"jpeg", "png", "gif", NULL};
-static const struct ih_field_set fields = {ih_schema, IH_N_FIELDS,
+static const struct ih_field_set fields = {ih_schema,
+                                           IH_N_FIELDS,
                                            "fields are the columns of --csv=images, and texts are "
                                            "quoted",
-                                           formats, false};
+                                           formats,
+                                           0,
+                                           false};
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
 static void make_result(struct ih_result *r)
@@ -215,6 +218,8 @@ TEST(ranges)
         snprintf(expected, sizeof expected,
                  "column 1: %s is never below 0: the comparison decides nothing", field->column);
         check_error(text, expected);
+        if (ih_field_value_type(field) != IH_TYPE_INTEGER)
+            continue;
         snprintf(text, sizeof text, "%s != 1.5", field->column);
         snprintf(expected, sizeof expected,
                  "column 1: %s is a whole number: the comparison decides nothing", field->column);

@@ -11,26 +11,6 @@
 /* Returns the sample of pixel i, channel c; random is a new random number. */
 typedef uint8_t pattern_function(size_t i, unsigned c, uint32_t random);
 
-static uint8_t pattern_constant(size_t i, unsigned c, uint32_t random)
-{
-    return (uint8_t)(200 + 7 * c);
-}
-
-static uint8_t pattern_two_valued(size_t i, unsigned c, uint32_t random)
-{
-    return random >> 31 ? 255 : 0;
-}
-
-static uint8_t pattern_alternating(size_t i, unsigned c, uint32_t random)
-{
-    return (uint8_t)(i % 2 ? 254 : c);
-}
-
-static uint8_t pattern_ramp(size_t i, unsigned c, uint32_t random)
-{
-    return (uint8_t)(i + 85 * c);
-}
-
 static uint8_t pattern_random(size_t i, unsigned c, uint32_t random)
 {
     return (uint8_t)(random >> 24);
@@ -149,29 +129,10 @@ TEST(reference_by_hand)
     {                                  \
         check_pattern(pattern_##name); \
     }
-PATTERN_TEST(constant)
-PATTERN_TEST(two_valued)
-PATTERN_TEST(alternating)
-PATTERN_TEST(ramp)
-PATTERN_TEST(random)
 PATTERN_TEST(opaque)
 PATTERN_TEST(runs)
 PATTERN_TEST(flaw)
 PATTERN_TEST(edges)
-
-TEST(unaligned)
-{
-    static pattern_function *const patterns[] = {pattern_random, pattern_runs, pattern_constant};
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240, 0};
-        for (size_t offset = 1; offset < 8; offset++) {
-            for (unsigned p = 0; p < 3; p++) {
-                for (size_t n = 0; n < 100; n++)
-                    check(patterns[p], n, offset, &spec);
-            }
-        }
-    }
-}
 
 /* Every value of every channel, and so every weight, with many clip pairs. */
 TEST(every_colour_step)
@@ -180,65 +141,6 @@ TEST(every_colour_step)
         const struct ih_count_spec spec = {3, &ih_luma_bt601, (uint8_t)low, (uint8_t)(low + 15), 0};
         check(pattern_random, 20011, 0, &spec);
         check(pattern_edges, 1009, 0, &spec);
-    }
-}
-
-TEST(many_adds)
-{
-    struct ih_counter *counter = malloc(sizeof *counter);
-    assert_non_null(counter);
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
-        struct ih_histogram expected, got;
-        uint8_t *block;
-        const uint8_t *pixels = make_pixels(pattern_runs, 5003, n_channels, 0, &block);
-        count_with(&ih_count_reference, &spec, pixels, 5003, &expected);
-        ih_counter_begin(counter, &ih_count_tables, &spec);
-        for (size_t i = 0, step = 0; i < 5003; i += step) {
-            step = (step * 5 + 1) % 61;
-            if (step > 5003 - i)
-                step = 5003 - i;
-            ih_counter_add(counter, pixels + i * n_channels, step);
-        }
-        ih_counter_end(counter, &got);
-        assert_same(&expected, &got);
-        free(block);
-    }
-    free(counter);
-}
-
-/* ---- folding, with a limit of a few pixels instead of 2^32 ---- */
-
-static void check_folding(pattern_function *pattern, unsigned n_channels, uint64_t fold_pixels)
-{
-    const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240, 0};
-    struct ih_histogram expected, got;
-    struct ih_counter *counter = malloc(sizeof *counter);
-    assert_non_null(counter);
-    uint8_t *block;
-    const uint8_t *pixels = make_pixels(pattern, 1009, n_channels, 0, &block);
-    count_with(&ih_count_reference, &spec, pixels, 1009, &expected);
-    ih_counter_begin(counter, &ih_count_tables, &spec);
-    counter->fold_pixels = fold_pixels;
-    for (size_t i = 0; i < 1009; i += 1009 - i < 100 ? 1009 - i : 100) {
-        ih_counter_add(counter, pixels + i * n_channels, 1009 - i < 100 ? 1009 - i : 100);
-        assert_true(counter->n_unfolded <= fold_pixels);
-    }
-    ih_counter_end(counter, &got);
-    assert_same(&expected, &got);
-    free(block);
-    free(counter);
-}
-
-TEST(folding)
-{
-    static const uint64_t limits[] = {1, 7, 8, 64, 99, 100, 101, 1008, 1009, 1010};
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-            check_folding(pattern_random, n_channels, limits[i]);
-            check_folding(pattern_constant, n_channels, limits[i]);
-            check_folding(pattern_runs, n_channels, limits[i]);
-        }
     }
 }
 

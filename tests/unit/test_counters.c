@@ -19,7 +19,7 @@ TEST(crashers)
  * transparent pixels occur in many mixtures. */
 TEST(random_jobs)
 {
-    enum { JOBS = 300, DATA_BYTES = 700 };
+    enum { JOBS = 3000, DATA_BYTES = 700 };
     uint8_t bytes[HEADER_BYTES + DATA_BYTES];
     uint32_t random = 1;
     for (unsigned job = 0; job < JOBS; job++) {
@@ -31,7 +31,7 @@ TEST(random_jobs)
             if (i >= HEADER_BYTES && job % 2 == 0 && i % 16 != 0) /* runs */
                 bytes[i] = bytes[i - 4];
         }
-        if (job % 20 == 19)
+        if (job % 100 == 99)
             bytes[REPEATS_AT] = LARGE_JOB;
         count_with_every_counter(bytes, HEADER_BYTES + job * DATA_BYTES / JOBS);
     }

@@ -42,8 +42,8 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     assert_true(fabs(s.entropy - entropy) < 1e-9 && s.entropy >= 0);
     assert_int_equal(s.min, values[0]);
     assert_int_equal(s.max, values[n - 1]);
-    assert_int_equal(s.clip_low, low);
-    assert_int_equal(s.clip_high, high);
+    assert_int_equal(s.crushed, low);
+    assert_int_equal(s.blown, high);
     for (int k = 0; k < IH_PERCENTILES; k++) /* smallest value with >= p n values up to it */
         assert_int_equal(s.percentile[k], values[(n * ih_percentile_percents[k] + 99) / 100 - 1]);
 }

@@ -136,30 +136,12 @@ TEST(raw)
         }
 }
 
-TEST(raw_without_pixels)
-{
-    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .raw_channels = 3};
-    struct ih_source source = {0};
-    struct ih_decode d;
-    struct ih_error error;
-    ih_source_open_memory(&source, (const uint8_t *)"", 0);
-    assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_CORRUPT);
-    ih_source_reset(&source);
-}
-
 TEST(raw_half_a_pixel)
 {
     for (size_t capacity = 1; capacity < 5; capacity++) {
         assert_int_equal(decode_raw(BYTES("abcde"), 2, MAX_PIXELS, capacity).status, IH_CORRUPT);
         assert_int_equal(decode_raw(BYTES("abcde"), 4, MAX_PIXELS, capacity).status, IH_CORRUPT);
     }
-}
-
-TEST(raw_max_pixels)
-{
-    assert_int_equal(decode_raw(BYTES("abcdef"), 2, 3, 1).status, IH_OK);
-    assert_int_equal(decode_raw(BYTES("abcdef"), 2, 2, 1).status, IH_LIMIT);
-    assert_int_equal(decode_raw(BYTES("abcdef"), 1, 5, 100).status, IH_LIMIT);
 }
 
 /* A decoder that returns as many pixels as its state states. */

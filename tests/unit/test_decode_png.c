@@ -222,32 +222,6 @@ static struct bytes small_png(int colour, int depth, int interlace)
     return write_png(&p);
 }
 
-TEST(truncation)
-{
-    for (int interlace = 0; interlace < 2; interlace++) {
-        struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, interlace);
-        assert_cuts_are_refused(f.p, f.n);
-        free(f.p);
-    }
-    struct bytes f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
-    assert_cuts_are_refused(f.p, f.n);
-    free(f.p);
-}
-
-TEST(each_flipped_bit)
-{
-    struct bytes f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
-    for (size_t bit = 0; bit < f.n * 8; bit++) {
-        f.p[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        struct decoded d = decode(f.p, f.n, UINT64_MAX, 1);
-        free(d.pixels);
-        if (d.status == IH_OK)
-            fail_msg("bit %zu of byte %zu", bit % 8, bit / 8);
-        f.p[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
-    free(f.p);
-}
-
 TEST(checksum_of_the_pixels)
 {
     struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);

@@ -159,61 +159,6 @@ TEST(lossless)
         }
 }
 
-TEST(lossy)
-{
-    static struct file f;
-    const struct kind k = {.n_components = 3, .bits = 8, .is_lossy = true};
-    write_file(&f, &k);
-    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 3);
-    assert_int_equal(d.status, IH_OK);
-    long sum = 0, expected = 0;
-    for (size_t i = 0; i < N * 3; i++) {
-        sum += d.pixels[i];
-        expected += (long)value(&k, i / 3, (unsigned)(i % 3));
-    }
-    assert_true(labs(sum - expected) < 10l * N * 3);
-    free(d.pixels);
-}
-
-/* ---- YCbCr: the expectation is opj_decompress's formula in exact decimal fractions. tests/cli
- * compares all pairs of chroma values with the program. ---- */
-
-static int truncated_thousandths(long v)
-{
-    return (int)(v < 0 ? -(-v / 1000) : v / 1000);
-}
-
-static uint8_t limited(int v)
-{
-    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-}
-
-TEST(ycc)
-{
-    static struct file f;
-    for (unsigned dx = 1; dx <= 2; dx++)
-        for (unsigned dy = 1; dy <= dx; dy++)
-            for (unsigned step = 1; step <= 2; step++) {
-                const struct kind k = {
-                    .n_components = 3, .bits = 8, .chroma_dx = dx, .chroma_dy = dy, .step = step};
-                uint8_t expected[N * 3];
-                const unsigned chroma_width = (WIDTH + dx - 1) / dx;
-                write_file(&f, &k);
-                for (unsigned i = 0; i < N; i++) {
-                    const unsigned at = i / WIDTH / dy * chroma_width + i % WIDTH / dx;
-                    const int y = (int)value(&k, i, 0), b = (int)value(&k, at, 1) - 128,
-                              r = (int)value(&k, at, 2) - 128;
-                    expected[3 * i] = limited(y + truncated_thousandths(1402l * r));
-                    expected[3 * i + 1] = limited(y - truncated_thousandths(344l * b + 714l * r));
-                    expected[3 * i + 2] = limited(y + truncated_thousandths(1772l * b));
-                }
-                assert_decodes(f.bytes, f.n, "jp2", WIDTH, HEIGHT, 3, expected);
-            }
-    write_file(
-        &f, &(struct kind){.n_components = 3, .bits = 8, .chroma_dx = 2, .chroma_dy = 1, .x0 = 1});
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "JPEG 2000 with ");
-}
-
 /* Only a colour box makes components YCbCr. A codestream has none, however they are subsampled. */
 TEST(no_colour_box)
 {

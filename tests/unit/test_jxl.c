@@ -150,23 +150,6 @@ TEST(lossless)
     assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .orientation = JXL_ORIENT_ROTATE_90_CW});
 }
 
-TEST(lossy)
-{
-    static struct file f;
-    for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
-        const struct kind k = {.n_channels = n_channels, .bits = 8, .is_lossy = true};
-        write_file(&f, &k);
-        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 3);
-        if (d.status != IH_OK)
-            fail_msg("%s", d.error.message);
-        assert_int_equal(d.info.n_channels, n_channels);
-        static const unsigned flat[] = {200, 100, 50, 80};
-        for (size_t i = 0; i < N * n_channels; i++)
-            assert_in_range(d.pixels[i], flat[i % n_channels] - 3, flat[i % n_channels] + 3);
-        free(d.pixels);
-    }
-}
-
 TEST(damage)
 {
     static struct file f;

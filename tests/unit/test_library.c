@@ -233,9 +233,9 @@ TEST(settings_are_used)
     assert_string_equal(s.luma, "bt601");
     assert_int_equal(s.clip_low, 10);
     assert_int_equal(s.clip_high, 200);
-    assert_int_equal(s.any_low, 3);
-    assert_int_equal(s.all_low, 1);
-    assert_int_equal(s.any_high, 2);
+    assert_int_equal(s.crushed_any, 3);
+    assert_int_equal(s.crushed_all, 1);
+    assert_int_equal(s.blown_any, 2);
     assert_int_equal(
         ih_counts_bins(counts, IH_LUMA)[(19595u * 10 + 38470u * 200 + 7471u * 11 + 32768u) >> 16],
         1);
@@ -290,7 +290,7 @@ TEST(skip_transparent)
         assert_string_equal(s.alpha, "skip-transparent");
         assert_int_equal(s.width * s.height, 4);
         assert_int_equal(s.n_pixels, 2);
-        assert_int_equal(s.all_high, 0);
+        assert_int_equal(s.blown_all, 0);
         assert_int_equal(ih_counts_bins(counts, 0)[255], 1);
         assert_int_equal(ih_counts_bins(counts, 0)[7], 0);
         assert_int_equal(ih_counts_bins(counts, 1)[2], 1);
@@ -423,8 +423,8 @@ TEST(stats_and_struct_sizes)
     assert_int_equal(newer.known.min, 0);
     assert_int_equal(newer.known.max, 255);
     assert_int_equal(newer.known.percentile[3], 0);
-    assert_int_equal(newer.known.clip_low, 2);
-    assert_int_equal(newer.known.clip_high, 1);
+    assert_int_equal(newer.known.crushed, 2);
+    assert_int_equal(newer.known.blown, 1);
     assert_true(newer.known.mean == 64.25);
     assert_true(newer.known.entropy == 1.5);
 

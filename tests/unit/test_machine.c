@@ -139,19 +139,6 @@ TEST(allowed_processors)
     assert_int_equal(n, 1);
 }
 
-TEST(open_files_limit)
-{
-    struct rlimit before, after;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const struct rlimit few = {16, before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    ih_machine_allow_files();
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &after), 0);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(after.rlim_cur, before.rlim_max);
-    assert_int_equal(after.rlim_max, before.rlim_max);
-}
-
 /* ---- kept memory ---- */
 
 static long n_faults(void)

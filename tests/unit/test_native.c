@@ -268,8 +268,8 @@ static void assert_counts(struct ih_counts *counts, struct plain *p,
     assert_int_equal(s.n_pixels, p->n_pixels);
     assert_int_equal(s.clip_low, spec->clip_low);
     assert_int_equal(s.clip_high, spec->clip_high);
-    assert_int_equal(s.any_low, p->any_low);
-    assert_int_equal(s.all_high, p->all_high);
+    assert_int_equal(s.crushed_any, p->any_low);
+    assert_int_equal(s.blown_all, p->all_high);
     for (unsigned c = 0; c < IH_PLANES; c++) {
         if (ih_counts_plane(counts, c))
             assert_memory_equal(ih_counts_bins(counts, c), p->bins[c],

@@ -10,7 +10,6 @@
 #include "chart/chart.h"
 #include "output/output.h"
 #include "scan/scan.h"
-#include "scan/thumbnail.h"
 #include "tests/support/sanitizer.h"
 #include <errno.h>
 #include <stdatomic.h>

@@ -54,23 +54,6 @@ static void compare(const struct picture *expected, const struct ih_pixel_order 
         for (p.height = 1; p.height <= 18;                          \
              p.height++, memset(p.number, 0, sizeof p.number), p.n = 0)
 
-TEST(rows_from_each_corner)
-{
-    EACH_SIZE(p)
-    {
-        for (unsigned flags = 0; flags < 4; flags++) {
-            const struct ih_pixel_order order = {.flags = flags};
-            memset(p.number, 0, sizeof p.number);
-            p.n = 0;
-            for (unsigned y = 0; y < p.height; y++)
-                for (unsigned x = 0; x < p.width; x++)
-                    draw(&p, flags & IH_PIXEL_ORDER_FROM_RIGHT ? p.width - 1 - x : x,
-                         flags & IH_PIXEL_ORDER_FROM_BOTTOM ? p.height - 1 - y : y);
-            compare(&p, &order);
-        }
-    }
-}
-
 /* The pass of each pixel of a block of 8 x 8, as the PNG specification draws it. */
 TEST(adam7)
 {
@@ -85,28 +68,6 @@ TEST(adam7)
                     if (passes[y % 8][x % 8] == pass)
                         draw(&p, x, y);
         compare(&p, &order);
-    }
-}
-
-TEST(tiles)
-{
-    static const uint32_t sizes[] = {1, 2, 5, 16, 100, UINT32_MAX};
-    enum { N_SIZES = sizeof sizes / sizeof *sizes };
-    EACH_SIZE(p)
-    {
-        for (size_t i = 0; i < (size_t)N_SIZES * N_SIZES; i++) {
-            const struct ih_pixel_order order = {.kind = IH_PIXEL_ORDER_TILES,
-                                                 .width = sizes[i % N_SIZES],
-                                                 .height = sizes[i / N_SIZES]};
-            memset(p.number, 0, sizeof p.number);
-            p.n = 0;
-            for (uint64_t top = 0; top < p.height; top += order.height)
-                for (uint64_t left = 0; left < p.width; left += order.width)
-                    for (uint64_t y = top; y < top + order.height && y < p.height; y++)
-                        for (uint64_t x = left; x < left + order.width && x < p.width; x++)
-                            draw(&p, (unsigned)x, (unsigned)y);
-            compare(&p, &order);
-        }
     }
 }
 

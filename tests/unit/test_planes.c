@@ -167,39 +167,6 @@ TEST(long_rows)
     free(counter);
 }
 
-/* The same picture in bands of every height. */
-TEST(bands)
-{
-    struct ih_counter *counter = make_planes_counter();
-    for (unsigned k = 0; k < N_LAYOUTS; k++) {
-        for (unsigned s = 0; s < N_SAMPLES; s++) {
-            struct planes_picture p = make_picture(layouts[k].h, layouts[k].v, 131, 47, samples[s]);
-            for (uint32_t band_rows = 1; band_rows <= 47; band_rows++) {
-                const struct way way = {band_rows, UINT32_MAX, band_rows % 2 == 0};
-                check(counter, &p, &specs[s], &way);
-            }
-            free_picture(&p);
-        }
-    }
-    free(counter);
-}
-
-/* With a limit of a few pixels instead of 2^32. */
-TEST(folding)
-{
-    static const uint64_t limits[] = {1,   2,   15,  16,  17,   31,   32,   33,   63,
-                                      100, 255, 256, 500, 4079, 4080, 4081, 5000, 9000};
-    struct ih_counter *counter = make_planes_counter();
-    for (unsigned i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        for (unsigned k = 0; k < N_LAYOUTS; k++) {
-            const bool is_low = limits[i] < 60; /* folding takes most of the time */
-            check_size(counter, &layouts[k], is_low ? 29 : 171, is_low ? 5 : 60 + i, limits[i]);
-            check_size(counter, &layouts[k], is_low ? 34 : 4100, 3, limits[i] + 4);
-        }
-    }
-    free(counter);
-}
-
 /* Every colour: for each Cr all Cb and Y in one image, so that errors of two Cr cannot cancel, then
  * the same for each Cb. */
 TEST(every_colour)

@@ -84,7 +84,7 @@ TEST(image)
     assert_string_equal(s.reduction, "round(v*255/max)");
     assert_int_equal(ih_counts_stats(counts, IH_LUMA, &stats, sizeof stats, NULL), IH_OK);
     assert_int_equal(stats.sum, 275);
-    assert_int_equal(stats.clip_low, 1);
+    assert_int_equal(stats.crushed, 1);
     assert_int_equal(ih_counts_bins(counts, 0)[10], 2);
     assert_saves_as(counts, &saved);
     ih_counts_close(counts);
@@ -157,7 +157,7 @@ TEST(native)
     const struct ih_summary s = summary_of(counts);
     assert_int_equal(s.clip_low, 5);
     assert_int_equal(s.clip_high, 4000);
-    assert_int_equal(s.any_low, 201);
+    assert_int_equal(s.crushed_any, 201);
     assert_string_equal(s.reduction, "none");
     assert_saves_as(counts, &saved);
     assert_int_equal(ih_counts_add(sum, counts, NULL), IH_OK);

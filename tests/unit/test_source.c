@@ -426,26 +426,6 @@ TEST(rewind_errors)
     unlink(file.path);
 }
 
-/* Reading again adds to read_ns. */
-TEST(read_ns)
-{
-    const struct named file = make_file(INPUT_BYTES);
-    struct ih_source source = {0};
-    struct ih_error error;
-    open_path(&source, file.path);
-    check_read(&source, 0, INPUT_BYTES);
-    for (int i = 0; i < 3; i++) {
-        const uint64_t before_ns = source.read_ns;
-        assert_true(before_ns > 0);
-        assert_int_equal(ih_source_rewind(&source, &error), IH_OK);
-        assert_true(source.read_ns >= before_ns);
-        check_read(&source, 0, INPUT_BYTES);
-        assert_true(source.read_ns > before_ns);
-    }
-    ih_source_reset(&source);
-    unlink(file.path);
-}
-
 /* Size and bytes are those of the file as it is now. */
 TEST(changing_file)
 {

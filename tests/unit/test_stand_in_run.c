@@ -116,14 +116,3 @@ TEST(long_runs_start_the_device)
         assert_int_equal(fake.n_starts, runs[i].starts ? 1 : 0);
     }
 }
-
-/* A run that is over in a moment starts none, however many inputs were expected. */
-TEST(short_runs_start_nothing)
-{
-    struct run r = {.n_inputs = 20, .waits_at = 20, .n_left = 1e6};
-    be(1, false);
-    r.device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
-    run(&r, 1);
-    ih_device_close(r.device);
-    assert_int_equal(fake.n_starts, 0);
-}

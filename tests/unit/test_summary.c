@@ -77,19 +77,6 @@ TEST(short)
     check_short("aae\u0301iou", 5, true, "a\u2026iou"); /* a mark stays with its letter */
 }
 
-TEST(short_fits_any_width)
-{
-    needs_utf8();
-    static const char *const texts[] = {"abcdefghijklmnop", "\u65e5\u672c\u8a9e\u306e\u6642\u9593",
-                                        "a\u0301b\u0301c\u0301d\u0301e\u0301f\u0301",
-                                        "x\U0001f600y\U0001f600z\U0001f600"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (unsigned columns = 1; columns < 20; columns++) {
-            check_short(texts[i], columns, true, NULL);
-            check_short(texts[i], columns, false, NULL);
-        }
-}
-
 /* ---- percentages ---- */
 
 TEST(percent)
@@ -167,19 +154,6 @@ TEST(heights_of_a_spike)
     assert_int_equal(plot.heights[0][10], 32);
     assert_false(plot.is_cut[0][10]);
     assert_true(plot.is_cut[0][25]);
-    free(h);
-}
-
-TEST(heights_of_black_and_white)
-{
-    struct ih_plot plot = {.n_columns = 32, .n_rows = 1, .n_curves = 1};
-    struct ih_histogram *h = new_histogram(1);
-    add_pixels(h, 0, 100);
-    add_pixels(h, 255, 50);
-    ih_plot_fill(&plot, h, luma_plane);
-    assert_int_equal(plot.heights[0][0], 8);
-    assert_int_equal(plot.heights[0][31], 4);
-    assert_false(plot.is_cut[0][0]);
     free(h);
 }
 
@@ -337,59 +311,6 @@ TEST(names_are_not_shortened_without_a_terminal)
     shown = show_one("full", 80, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
-    free(r);
-}
-
-TEST(no_colour_no_escape)
-{
-    struct ih_result *r = new_result("\033[31mred\n", 3);
-    const struct ih_result *results[] = {r, r};
-    static const char *const layouts[] = {"full", "lines"};
-    for (size_t i = 0; i < 2; i++) {
-        struct ih_output_options options = {.layout = layouts[i]};
-        char *shown = show(&options, results, 2);
-        assert_null(strchr(shown, '\033'));
-        assert_non_null(strstr(shown, "\\x1B[31mred\\n"));
-        for (const char *p = shown; *p; p++) /* only ASCII */
-            assert_true((unsigned char)*p < 0x80);
-        free(shown);
-    }
-    free(r);
-}
-
-TEST(total)
-{
-    struct ih_result *r = new_result("(total)", 4);
-    r->is_total = true;
-    r->n_images = 12;
-    r->n_failed = 2;
-    r->info = (struct ih_image_info){0};
-    r->decoder_version = r->counted_by = r->kernel = NULL;
-    char *shown = show_one("full", 0, r);
-    assert_non_null(strstr(shown, "(total)  12 images, "));
-    assert_non_null(strstr(shown, ", 2 failed\n"));
-    assert_non_null(strstr(shown, "  alpha"));
-    assert_null(strstr(shown, "0 x 0"));
-    free(shown);
-    shown = show_one("lines", 0, r);
-    assert_non_null(strstr(shown, "\n  12 images  "));
-    free(shown);
-    free(r);
-}
-
-/* Standard error has the messages of failed inputs. */
-TEST(failures_are_left_out)
-{
-    struct ih_result *r = new_result("good.png", 1), *bad = new_result("bad.png", 1);
-    const struct ih_result *results[] = {bad, r, bad}, *good[] = {r};
-    bad->status = IH_CORRUPT;
-    ih_error_set(&bad->error, IH_CORRUPT, "damaged PNG: cut short");
-    struct ih_output_options options = {.layout = "lines"};
-    char *shown = show(&options, results, 3), *expected = show(&options, good, 1);
-    assert_string_equal(shown, expected);
-    free(shown);
-    free(expected);
-    free(bad);
     free(r);
 }
 

@@ -4,7 +4,7 @@
  */
 #include "tests/support/test.h"
 
-#include "scan/thumbnail.h"
+#include "scan/scan.h"
 #include "tests/support/random.h"
 
 #include <jpeglib.h>

@@ -221,39 +221,6 @@ TEST(all_scans)
 
 /* ---- what does not count ---- */
 
-static void *feed_slowly(void *pipe_end)
-{
-    const int fd = *(int *)pipe_end;
-    if (write(fd, "P5 2 3 255\n12", 13) != 13)
-        abort();
-    nanosleep(&more_than_a_second, NULL);
-    if (write(fd, "3456", 4) != 4)
-        abort();
-    close(fd);
-    return NULL;
-}
-
-TEST(pipe)
-{
-    int ends[2];
-    pthread_t feeder;
-    struct ih_source src = {0};
-    struct ih_decode d;
-    struct ih_error err = {0};
-    uint8_t row[2];
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
-    assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
-    assert_int_equal(ih_decode_open(&d, &src, &one_second, &err), IH_OK);
-    for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(read_row(&d, row, &err), IH_OK);
-    assert_true(src.read_ns >= 1000 * MS); /* it has waited */
-    ih_decode_close(&d);
-    ih_source_reset(&src);
-    pthread_join(feeder, NULL);
-    close(ends[0]);
-}
-
 static void *give_late(void *budget)
 {
     nanosleep(&more_than_a_second, NULL);

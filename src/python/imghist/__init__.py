@@ -102,8 +102,8 @@ def count_batch(
               each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
     luma      False: colour images get no luma plane
     sums      None, False: none. True: the result is (bins, sums), with uint64 [N, planes + 4] (torch:
-              int64): the sum of values of each plane, then the pixels with any_low, any_high, all_low,
-              all_high. Or the tensor for them.
+              int64): the sum of values of each plane, then the pixels with crushed_any, blown_any, crushed_all,
+              blown_all. Or the tensor for them.
     out       the tensor for the bins: integers of 32 bits, in memory of its own. By default torch, CuPy and NumPy
               allocate it; for other tensors in GPU memory it must be given. JAX arrays never
               change: for one in GPU memory, pass out (and sums) of CuPy or torch, and make it
@@ -149,17 +149,20 @@ def scan(
     )
 
 
-def total(results, /):
+def total(results, /, *, by=None):
     """Adds results and returns one Counts, as imghist --total-only does.
 
     results  an iterable of Counts, sums of Counts and exceptions. The attribute failed of the total
              is the number of exceptions, and of those in the totals added.
+    by       returns a dict with the Counts of each group, sorted by name, as imghist --by does:
+             'folder' groups by the folder in the name of the input; a dict by the group of each
+             name; a function by what it returns for a result
 
-    Raises ValueError if the settings of counting differ.
+    Raises ValueError if the settings of counting differ, KeyError for a name that a dict lacks.
     """
     from ._table import total
 
-    return total(results)
+    return total(results, by)
 
 
 def ndjson(results, /, *, folder=""):

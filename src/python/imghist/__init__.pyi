@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, overload
 
 from ._imghist import Context as Context
@@ -86,6 +86,14 @@ def scan(
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
-def total(results: Iterable[Counts | Exception], /) -> Counts: ...
+@overload
+def total(results: Iterable[Counts | Exception], /, *, by: None = None) -> Counts: ...
+@overload
+def total(
+    results: Iterable[Counts | Exception],
+    /,
+    *,
+    by: Literal["folder"] | Mapping[str, str] | Callable[[Counts | Exception], str],
+) -> dict[str, Counts]: ...
 def ndjson(results: Iterable[Counts | Exception], /, *, folder: str = "") -> Iterator[bytes]: ...
 def read_table(table: Any, /) -> Iterator[Counts | Error]: ...

@@ -16,6 +16,21 @@ _COLUMNS = (
 )
 _NATIVE = {"C": "S", "+w:256": "+L"}  # statistics of 16 bits, lists of any length
 _SAVED = [("counts", "z", None)]
+_OF_IMAGE = (
+    [("format", "u"), ("width", "L"), ("height", "L"), ("pixels", "L"), ("source_depth", "L"), ("source_min", "L")]
+    + [("source_max", "L"), ("mean_luminance", "g")]
+    + [(f"{words}_{which}", "L") for words in ("crushed", "blown") for which in ("any", "all")]
+)
+_PLANES = ("gray", "red", "green", "blue", "alpha", "luma")
+_IMAGE_COLUMNS = (
+    [("file", "u", None), ("status", "u", None), ("error", "u", None)]
+    + [(name, code, None) for name, code in _OF_IMAGE]
+    + [
+        (f"{plane}_{name}", code, None)
+        for plane in _PLANES
+        for name, code in zip(_imghist.Stats.__match_args__, _imghist.STATS_CODES)
+    ]
+)
 _READ = {"file": str, "status": str, "error": str, "counts": bytes}
 _EMPTY = bytes(256 * 8)
 
@@ -32,15 +47,20 @@ class Table:
              the results of count_many or scan, or 256
 
     Columns: file, status ('ok' or Error.status), error, width, height, channel, the fields of Stats,
-    and histogram, a list of 256 uint64. Rows are made while they are read, batch_images images at a time, so memory does not
+    and histogram, a list of 256 uint64. rows='images': one row for each image, without histograms:
+    file, status, error, what Counts say of the image, and the fields of Stats of each plane, such as
+    red_mean. Rows are made while they are read, batch_images images at a time, so memory does not
     grow with their number; an iterator can be read once.
     """
 
-    def __init__(self, results, *, batch_images=256, saved=False, bins=None):
+    def __init__(self, results, *, batch_images=256, saved=False, rows="channels", bins=None):
         if operator.index(batch_images) < 1:
             raise ValueError(f"batch_images is {batch_images}, must be at least 1")
+        if rows not in ("channels", "images") or (saved and rows == "images"):
+            raise ValueError("rows is 'channels' or 'images', the latter without saved counts")
         if bins not in (None, 256, "native"):
             raise ValueError(f"bins: {bins!r} is not 256 or 'native'")
+        self._is_wide = rows == "images"
         self._is_native = (bins or getattr(results, "bins", None)) == "native"
         self._results = results
         self._saved = saved
@@ -48,7 +68,7 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema=None):
         results = iter(self._results)
-        columns = _COLUMNS + _SAVED if self._saved else _COLUMNS
+        columns = _IMAGE_COLUMNS if self._is_wide else _COLUMNS + _SAVED if self._saved else _COLUMNS
         if self._is_native:
             columns = [(name, _NATIVE.get(code, code), values) for name, code, values in columns]
 
@@ -57,7 +77,7 @@ class Table:
             for result in itertools.islice(results, self._batch_images):
                 if not self._is_native and getattr(result, "n_bins", 256) != 256:
                     raise ValueError(f"a table of 256 bins has no {result.n_bins}: use Table(results, bins='native')")
-                rows.extend(_rows(result, self._saved))
+                rows.extend([_wide_row(result)] if self._is_wide else _rows(result, self._saved))
             return _batch(columns, rows) if rows else None
 
         return _imghist.arrow_stream(columns, next_batch)
@@ -76,6 +96,17 @@ def _rows(result, saved):
     if saved and rows:
         rows[0] = (*rows[0][:-1], result.to_bytes())
     return rows
+
+
+def _wide_row(result):
+    """The row of a result in the order of _IMAGE_COLUMNS."""
+    if isinstance(result, BaseException):
+        return _source(result), _status(result), str(result), *(None,) * (len(_IMAGE_COLUMNS) - 3)
+    if not isinstance(result, _imghist.Counts):
+        raise TypeError(f"a table of results: {type(result)} is neither Counts nor an exception")
+    nothing = (None,) * len(_imghist.STATS_CODES)
+    of_planes = (result[plane] if plane in result.planes else nothing for plane in _PLANES)
+    return (result.file, "ok", None, *(getattr(result, name) for name, _ in _OF_IMAGE), *itertools.chain(*of_planes))
 
 
 def _batch(names, rows):
@@ -113,6 +144,13 @@ def _texts(values):
     for text in texts:
         offsets.append(offsets[-1] + len(text))
     return struct.pack(f"{len(offsets)}i", *offsets), b"".join(texts)
+
+
+def _group(result, by):
+    if callable(by):
+        return by(result)
+    name = result.file if isinstance(result, _imghist.Counts) else _source(result)
+    return os.path.dirname(name) or "." if by == "folder" else by[name]
 
 
 def _source(error):
@@ -160,7 +198,13 @@ def _value(column, scalar):
     return value
 
 
-def total(results):
+def total(results, by=None):
+    if by is not None:
+        groups = {}
+        for result in results:
+            name = _group(result, by)
+            groups[name] = total([result]) + groups.get(name, 0)
+        return {name: groups[name] for name in sorted(groups)}
     counts, failed = 0, 0
     for result in results:
         if isinstance(result, BaseException):

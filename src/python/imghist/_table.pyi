@@ -10,6 +10,7 @@ class Table:
         *,
         batch_images: int = 256,
         saved: bool = False,
+        rows: Literal["channels", "images"] = "channels",
         bins: Literal[256, "native"] | None = None,
     ) -> None: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...

@@ -1,7 +1,9 @@
 """What Counts show: dicts, UHI histograms, charts, notebooks."""
 
+import collections
 import contextlib
 import html
+import itertools
 import json
 import math
 import os
@@ -55,6 +57,27 @@ def to_uhi(counts):
     }
 
 
+Distance = collections.namedtuple("Distance", "ks emd")
+Comparison = collections.namedtuple("Comparison", "ks emd channels")
+
+
+def compare(a, b):
+    if not isinstance(b, _imghist.Counts):
+        raise TypeError(f"compare: {type(b)} is not Counts")
+    channels = {}
+    for plane in (a + b).planes:
+        sides = [c.histogram(plane if plane in c.planes else 0).tolist() for c in (a, b)]
+        if plane == "alpha" and not ("alpha" in a.planes and "alpha" in b.planes):
+            continue  # a plane that one side lacks has no distance
+        n_a, n_b = map(sum, sides)
+        if n_a and n_b:
+            gaps = [abs(x * n_b - y * n_a) for x, y in zip(*map(itertools.accumulate, sides))]
+            channels[plane] = Distance(max(gaps) / (n_a * n_b), sum(gaps) / (n_a * n_b))
+    if not channels:
+        raise ValueError("compare: no pixels to compare")
+    return Comparison(*(max(d[i] for d in channels.values()) for i in range(2)), channels)
+
+
 def _draw(counts, name, size, scale, theme, title, scale_y="count"):
     shown, name = (s.encode("utf-8", "replace").decode() for s in (counts.file or "pixels", name))  # if not UTF-8
     return _imghist.chart(counts, shown.replace("\0", "?"), name, size, scale, theme, title, scale_y)
@@ -80,7 +103,7 @@ def chart(counts, path, size, scale, theme, title, scale_y):
 def repr_html(counts):
     if not counts.planes or not counts.images:
         return f"<p>{html.escape(repr(counts))}</p>"
-    fields = ("mean", "stddev", "min", "p01", "median", "p99", "max", "clip_low", "clip_high")
+    fields = ("mean", "stddev", "min", "p01", "median", "p99", "max", "crushed", "blown")
     rows = []
     for plane in counts.planes:
         cells = (getattr(counts[plane], field) for field in fields)

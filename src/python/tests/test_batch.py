@@ -65,7 +65,7 @@ def test_sums_are_those_of_count():
         counts = context.count(image)
         assert numpy.array_equal(bins[i], numpy.asarray(counts.bins))
         assert sums[i].tolist() == [counts[p].sum for p in counts.planes] + [
-            counts.any_low, counts.any_high, counts.all_low, counts.all_high]
+            counts.crushed_any, counts.blown_any, counts.crushed_all, counts.blown_all]
 
 
 def test_labels():

@@ -90,7 +90,7 @@ def test_settings(samples):
     other = imghist.Context(luma="bt601", alpha="skip-transparent", clip=(16, 235)).count(path)
     assert (other.luma, other.alpha, other.clip) == ("bt601", "skip-transparent", (16, 235))
     assert other.pixels == plain.pixels - plain.histogram("alpha")[0]
-    assert other["red"].clip_low == sum(other.histogram("red")[:17])
+    assert other["red"].crushed == sum(other.histogram("red")[:17])
     raw = imghist.Context(raw_channels=3).count(bytes(range(30)))
     assert raw.pixels == 10 and raw.planes == ("red", "green", "blue", "luma")
     assert imghist.count(path, context=imghist.Context(luma="bt601")).luma == "bt601"

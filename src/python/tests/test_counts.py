@@ -15,7 +15,8 @@ import pytest
 import imghist
 
 FIELDS = (
-    "count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy clip_low clip_high".split()
+    "count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy crushed blown "
+    "skewness kurtosis mode mode_share otsu distinct step".split()
 )
 
 
@@ -65,9 +66,9 @@ def test_statistics(samples):
             assert getattr(stats, name) == values[-(-values.size * percent // 100) - 1]
         p = numpy.bincount(values) / values.size
         assert stats.entropy == pytest.approx(-(p[p > 0] * numpy.log2(p[p > 0])).sum())
-        assert stats.clip_low == (values <= 10).sum() and stats.clip_high == (values >= 240).sum()
-    assert counts.any_low == (x <= 10).any(axis=2).sum()
-    assert counts.all_high == (x >= 240).all(axis=2).sum()
+        assert stats.crushed == (values <= 10).sum() and stats.blown == (values >= 240).sum()
+    assert counts.crushed_any == (x <= 10).any(axis=2).sum()
+    assert counts.blown_all == (x >= 240).all(axis=2).sum()
     for wrong in ("gray", "", 4, -5):
         with pytest.raises((KeyError, IndexError)):
             counts[wrong]
@@ -217,7 +218,7 @@ def test_dict_has_the_values_of_json(samples, program):
         assert json.loads(json.dumps(made)) == made
         assert made["file"] == record["file"] and made["format"] == record["format"]
         for channel, other in zip(made["channels"], record["channels"], strict=True):
-            for key in ("name", "count", "sum", "min", "max", "median", "p99", "clip_low", "histogram"):
+            for key in ("name", "count", "sum", "min", "max", "median", "p99", "crushed", "histogram"):
                 assert channel[key] == other[key], (path, key)
             assert channel["mean"] == pytest.approx(other["mean"], abs=1e-6)
             assert channel["stddev"] == pytest.approx(other["stddev"], abs=1e-6)

@@ -23,7 +23,7 @@ def expected(x, n_bins, luma="bt709"):
 
 
 def clipped(x, low, high):
-    """any_low, any_high, all_low, all_high"""
+    """crushed_any, blown_any, crushed_all, blown_all"""
     colours = x[..., :3] if x.shape[2] >= 3 else x[..., :1]
     below, above = colours <= low, colours >= high
     return [int(f(-1).sum()) for f in (below.any, above.any, below.all, above.all)]
@@ -34,7 +34,7 @@ def check(counts, x, n_bins, luma="bt709"):
     assert counts.n_bins == n_bins and counts.bins.shape == bins.shape
     assert numpy.array_equal(numpy.asarray(counts.bins), bins)
     low, high = counts.clip
-    assert [counts.any_low, counts.any_high, counts.all_low, counts.all_high] == clipped(x, low, high)
+    assert [counts.crushed_any, counts.blown_any, counts.crushed_all, counts.blown_all] == clipped(x, low, high)
     assert counts.reduction == ("none" if n_bins == 65536 else f"clamp(v,0,{n_bins - 1})")
     return counts
 

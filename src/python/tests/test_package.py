@@ -1,6 +1,7 @@
 """The package: imports, types, names, and memory."""
 
 import inspect
+import inspect
 import pathlib
 import re
 import shutil
@@ -52,7 +53,7 @@ def test_stubs_have_the_names_of_the_module():
     for module, stub in ((imghist, "__init__.pyi"), (imghist._imghist, "_imghist.pyi")):
         text = (FOLDER / stub).read_text(encoding="utf-8")
         for name in vars(module):
-            if not name.startswith("_"):
+            if not name.startswith("_") and not inspect.ismodule(getattr(module, name)):
                 assert name in text, (stub, name)
     text = (FOLDER / "_imghist.pyi").read_text(encoding="utf-8")
     for kind in (imghist.Counts, imghist.Context, imghist.Results):

@@ -105,7 +105,7 @@ def test_the_sum_is_the_total_of_the_command_line(records, program, tree):
     assert bins_of(counted) == {c["name"]: c["histogram"] for c in total["channels"]}
     for channel in total["channels"]:
         stats = counted[channel["name"]]
-        for field in ("count", "sum", "min", "max", "p01", "median", "p99", "clip_low", "clip_high"):
+        for field in ("count", "sum", "min", "max", "p01", "median", "p99", "crushed", "blown"):
             assert getattr(stats, field) == channel[field]
         assert stats.mean == pytest.approx(channel["mean"], abs=1e-6)
         assert stats.entropy == pytest.approx(channel["entropy"], abs=1e-6)

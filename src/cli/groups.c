@@ -1,0 +1,250 @@
+#include "cli/groups.h"
+
+#include "cli/look.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct group {
+    char *name;            /* owned */
+    char *folder;          /* owned; what the names of its images begin with; NULL: none yet */
+    struct ih_total total; /* by value: a set of classes has few groups */
+};
+
+/* A line of the list. */
+struct member {
+    const char *name, *group;
+};
+
+struct ih_groups {
+    bool by_folder;
+    char *list; /* owned; the text that members point into */
+    struct member *members;
+    size_t n_members;
+    struct ih_total empty;
+    struct group **groups; /* sorted by name */
+    size_t n, capacity;
+    uint64_t n_left_out;
+};
+
+/* ---- the list ---- */
+
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+/* Takes a field of CSV (RFC 4180) from *at, which it moves behind the field. NULL: the quotes do
+ * not match. */
+static char *take_field(char **at)
+{
+    char *from = *at, *to = *at, *field = *at;
+    if (*from != '"') {
+        *at += strcspn(*at, ",\r\n");
+        return field;
+    }
+    for (from++; *from && !(*from == '"' && from[1] != '"'); from++) {
+        from += *from == '"';
+        *to++ = *from;
+    }
+    if (*from != '"')
+        return NULL;
+    memset(to, '\0', (size_t)(from + 1 - to));
+    *at = from + 1;
+    return field;
+}
+
+/* Ends the field before *at with a NUL. Returns the character that was there. */
+static char end_field(char **at)
+{
+    const char end = **at;
+    if (end)
+        *(*at)++ = '\0';
+    if (end == '\r' && **at == '\n')
+        (*at)++;
+    return end == '\r' ? '\n' : end;
+}
+
+static enum ih_status parse_list(struct ih_groups *g, struct ih_error *err)
+{
+    size_t capacity = 1, line = 0;
+    for (const char *p = g->list; (p = strchr(p, '\n')); p++)
+        capacity++;
+    g->members = malloc(capacity * sizeof *g->members);
+    if (!g->members)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (char *at = g->list; *at;) {
+        struct member m = {.group = NULL};
+        line++;
+        m.name = take_field(&at);
+        if (m.name && end_field(&at) == ',') {
+            m.group = take_field(&at);
+            const char end = m.group ? end_field(&at) : ',';
+            if (end != '\n' && end != '\0')
+                m.group = NULL;
+        }
+        if (!m.group || !*m.group || !*m.name)
+            return ih_error_set(err, IH_CORRUPT, "line %zu is not 'name,group'", line);
+        if (line > 1 || (strcmp(m.name, "file") != 0 && strcmp(m.name, "path") != 0))
+            g->members[g->n_members++] = m;
+    }
+    qsort(g->members, g->n_members, sizeof *g->members, compare_members);
+    for (size_t i = 1; i < g->n_members; i++)
+        if (compare_members(&g->members[i - 1], &g->members[i]) == 0)
+            return ih_error_set(err, IH_CORRUPT, "'%.100s' stands in it twice", g->members[i].name);
+    return IH_OK;
+}
+
+static enum ih_status read_list(struct ih_groups *g, const char *path, struct ih_error *err)
+{
+    enum { PART_BYTES = 1 << 16 };
+    size_t n = 0, got = 1;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return ih_error_errno(err, errno, "cannot open it");
+    while (got > 0) {
+        char *larger = realloc(g->list, n + PART_BYTES + 1);
+        if (!larger)
+            break;
+        g->list = larger;
+        n += got = fread(g->list + n, 1, PART_BYTES, f);
+    }
+    const bool has_failed = ferror(f) != 0;
+    fclose(f);
+    if (has_failed)
+        return ih_error_errno(err, errno, "cannot read it");
+    if (got > 0)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    g->list[n] = '\0';
+    if (strlen(g->list) != n)
+        return ih_error_set(err, IH_CORRUPT, "a NUL byte; a list of groups is a text");
+    return parse_list(g, err);
+}
+
+enum ih_status ih_groups_open(const char *by, const struct ih_total *empty,
+                              struct ih_groups **groups, struct ih_error *err)
+{
+    struct ih_groups *g = calloc(1, sizeof *g);
+    if (!g)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    g->empty = *empty;
+    g->by_folder = by && strcmp(by, "folder") == 0;
+    const enum ih_status status = by && !g->by_folder ? read_list(g, by, err) : IH_OK;
+    if (status != IH_OK) {
+        ih_groups_close(g);
+        return status;
+    }
+    *groups = g;
+    return IH_OK;
+}
+
+void ih_groups_close(struct ih_groups *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->n; i++) {
+        ih_total_reset(&g->groups[i]->total);
+        free(g->groups[i]->name);
+        free(g->groups[i]->folder);
+        free(g->groups[i]);
+    }
+    free(g->groups);
+    free(g->members);
+    free(g->list);
+    free(g);
+}
+
+/* ---- adding ---- */
+
+/* The name of a result's group: n bytes. NULL: it has none. */
+static const char *name_of(const struct ih_groups *g, const struct ih_result *r, size_t *n)
+{
+    const char *name = r->group;
+    if (!name && g->by_folder) {
+        const char *slash = strrchr(r->path, '/');
+        name = slash ? r->path : ".";
+        *n = slash > r->path ? (size_t)(slash - r->path) : 1;
+        return name;
+    }
+    if (!name && g->n_members > 0) {
+        const struct member key = {r->path, NULL};
+        const struct member *m =
+            bsearch(&key, g->members, g->n_members, sizeof key, compare_members);
+        name = m ? m->group : NULL;
+    }
+    *n = name ? strlen(name) : 0;
+    return name;
+}
+
+/* The group of this name, a new one if there is none. NULL: out of memory. */
+static struct group *find_group(struct ih_groups *g, const char *name, size_t n)
+{
+    size_t first = 0, end = g->n;
+    while (first < end) {
+        const size_t i = first + (end - first) / 2;
+        const int order = strncmp(g->groups[i]->name, name, n);
+        if (order == 0 && g->groups[i]->name[n] == '\0')
+            return g->groups[i];
+        if (order < 0)
+            first = i + 1;
+        else
+            end = i;
+    }
+    if (g->n == g->capacity) {
+        const size_t capacity = g->capacity ? 2 * g->capacity : 16;
+        struct group **larger = realloc(g->groups, capacity * sizeof(struct group *));
+        if (!larger)
+            return NULL;
+        g->groups = larger;
+        g->capacity = capacity;
+    }
+    struct group *made = calloc(1, sizeof *made);
+    char *own = made ? strndup(name, n) : NULL;
+    if (!own) {
+        free(made);
+        return NULL;
+    }
+    made->name = own;
+    made->total = g->empty;
+    memmove(g->groups + first + 1, g->groups + first, (g->n - first) * sizeof *g->groups);
+    g->groups[first] = made;
+    g->n++;
+    return made;
+}
+
+enum ih_status ih_groups_add(struct ih_groups *g, const struct ih_result *result,
+                             struct ih_error *err)
+{
+    size_t n;
+    const char *name = name_of(g, result, &n);
+    if (!name) {
+        g->n_left_out++;
+        return IH_OK;
+    }
+    struct group *group = find_group(g, name, n);
+    if (!group || !ih_folder_join(&group->folder, result))
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    return ih_total_add(&group->total, result, err);
+}
+
+/* ---- results ---- */
+
+size_t ih_groups_n(const struct ih_groups *g)
+{
+    return g->n;
+}
+
+void ih_groups_result(const struct ih_groups *g, size_t i, struct ih_result *out)
+{
+    const struct group *group = g->groups[i];
+    ih_total_result(&group->total, out);
+    out->path = out->group = group->name;
+    out->folder = group->folder;
+}
+
+uint64_t ih_groups_n_left_out(const struct ih_groups *g)
+{
+    return g->n_left_out;
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# --by: a total for each group. --against: distances to a reference. Expected values come from check_groups.py.
+
+# shellcheck disable=SC2154 # run sets lines
+
+load helpers
+
+# set_of_images: images of random values in three folders, and one beside them.
+set_of_images() {
+  python3 - <<'END'
+import os, random
+rng = random.Random(7)
+for folder in ("d/cats", "d/dogs", "d/dogs/small", "d"):
+    os.makedirs(folder, exist_ok=True)
+    for i in range(6):
+        width, channels, low = rng.randint(1, 40), rng.choice([1, 3]), rng.randint(0, 200)
+        samples = bytes(rng.randint(low, low + 55) for _ in range(width * channels))
+        with open(f"{folder}/{i}.{'pgm' if channels == 1 else 'ppm'}", "wb") as f:
+            f.write(b"P%d %d 1 255\n" % (5 if channels == 1 else 6, width) + samples)
+END
+  damaged d/cats/bad.png
+}
+
+# list_of_groups: even images are in "even, really", odd ones in "odd"; those of d/cats are left out.
+list_of_groups() {
+  printf 'path,group\r\n'
+  for f in d/*.p?m d/dogs/*.p?m d/dogs/small/*.p?m; do
+    case $f in *[02468].p?m) echo "$f,\"even, really\"" ;; *) echo "\"$f\",odd" ;; esac
+  done
+}
+
+@test "groups: a total for each folder, from all pixels" {
+  set_of_images
+  imghist d --by=folder --csv=stats
+  assert_status 1
+  printf '%s\n' "$output" >groups.csv
+  python3 "$TESTS/cli/check_groups.py" folder groups.csv || fail "totals"
+  imghist d --by=folder --ndjson
+  [ ${#lines[@]} -eq 4 ] || fail "four folders"
+  [[ ${lines[1]} == *'"file":"d/cats","total":true,"status":"ok","n_images":6,"n_failed":1,"folder":"d/cats/","group":"d/cats"'* ]] ||
+    fail "fields"
+}
+
+@test "groups: a list, with quotes, a header and names that it lacks" {
+  set_of_images
+  list_of_groups >groups.list
+  run "$IMGHIST" d --by=groups.list --csv=stats -o groups.csv
+  assert_status 1
+  [[ $output == *"groups.list: note: 7 inputs are not in this list, and in no group"* ]] || fail "what was left out: $output"
+  python3 "$TESTS/cli/check_groups.py" groups.list groups.csv || fail "totals"
+  local line
+  for line in 'd/0.pgm' 'd/0.pgm,' ',odd' '"d/0.pgm,odd' 'd/0.pgm,odd,3' '"a"b,odd'; do
+    printf 'a,b\n%s\n' "$line" >bad.list
+    imghist_fails 1 "bad.list: line 2 is not 'name,group'" d --by=bad.list --csv
+  done
+  printf 'a,b\na,c\n' >bad.list
+  imghist_fails 1 "bad.list: 'a' stands in it twice" d --by=bad.list --csv
+  imghist_fails 1 "nowhere: cannot open it: No such file" d --by=nowhere --csv
+}
+
+@test "groups: shards, records and groups of parts give the bytes of the single run" {
+  set_of_images
+  for format in --ndjson --json --csv=images; do
+    "$IMGHIST" -q d --by=folder $format >"single.$format" 2>/dev/null || [ $? -eq 1 ]
+  done
+  for ((i = 1; i <= 7; i++)); do "$IMGHIST" -q d --shard=$i/7 --ndjson -o shard.$i 2>/dev/null || [ $? -eq 1 ]; done
+  for part in d/cats d/dogs; do
+    "$IMGHIST" -q "$part" --by=folder --ndjson -o "${part#d/}.ndjson" 2>/dev/null || [ $? -eq 1 ]
+  done
+  "$IMGHIST" -q d/*.p?m --by=folder --json -o rest.json
+  for format in --ndjson --json --csv=images; do
+    "$IMGHIST" -q shard.* --by=folder $format 2>/dev/null | cmp - "single.$format" || fail "shards, $format"
+    "$IMGHIST" -q dogs.ndjson rest.json cats.ndjson $format 2>/dev/null | cmp - "single.$format" || fail "parts, $format"
+    "$IMGHIST" -q "single.--json" $format 2>/dev/null | cmp - "single.$format" || fail "read back, $format"
+  done
+}
+
+@test "groups: --total, charts, the page, and what is refused" {
+  set_of_images
+  rm d/cats/bad.png
+  "$IMGHIST" d --by=folder --total --json >both.json
+  jq -e '(.groups | map(.pixels) | add) == .total.pixels and (.images == [])' both.json || fail "total"
+  imghist_fails 1 "a total beside the records that it sums" both.json --csv
+  imghist_ok d --by=folder --chart=charts/
+  [ "$(find charts -name "*.png" -size +1k | wc -l)" -eq 4 ] || fail "charts"
+  imghist_refused 2 'one chart for many groups' d --by=folder --chart=one.png
+  imghist_ok d --by=folder --html=page.html
+  grep -q '^\["d/cats","ok"' page.html || fail "rows"
+  imghist_refused 2 'may lie in several parts' d --by=folder --shard=1/2 --ndjson
+  imghist_refused 2 'a comparison has no groups' --diff d/cats d/dogs --by=folder
+  "$IMGHIST" d --by=folder --ndjson >groups.ndjson
+  "$IMGHIST" d --total-only --ndjson >total.ndjson
+  imghist_refused 2 "totals of groups beside single images need --by" groups.ndjson d/cats --csv
+  imghist_refused 2 "a total no longer has its images" total.ndjson --by=folder --csv
+  sed 's|"group":"d/cats"|"group":""|' groups.ndjson >bad.ndjson
+  imghist_fails 1 'group is' bad.ndjson --csv
+}
+
+@test "against: distances to a folder, an image, a result file and the set itself" {
+  set_of_images
+  rm d/cats/bad.png
+  "$IMGHIST" d/cats --ndjson >cats.ndjson
+  for reference in d/cats d/1.p?m cats.ndjson total; do
+    "$IMGHIST" d/dogs --against="$reference" --csv=images >against.csv
+    python3 "$TESTS/cli/check_groups.py" against "$reference" against.csv || fail "$reference"
+    "$IMGHIST" d/dogs --ndjson >dogs.ndjson
+    [ "$reference" = total ] || "$IMGHIST" dogs.ndjson --against="$reference" --csv=images | cmp - against.csv || fail "records"
+  done
+  "$IMGHIST" dogs.ndjson --against=total --csv=images | cmp - against.csv || fail "a result file twice"
+  "$IMGHIST" d/dogs --against=total --by=folder --total --csv=images >groups.csv
+  [[ $(tail -n 1 groups.csv) == "(total),"*",0.000000,0.000000" ]] || fail "the total is the reference"
+}
+
+@test "against: shards give the bytes of the single run" {
+  set_of_images
+  for ((i = 1; i <= 7; i++)); do "$IMGHIST" -q d --shard=$i/7 --ndjson -o shard.$i 2>/dev/null || [ $? -eq 1 ]; done
+  for format in --ndjson --json --csv=images; do
+    "$IMGHIST" -q d --against=d/cats $format >single 2>/dev/null || [ $? -eq 1 ]
+    "$IMGHIST" -q shard.* --against=d/cats $format 2>/dev/null | cmp - single || fail "$format"
+  done
+  "$IMGHIST" -q d --against=total --csv=images >single 2>/dev/null || [ $? -eq 1 ]
+  for ((i = 1; i <= 7; i++)); do cat shard.$i; done >all.ndjson
+  "$IMGHIST" -q shard.* --ndjson -o whole.ndjson 2>/dev/null || [ $? -eq 1 ]
+  "$IMGHIST" -q whole.ndjson --against=total --csv=images 2>/dev/null | cmp - single || fail "total"
+}
+
+@test "against: conditions, other outputs, and what is refused" {
+  set_of_images
+  rm d/cats/bad.png
+  "$IMGHIST" d --against=total --csv=images >all.csv
+  "$IMGHIST" d --against=total --where 'emd > 40 and ks > 10%' --csv=images >some.csv
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 1 || ($at["emd"] > 40 && $at["ks"] > 0.1)' all.csv | cmp - some.csv || fail "--where"
+  [ "$(wc -l <some.csv)" -gt 1 ] || fail "no outlier"
+  imghist_ok d --against=total --ndjson
+  [[ ${lines[0]} == *'"ks":0.'*'"emd":'* ]] || fail "JSON"
+  imghist_ok d --csv=images
+  [[ ${lines[0]} != *emd* ]] || fail "columns without --against"
+  imghist_refused 2 "'emd' is a distance: --against=REF gives it" d --where 'emd > 40' --csv
+  imghist_refused 2 'a reference is a file or a folder' d --against=- --csv
+  imghist_refused 2 'a distance needs the whole run' d --against=d/cats --shard=1/2 --ndjson
+  imghist_fails 1 'nowhere: no pixels to compare with' d --against=nowhere --csv
+}
