@@ -56,7 +56,7 @@ END
   "$IMGHIST" deep.pgm --bins=native --ndjson >r.ndjson
   imghist_ok r.ndjson --csv
   [ "$(tail -1 <<<"$output" | tr -cd , | wc -c)" = "$(head -1 <<<"$output" | tr -cd , | wc -c)" ] || fail "columns"
-  [[ $(tail -1 <<<"$output") == *,1,1,,,,* ]] || fail "not empty"
+  [[ $(tail -1 <<<"$output") =~ [0-9],{256}$ ]] || fail "not empty"
 }
 
 @test "native: JSON has ranges, and is read again" {
