@@ -124,7 +124,7 @@ endif
 # need. -flto is dropped: symbols of the archive can be hidden in machine code only. 32-bit systems: files may exceed
 # 2 GiB and the year 2038, and x86 computes doubles with SSE2, because the x87 unit rounds differently. The sources may
 # use all of POSIX 2008; a file that needs more defines that itself.
-X86 := $(filter x86_64 i386 i486 i586 i686,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+X86 := $(filter x86_64 i386 i486 i586 i686,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))))
 override CPPFLAGS := -Isrc -I. -D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
                      $(if $(DEPS),-isystem $(DEPS)/include) $(addprefix -I,$(filter-out $(DEPS)/include /usr/include,\
                        $(STB_DIR) $(if $(filter gif,$(FORMATS)),$(GIF_DIR)))) $(CPPFLAGS)
@@ -298,7 +298,7 @@ include packaging/python.mk
 demo: ## install missing packages, build, and run imghist on samples/
 	@mkdir -p build
 	@third_party/install.sh build 'formats?' >build/install.log 2>&1 || { cat build/install.log; exit 1; }
-	@grep '^install.sh: [^f]' build/install.log || :
+	@grep '^install.sh: [^fm]' build/install.log || :
 	@echo 'Building imghist, which takes about half a minute.'
 	@$(MAKE) -s all
 	@echo; echo '$$ ./imghist samples/scene.png --chart=build/scene.png'

@@ -30,7 +30,11 @@ class Make(build_ext):
         flags = [f"PYTHON_INCLUDE={sysconfig.get_path('include')}"]
         if machine:
             flags = ["STATIC=1", f"DEPS=build/codecs/{machine}", f"PYTHON_INCLUDE=build/codecs/{machine}/include/python"]
-        subprocess.check_call(["make", f"BUILD={built}", *flags, "python-package"])
+        made = subprocess.run(["make", f"BUILD={built}", *flags, "python-package"], stderr=subprocess.PIPE, text=True)
+        sys.stderr.write(made.stderr)
+        if made.returncode:  # pip shows all output: what matters is repeated at its end
+            lines = re.findall(r"^.*(?:error|undefined|not found|cannot|imghist|[*]{3}).*$", made.stderr, re.MULTILINE)
+            sys.exit("imghist: make failed:\n" + "\n".join(lines[:8] or made.stderr.splitlines()[-8:]))
         target = self.get_ext_fullpath(ext.name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(f"{built}/_imghist.abi3.so", target)

@@ -22,7 +22,7 @@ python-package: python-extension $(PROGRAM) $(addprefix $(COMPLETION).,bash zsh 
 # `pip install .` makes a package for this system, with its libraries.
 .PHONY: wheel
 wheel: ## one wheel with module, program and all libraries in build/wheel/, for any Linux with glibc 2.28; MACHINE=aarch64 for ARM
-	CUDA=$(or $(CUDA_ASKED),0) CUDA_ARCH=$(or $(CUDA_ARCH_ASKED),all) packaging/wheel/wheel.sh $(MACHINE)
+	CUDA=$(or $(CUDA_ASKED),0) CUDA_ARCH=$(or $(CUDA_ARCH_ASKED),all-major) packaging/wheel/wheel.sh $(MACHINE)
 
 .PHONY: test-python
 test-python: all ## build the Python package and run its tests in a virtual environment

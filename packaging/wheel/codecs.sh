@@ -29,9 +29,11 @@ fail() {
 for tool in cmake gperf nasm patch pkg-config; do
   command -v $tool >/dev/null || fail "$tool is missing: run third_party/install.sh wheel"
 done
-if [ ! -x "$here/zig/bin/meson" ]; then
+if [ ! -e "$here/zig/made" ]; then
   ${PYTHON:-python3} -m venv "$here/zig"
-  "$here/zig/bin/pip" install -q ziglang==0.14.1 meson ninja
+  "$here/zig/bin/python" -m pip install -q ziglang==0.14.1 meson==1.12.1 ninja==1.13.2 setuptools==84.2.1 ||
+    { say "the package index gives no ziglang, meson, ninja or setuptools" && exit 77; }
+  touch "$here/zig/made"
 fi
 # meson asks a compiler for its macros and version, and takes no target from these answers.
 for tool in cc c++ ar ranlib; do
@@ -39,7 +41,7 @@ for tool in cc c++ ar ranlib; do
 #!/bin/sh
 zig="$here/zig/bin/python -m ziglang $tool"
 case "$tool \$*" in
-  ar* | ranlib* | *-dM* | *--version*) exec \$zig "\$@" ;;
+  ar* | ranlib* | *' -dM'* | *' --version'*) exec \$zig "\$@" ;;
   *-dumpmachine*) echo $machine-linux-gnu ;;
   *) exec \$zig -target $machine-linux-gnu.2.28 "\$@" ;;
 esac
@@ -64,12 +66,15 @@ apt_get() {
     for release in bookworm trixie sid; do
       echo "deb-src [trusted=yes] $mirror $release main" # codecs.txt has the checksums
     done >"$apt/sources.list"
-    apt-get -qq "${apt_options[@]}" update && touch "$apt/updated"
+    # Without one of the releases, the others may still have the sources.
+    apt-get -qq "${apt_options[@]}" --error-on=any update || echo "apt-get: not all of $mirror can be read"
+    touch "$apt/updated"
   fi
   apt-get -qq "${apt_options[@]}" "$@"
 }
 apt_options=(-o "Dir::Etc::sourcelist=$here/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$here/apt/lists"
-  -o "Dir::Cache=$here/apt/cache" -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root)
+  -o "Dir::Cache=$here/apt/cache" -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o Acquire::http::Timeout=60
+  -o APT::Sandbox::User=root)
 
 # unpack PACKAGE=VERSION 'ARCHIVE SHA256' 'PATCHES SHA256': into the current folder.
 unpack() {
@@ -79,7 +84,7 @@ unpack() {
     [ -n "$file" ] || continue
     # Parts of a source package that the archive no longer has are no error here.
     [ -e "$archives/$file" ] || (cd "$archives" && apt_get --only-source source --download-only "$1") || :
-    [ -e "$archives/$file" ] || { say "$file is not in the archive of packages any more" && exit 77; }
+    [ -e "$archives/$file" ] || { rm -f "$here/apt/updated" && exit 77; }
     echo "$sum  $archives/$file" | sha256sum -c --quiet - || fail "$file is not the one of codecs.txt"
     case $file in
       *.debian.tar.*) tar -x -f "$archives/$file" && grep -v '^#' debian/patches/series | while read -r patch _; do
@@ -229,8 +234,9 @@ while IFS='|' read -r -u 4 name version _ package archive patches; do
   (unpack "$package" "$archive" "${patches:-}"; "build_$name") >"$work.log" 2>&1 </dev/null & # set -e holds in it
   wait $! || {
     status=$?
-    tail -n 20 "$work.log" >&3
-    say "$name failed, see $work.log"
+    tail -n 20 "$work.log"
+    [ "$status" -ne 77 ] || say "the source package $package cannot be downloaded: put its files into build/codecs/archives; snapshot.debian.org keeps old ones"
+    [ "$status" -eq 77 ] || say "$name cannot be built, see $work.log: $(grep -m 1 -i 'error' "$work.log")"
     exit "$status"
   }
   for text in LICENSE* COPYING* COPYRIGHT*; do

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # wheel.sh [x86_64|aarch64]: makes build/wheel/imghist-*-manylinux_2_28_MACHINE.whl, with the module, the program and all
 # libraries inside, for any Linux with glibc 2.28 and Python 3.11. Needs the packages of
-# `third_party/install.sh build wheel`, and the package index for ziglang, meson, ninja and setuptools.
+# `third_party/install.sh build wheel`, and the package index, for ziglang, meson, ninja and setuptools.
 #
-#   CUDA=1 CUDA_ARCH=all   with GPU code: needs nvcc, and takes minutes
+#   CUDA=1   with GPU code: needs nvcc, and takes minutes. Code for one GPU of each generation runs on all of it.
 set -eu
 cd "$(dirname "$0")/../.."
 machine=${1:-$(uname -m)}
 PYTHON=${PYTHON:-python3}
 packaging/wheel/codecs.sh "$machine"
+[ "${CUDA:-0}" != 1 ] || third_party/nvjpeg.sh # the header
 
 # What is the same on every machine comes from this one.
 into=build/codecs/$machine
@@ -26,11 +27,17 @@ shutil.copytree(sysconfig.get_path("include"), sys.argv[1], dirs_exist_ok=True)
 shutil.copy(sysconfig.get_config_h_filename(), sys.argv[1] + "/pyconfig.h")
 END
 
+# Warnings are errors with the compilers that CI checks, of which zig is none.
+export WERROR=0
 # The same sources give the same wheel, made on any day.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y src/imghist.h)}
 umask 022
-export SOURCE_DATE_EPOCH IMGHIST_STATIC="$machine" CUDA="${CUDA:-0}" CUDA_ARCH="${CUDA_ARCH:-all}"
+export SOURCE_DATE_EPOCH IMGHIST_STATIC="$machine" CUDA="${CUDA:-0}" CUDA_ARCH="${CUDA_ARCH:-all-major}"
 # The completions come from the program, which a machine of another kind cannot run.
 [ "$machine" = "$(uname -m)" ] || { make -s CUDA=0 all && export NATIVE=build/release/imghist; }
-"$PYTHON" -m pip wheel -q --no-deps -w build/wheel .
+build/codecs/zig/bin/python -m pip wheel -q --no-build-isolation --no-deps -w build/wheel .
+for file in imghist _imghist.abi3.so; do
+  objdump -pT "build/release-$machine/$file" | grep -E "GLIBC_2\.(29|[3-9][0-9])|PATH .*$PWD" >build/wheel/newer || continue
+  echo "wheel.sh: $file needs more than glibc 2.28, or this folder:" && cat build/wheel/newer && exit 1
+done
 ls -l build/wheel/imghist-*"$machine".whl

@@ -175,7 +175,7 @@ static cudaError_t median_ns(const struct ih_bench_method *method, const struct 
     struct ih_bench_gpu *g = method->machine;
     double ns[RUNS], warm_ns = 0;
     cudaError_t e = cudaSuccess;
-    while (e == cudaSuccess && warm_ns < WARM_UP_MS * 1e6) {
+    while (e == cudaSuccess && warm_ns < (double)WARM_UP_MS * 1e6) {
         e = gpu_enqueue(method, job, 0, with_copy);
         if (e == cudaSuccess)
             e = wait_for(g, 1, ns);

@@ -36,9 +36,9 @@ static void fill_smooth(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
         const uint64_t noise = random_at(i);
         for (unsigned c = 0; c < n_channels; c++) {
             if (i % WAVE == 0)
-                down[c] = AMPLITUDE * sinf((float)(i / WAVE % WAVE) * 0.003f - (float)c);
-            pixels[i * n_channels + c] =
-                (uint8_t)(LEVEL + across[i % WAVE][c] * down[c] + (float)(noise >> 8 * c & 7));
+                down[c] = (float)AMPLITUDE * sinf((float)(i / WAVE % WAVE) * 0.003f - (float)c);
+            pixels[i * n_channels + c] = (uint8_t)((float)LEVEL + across[i % WAVE][c] * down[c] +
+                                                   (float)(noise >> 8 * c & 7));
         }
     }
 }

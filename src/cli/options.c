@@ -477,7 +477,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     if (o->raw_depth && !o->raw_channels)
         return refuse(o, "raw-depth", "only for --raw: other files tell their depth", err);
     if (ih_option_is_given(o, "clip") && !o->takes_native && o->clip_high > 255)
-        return refuse(o, "clip", "values above 255 are for --bins=native", err);
+        return ih_error_set(err, IH_USAGE, "--clip: '%s': values above 255 are for --bins=native",
+                            ih_option_value(o, "clip"));
     if (!ih_option_is_given(o, "clip") && o->takes_native)
         o->clip_high = 0;
     if (o->stdin_name && !has_stdin_image)

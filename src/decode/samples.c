@@ -95,19 +95,23 @@ void ih_extremes_add_be16(struct ih_extremes *extremes, const uint8_t *bytes, si
         ih_extremes_join(extremes, (struct ih_extremes){min, max + 1});
 }
 
-/* The same for samples of a plane. */
+/* The same for samples of a plane. Few samples are new extremes, and a branch that is never taken
+ * is faster than two comparisons. */
 static void note_extremes(const struct ih_samples *s, const uint8_t *bytes, size_t first,
                           size_t step, size_t n)
 {
-    unsigned min = UINT16_MAX, max = 0;
+    uint32_t min = UINT16_MAX, max = 0, span = 0; /* span: max - min, once there is a sample */
     for (size_t i = 0; i < n; i++) {
         uint16_t v;
         if (s->bits == 16)
             memcpy(&v, bytes + 2 * (first + i * step), sizeof v);
         else
             v = (uint16_t)sample(s, bytes, first + i * step);
+        if (i > 0 && v - min <= span)
+            continue;
         min = v < min ? v : min;
         max = v > max ? v : max;
+        span = max - min;
     }
     if (n > 0)
         ih_extremes_join(s->extremes, (struct ih_extremes){min, max + 1});

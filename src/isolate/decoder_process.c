@@ -559,12 +559,14 @@ static bool give_back(struct ih_decoder_process *p)
 static bool are_possible(const struct ih_decoder_process *p, const uint8_t *pixels, size_t n_pixels)
 {
     unsigned most = 0;
-    for (size_t i = 0; i < n_pixels * p->n_channels && p->n_bins; i++) {
+    if (p->n_bins == 0 || p->n_bins == IH_NATIVE_BINS_MAX)
+        return true;
+    for (size_t i = 0; i < n_pixels * p->n_channels; i++) {
         uint16_t v;
         memcpy(&v, pixels + 2 * i, sizeof v);
         most = v > most ? v : most;
     }
-    return p->n_bins == 0 || most < p->n_bins;
+    return most < p->n_bins;
 }
 
 static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pixels,

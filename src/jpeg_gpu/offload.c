@@ -161,7 +161,7 @@ enum { CORES_PER_FEEDER = 2 };
 unsigned ih_offload_n_may_decode(unsigned n_workers, uint64_t feeding_ns, uint64_t elapsed_ns)
 {
     const double n_feeders = (double)feeding_ns / ((double)elapsed_ns + 1);
-    const double n = n_workers - CORES_PER_FEEDER * n_feeders;
+    const double n = n_workers - (double)CORES_PER_FEEDER * n_feeders;
     return n > 0 ? (unsigned)n : 0;
 }
 

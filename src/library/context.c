@@ -1,6 +1,7 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
-#include "base/machine.h"
 #include "library/library.h"
+
+#include "base/machine.h"
 #include "scan/scan.h"
 
 #include <signal.h>

@@ -108,7 +108,7 @@ static void text_put_statistics(const struct text *s, const struct column *colum
 
 /* ---- full view: the title ---- */
 
-enum { FACTS_MAX = 160, MEGAPIXEL = 1000000 };
+enum { FACTS_MAX = 160 };
 
 static void text_describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
 {
@@ -124,7 +124,7 @@ static void text_describe(char facts[FACTS_MAX], const struct ih_result *r, bool
 static void describe_total(char facts[FACTS_MAX], const struct ih_result *r)
 {
     int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " image%s, %.1f megapixels", r->n_images,
-                     r->n_images == 1 ? "" : "s", (double)r->histogram.n_pixels / MEGAPIXEL);
+                     r->n_images == 1 ? "" : "s", (double)r->histogram.n_pixels / 1e6);
     if (r->n_failed > 0 && n > 0 && n < FACTS_MAX)
         snprintf(facts + n, (size_t)(FACTS_MAX - n), ", %" PRIu64 " failed", r->n_failed);
 }

@@ -21,23 +21,28 @@ struct outcome {
     struct bytes pixels; /* owned; up to the end or an error */
 };
 
+static bool takes_native; /* of the next calls of decode */
+
 static inline struct outcome decode_source(struct ih_source *src, uint64_t held_bytes_max,
                                            size_t n_rows)
 {
     struct ih_budget budget;
-    const struct ih_decode_options options = {
-        .max_pixels = 1000 * 1000, .budget = &budget, .held_bytes_max = held_bytes_max};
+    const struct ih_decode_options options = {.max_pixels = 1000 * 1000,
+                                              .budget = &budget,
+                                              .held_bytes_max = held_bytes_max,
+                                              .takes_native = takes_native};
     struct outcome out = {.status = IH_OK};
     struct ih_decode d;
     ih_budget_init(&budget, 1u << 30);
     out.status = ih_decode_open(&d, src, &options, &out.error);
     if (out.status == IH_OK) {
         size_t n = 1, capacity = (size_t)d.info.width * n_rows;
-        uint8_t *band = malloc(capacity * d.info.n_channels);
+        const size_t pixel_bytes = ih_pixel_bytes(d.info.n_channels, d.info.n_bins);
+        uint8_t *band = malloc(capacity * pixel_bytes);
         assert_non_null(band);
         out.info = d.info;
         while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &out.error)) == IH_OK)
-            put(&out.pixels, band, n * d.info.n_channels);
+            put(&out.pixels, band, n * pixel_bytes);
         out.info = d.info; /* complete now */
         free(band);
         ih_decode_close(&d);
@@ -96,6 +101,29 @@ static inline bool is_taken(const struct bytes *file)
     return taken;
 }
 
+/* Native samples of 16 bits, by both paths, are those that pixels was reduced from. */
+static inline void assert_native(const struct bytes *file, const struct outcome *reduced,
+                                 const char *what)
+{
+    takes_native = true;
+    struct outcome fast = decode(file, 0, 5), stream = decode(file, STREAMING, 2);
+    takes_native = false;
+    assert_int_equal(fast.status, IH_OK);
+    assert_int_equal(fast.info.n_bins, reduced->info.source_depth == 16 ? 65536 : 0);
+    assert_int_equal(stream.info.n_bins, fast.info.n_bins);
+    assert_int_equal(fast.pixels.n, stream.pixels.n);
+    if (memcmp(fast.pixels.p, stream.pixels.p, fast.pixels.n) != 0)
+        fail_msg("%s: the native pixels differ", what);
+    assert_int_equal(fast.info.extremes.end, reduced->info.extremes.end);
+    for (size_t i = 0; i < reduced->pixels.n && fast.info.n_bins; i++) {
+        uint16_t v;
+        memcpy(&v, fast.pixels.p + 2 * i, sizeof v);
+        assert_int_equal((v * 255u + 32767) / 65535, reduced->pixels.p[i]);
+    }
+    free(fast.pixels.p);
+    free(stream.pixels.p);
+}
+
 /* Returns the status of both. The pixels delivered before an error are not compared. */
 static inline enum ih_status both(const struct bytes *file, const char *what)
 {
@@ -116,6 +144,8 @@ static inline enum ih_status both(const struct bytes *file, const char *what)
         }
         free(a.pixels.p);
     }
+    if (b.status == IH_OK)
+        assert_native(file, &b, what);
     free(b.pixels.p);
     return b.status;
 }
