@@ -38,7 +38,6 @@ static const char *hint_of(const char *written)
                       "--files-from=-'"},
         {"--include", "imghist takes what is listed: 'find DIR -name PATTERN -type f | imghist "
                       "--files-from=-'"},
-        {"--bins", "every histogram has 256 bins; --csv=bins or --csv=long writes them"},
         {"--crop", "did you mean --region?"},
         {"--jsonl", "did you mean --ndjson?"},
         {"--gray", "every image has counts of luma; --raw=1 reads gray samples"},
