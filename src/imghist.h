@@ -423,7 +423,8 @@ struct ih_summary {
     unsigned warnings;     /* set of enum ih_warning; 0 for sums */
     const char *version;   /* of the library that counted; "": empty, or versions differ */
     const char *reduction; /* how other depths became 8 bits: "round(v*255/max)", or
-                              "round((v-64)*255/876)" with a range of 16-bit samples */
+                              "round((v-64)*255/876)" with a range of 16-bit samples; "none" and
+                              "clamp(v,64,940)" with native bins */
     const char *range;     /* of the file's samples: "full", "limited" if they were expanded to
                               full range, "" if not known */
     unsigned n_frames;     /* images in the file; 0: not known, pixels or sums */

@@ -182,6 +182,8 @@ def test_table(files):
     planes = [plane for x, n in files.values() for plane in expected(x, n)]
     assert table["histogram"].to_pylist() == [p.tolist() for p in planes]
     assert table["max"].to_pylist() == [int(numpy.flatnonzero(p)[-1]) for p in planes]
+    images = pyarrow.table(imghist.Table(imghist.count_many(files, bins="native"), rows="images"))
+    assert images["luma_max"].to_pylist() == [int(numpy.flatnonzero(expected(*f)[-1])[-1]) for f in files.values()]
     failed = imghist.count_many([b"", *files], bins="native", on_error="record")
     saved = pyarrow.table(imghist.Table((r for r in failed), bins="native", saved=True))
     assert saved["histogram"].to_pylist() == [None, *table["histogram"].to_pylist()]
