@@ -19,7 +19,8 @@
  *   ih_error (NULL is allowed), leaves a returned object unset and a result empty.
  * - The library never prints, exits or reads the environment (the CUDA driver reads its own). It
  *   touches neither locale nor signal handlers and restores the thread's current CUDA device. The
- *   threads that it starts (for a GPU, in ih_batch_count and in scans) block all signals.
+ *   threads that it starts (for a GPU, in ih_batch_count, ih_count_array and scans) block all
+ *   signals.
  * - Files are decoded in the calling process. The libraries for HEIC, AVIF and JPEG XL may write
  *   to standard error and start threads. When memory runs out, those and the ones for JPEG 2000,
  *   WebP and TIFF may end the process, or call the file damaged. For untrusted files run the
@@ -248,7 +249,8 @@ struct ih_error {
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
- * alpha), and luma. Luma is computed from each pixel and always has the same index. */
+ * alpha), and luma. Luma is computed from each pixel and always has the same index. Counts with the
+ * setting luma "none" lack it. */
 enum {
     IH_BINS = 256,
     IH_CHANNELS_MAX = 4,
@@ -342,7 +344,8 @@ struct ih_settings {
     const char *kernel;    /* name of a kernel; default: the best of the device */
     const char *luma;      /* weights of luma. "bt709" (default), ITU-R BT.709-6:
                               (13933 R + 46871 G + 4732 B + 32768) >> 16. "bt601", BT.601-7:
-                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value */
+                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value.
+                              "none": luma is not counted, and counts have no plane of it */
     unsigned clip_low;     /* values <= clip_low count as clipped; default 0 */
     unsigned clip_high;    /* values >= clip_high count as clipped; 0 means 255 */
     uint64_t max_pixels;   /* refuse files that claim more pixels; 0 means 4 Gi */
@@ -413,7 +416,7 @@ struct ih_summary {
     const char *format;              /* "png"; "" for pixels */
     const char *decoder;             /* library and version; "" for pixels */
     const char *kernel;              /* "replicated" */
-    const char *luma;                /* "bt709" */
+    const char *luma;                /* "bt709"; "none" */
     unsigned clip_low, clip_high;    /* from the settings */
     uint64_t crushed_any, blown_any; /* pixels with any colour channel at or beyond a limit */
     uint64_t crushed_all, blown_all; /* pixels with all colour channels so */
@@ -624,11 +627,12 @@ struct ih_array {
     enum ih_order order;            /* of the first three channels, if there are so many */
     unsigned depth;                 /* bits per sample, 8 (default) or 16 */
     unsigned range_low, range_high; /* 16 bits only; range_high 0 means 65535 */
+    unsigned n_threads; /* of ih_count_array; 0: one for each CPU core, fewer for small arrays */
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the
- * caller. max_pixels does not apply. Overwrites counts. Returns as ih_count_pixels, with IH_USAGE
- * for an invalid array. */
+ * caller. max_pixels does not apply. Starts threads for the call if the array is large enough.
+ * Overwrites counts. Returns as ih_count_pixels, with IH_USAGE for an invalid array. */
 IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
                                         size_t size_bytes, struct ih_counts *counts,
                                         struct ih_error *err);
@@ -833,7 +837,8 @@ struct ih_batch {
     unsigned n_channels;    /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
     unsigned n_labels;      /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
     enum ih_order order;    /* of colour channels in memory; counts are always R, G, B */
-    unsigned without_luma;  /* 1: colour images get no luma plane */
+    unsigned without_luma;  /* 1: colour images get no luma plane, and ih_batch_counts none at all;
+                               required if the context's luma is "none" */
     unsigned n_threads;     /* of ih_batch_count; 0: one for each CPU core */
 };
 
@@ -900,8 +905,7 @@ IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const stru
  * bins, sums   of the whole batch, in host memory
  * label        0 without labels
  *
- * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings, or without_luma and colour. Then
- * counts are empty.
+ * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings. Then counts are empty.
  */
 IH_PUBLIC enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
                                          const uint32_t *bins, const uint64_t *sums, size_t image,

@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
@@ -127,4 +128,78 @@ enum ih_status ih_jpeg_write(const struct ih_jpeg_picture *picture, struct ih_by
     }
     jpeg_destroy_compress(&e.jpeg);
     return status;
+}
+
+/* ---- reading ---- */
+
+struct small_decoder {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    uint8_t *pixels, *row; /* owned; turned, and one row as it is in the file */
+    unsigned width, height;
+    jmp_buf jump;
+};
+
+static void on_read_error(j_common_ptr jpeg)
+{
+    struct small_decoder *d = jpeg->client_data;
+    longjmp(d->jump, 1);
+}
+
+/* Puts a row of the file at its place in the turned picture. */
+static void put_turned(struct small_decoder *d, unsigned y, unsigned orientation)
+{
+    const bool is_transposed = orientation >= 5;
+    for (unsigned x = 0; x < d->jpeg.output_width; x++) {
+        unsigned to_x = is_transposed ? y : x, to_y = is_transposed ? x : y;
+        if (orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7)
+            to_x = d->width - 1 - to_x;
+        if (orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8)
+            to_y = d->height - 1 - to_y;
+        memcpy(d->pixels + ((size_t)to_y * d->width + to_x) * 3, d->row + (size_t)x * 3, 3);
+    }
+}
+
+/* Calls libjpeg; a jump ends here. */
+static bool decode(struct small_decoder *d, const uint8_t *file, size_t n_bytes,
+                   unsigned orientation)
+{
+    if (setjmp(d->jump))
+        return false;
+    jpeg_create_decompress(&d->jpeg);
+    jpeg_mem_src(&d->jpeg, file, (unsigned long)n_bytes);
+    jpeg_read_header(&d->jpeg, TRUE);
+    d->jpeg.out_color_space = JCS_RGB;
+    jpeg_start_decompress(&d->jpeg);
+    d->width = orientation >= 5 ? d->jpeg.output_height : d->jpeg.output_width;
+    d->height = orientation >= 5 ? d->jpeg.output_width : d->jpeg.output_height;
+    d->pixels = malloc((size_t)d->width * d->height * 3);
+    d->row = malloc((size_t)d->jpeg.output_width * 3);
+    if (!d->pixels || !d->row)
+        return false;
+    for (unsigned y = 0; y < d->jpeg.output_height; y++) {
+        jpeg_read_scanlines(&d->jpeg, &d->row, 1);
+        put_turned(d, y, orientation);
+    }
+    return true;
+}
+
+uint8_t *ih_jpeg_read(const uint8_t *file, size_t n_bytes, unsigned orientation, unsigned *width,
+                      unsigned *height)
+{
+    struct small_decoder d = {.width = 0};
+    d.jpeg.err = jpeg_std_error(&d.errors);
+    d.errors.error_exit = on_read_error;
+    d.errors.output_message = on_message;
+    d.jpeg.client_data = &d;
+    const bool is_read = decode(&d, file, n_bytes, orientation);
+    jpeg_destroy_decompress(&d.jpeg);
+    free(d.row);
+    if (!is_read) {
+        free(d.pixels);
+        return NULL;
+    }
+    *width = d.width;
+    *height = d.height;
+    return d.pixels;
 }

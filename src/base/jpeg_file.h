@@ -22,4 +22,16 @@ struct ih_jpeg_picture {
 enum ih_status ih_jpeg_write(const struct ih_jpeg_picture *picture, struct ih_bytes *file,
                              struct ih_error *err);
 
+/*
+ * Decodes a JPEG of at most a few hundred pixels a side to RGB, turned as its orientation says.
+ *
+ * orientation      1 to 8 as in Exif; 0: upright
+ * width, height    set to those of the turned picture
+ *
+ * Returns uint8 [height][width][3], to be freed by the caller; NULL: out of memory, or libjpeg
+ * failed.
+ */
+uint8_t *ih_jpeg_read(const uint8_t *file, size_t n_bytes, unsigned orientation, unsigned *width,
+                      unsigned *height);
+
 #endif

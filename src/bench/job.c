@@ -90,7 +90,7 @@ enum ih_status ih_bench_check(const struct ih_bench_job *job, bool is_read,
                             "wrong: the xor of all words is %08" PRIx32 ", not %08" PRIx32,
                             answer->xor_all, job->expected.xor_all);
     for (unsigned p = 0; !is_read && p < IH_PLANES; p++) {
-        const char *plane = ih_plane_name(expected->n_channels, p);
+        const char *plane = ih_histogram_plane(expected, p);
         for (unsigned v = 0; plane && v < IH_BINS; v++)
             if (h->bins[p][v] != expected->bins[p][v])
                 return ih_error_set(err, IH_DEVICE,

@@ -157,6 +157,16 @@ void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char lab
 
 /* ---- the axis ---- */
 
+void ih_chart_axis_find_cut(struct ih_chart_axis *axis, const struct ih_histogram *h)
+{
+    axis->tallest_cut = 0;
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        for (unsigned v = 0; v < IH_BINS && ih_chart_draws_plane(h, plane); v++)
+            if (ih_chart_axis_cuts(axis, h->bins[plane][v]) &&
+                h->bins[plane][v] > axis->tallest_cut)
+                axis->tallest_cut = h->bins[plane][v];
+}
+
 void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap)
 {
     const struct ih_chart_scale *scale = axis->scale;
@@ -164,11 +174,7 @@ void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h
         .scale = scale, .in_percent = axis->in_percent, .n_pixels = h->n_pixels};
     double shown = count_to_show(h, scale->may_cut);
     axis->limit = scale->inverse(scale->forward(shown) * HEADROOM);
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        for (unsigned v = 0; v < IH_BINS && ih_chart_draws_plane(h, plane); v++)
-            if (ih_chart_axis_cuts(axis, h->bins[plane][v]) &&
-                h->bins[plane][v] > axis->tallest_cut)
-                axis->tallest_cut = h->bins[plane][v];
+    ih_chart_axis_find_cut(axis, h);
     add_tick(axis, 0);
     if (scale->steps == IH_STEPS_EVEN)
         add_even_ticks(axis, min_gap);

@@ -54,6 +54,11 @@ struct ih_chart_page {
     const char *source;              /* PNG and SVG: the input; NULL: none */
 };
 
+struct ih_picture {
+    uint8_t *pixels; /* owned: uint8 [height][width][3]; NULL: none */
+    unsigned width, height;
+};
+
 struct ih_canvas {
     const struct ih_chart_page *page; /* borrowed */
     enum ih_status status;            /* IH_OK, or the first failure */
@@ -66,6 +71,11 @@ struct ih_canvas {
     /* Writes one line of valid UTF-8, ih_glyphs_width wide. */
     void (*text)(struct ih_canvas *canvas, const struct ih_text_place *place, const char *text,
                  const struct ih_paint *paint);
+
+    /* Draws pixels, uint8 [height][width][3], of at most this size: never enlarged. NULL: the
+     * format has no pictures. */
+    void (*picture)(struct ih_canvas *canvas, int32_t x_px, int32_t y_px, int32_t width_px,
+                    int32_t height_px, const struct ih_picture *picture);
 
     /* Completes the file. Called once, if status is IH_OK. */
     enum ih_status (*finish)(struct ih_canvas *canvas, struct ih_error *err);

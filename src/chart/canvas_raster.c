@@ -102,6 +102,41 @@ static void raster_text(struct ih_canvas *canvas, const struct ih_text_place *pl
     raster_fill(canvas, &r->text, paint);
 }
 
+/* The part of step i, of this width, that lies from start to end. */
+static unsigned overlap(unsigned i, unsigned step, unsigned start, unsigned end)
+{
+    const unsigned from = i * step > start ? i * step : start;
+    const unsigned to = (i + 1) * step < end ? (i + 1) * step : end;
+    return to - from;
+}
+
+/* Each pixel is the mean of the area of the picture that it covers, exactly: an axis has width
+ * times picture->width units. */
+static void raster_picture(struct ih_canvas *canvas, int32_t x_px, int32_t y_px, int32_t width_px,
+                           int32_t height_px, const struct ih_picture *picture)
+{
+    struct raster *r = (struct raster *)canvas;
+    const unsigned w = (unsigned)width_px, h = (unsigned)height_px;
+    const unsigned from_w = picture->width, from_h = picture->height;
+    for (unsigned y = 0; y < h; y++)
+        for (unsigned x = 0; x < w; x++) {
+            uint8_t *to =
+                r->pixels + (((size_t)y_px + y) * canvas->page->width + (size_t)x_px + x) * 3;
+            uint64_t sums[3] = {0};
+            for (unsigned v = y * from_h / h; v * h < (y + 1) * from_h; v++)
+                for (unsigned u = x * from_w / w; u * w < (x + 1) * from_w; u++) {
+                    const uint8_t *from = picture->pixels + ((size_t)v * from_w + u) * 3;
+                    const uint64_t area = (uint64_t)overlap(v, h, y * from_h, (y + 1) * from_h) *
+                                          overlap(u, w, x * from_w, (x + 1) * from_w);
+                    for (unsigned c = 0; c < 3; c++)
+                        sums[c] += area * from[c];
+                }
+            for (unsigned c = 0; c < 3; c++)
+                to[c] = (uint8_t)((sums[c] + (uint64_t)from_w * from_h / 2) /
+                                  ((uint64_t)from_w * from_h));
+        }
+}
+
 static enum ih_status raster_finish(struct ih_canvas *canvas, struct ih_error *err)
 {
     const struct raster *r = (struct raster *)canvas;
@@ -127,6 +162,7 @@ enum ih_status ih_raster_open(const struct ih_chart_page *page, ih_encoder *enco
         r->base = (struct ih_canvas){.page = page,
                                      .fill = raster_fill,
                                      .text = raster_text,
+                                     .picture = raster_picture,
                                      .finish = raster_finish,
                                      .release = raster_release};
     if (!r || !ih_size_multiply(page->width, 3, &row_bytes) ||

@@ -19,6 +19,7 @@
 
 #include "chart/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@
 /* In hundredths of the em. */
 enum {
     HEADER_TO_STRIP = 250,
+    THUMBNAIL_TO_STRIP = 160,
     STRIP_TO_PLOT = 105, /* room for the marks of cut bars */
     PLOT_TO_TICKS = 150, /* to the baseline below the plot */
     TICKS_TO_FOOTER = 220,
@@ -40,6 +42,9 @@ enum { DESIGN_EM = 13, EM_LEAST = 10 };
 
 /* In hundredths of the em. */
 enum { TITLE_SIZE = 150, CAPITALS = 73 /* height in DejaVu Sans: 0.729 em */ };
+
+/* The height of a thumbnail, in percent of the chart. */
+enum { THUMBNAIL_SHARE = 15 };
 
 /* The least height of the plot, in percent of the chart. The footer gives way to it. */
 enum { PLOT_SHARE = 40 };
@@ -125,7 +130,10 @@ static void choose_rows(struct ih_chart *chart, enum footer footer)
 static void place_rows(struct ih_chart_layout *l)
 {
     l->title_y = l->margin + chart_ems(l, TITLE_SIZE * CAPITALS / 100);
-    l->strip_y = l->title_y + chart_ems(l, HEADER_TO_STRIP);
+    l->strip_y = ih_larger(l->title_y + chart_ems(l, HEADER_TO_STRIP),
+                           l->thumbnail_height > 0
+                               ? l->margin + l->thumbnail_height + chart_ems(l, THUMBNAIL_TO_STRIP)
+                               : 0);
     l->top = l->strip_y + chart_ems(l, STRIP_TO_PLOT);
 
     const int32_t n_rows = l->legend_rows + l->facts_rows;
@@ -141,17 +149,24 @@ static bool plot_is_high(const struct ih_chart_layout *l)
     return (l->bottom - l->top) * 100 >= l->height * PLOT_SHARE;
 }
 
-/* Returns the width of the numbers and captions left of the plot, in pixels. */
-static int32_t numbers_width(const struct ih_chart *chart)
+int32_t ih_chart_counts_width(const struct ih_chart *chart)
 {
-    int32_t width = ih_larger(ih_draw_width(chart, ih_chart_counts_caption),
-                              ih_draw_width(chart, ih_chart_values_caption) +
-                                  ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
+    int32_t width = 0;
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
         char number[IH_LABEL_MAX];
         ih_chart_axis_label(&chart->axis, chart->axis.ticks[i], number);
         width = ih_larger(width, ih_draw_width(chart, number));
     }
+    return width;
+}
+
+/* Returns the width of the numbers and captions left of the plot, in pixels. */
+static int32_t numbers_width(const struct ih_chart *chart)
+{
+    const int32_t captions = ih_larger(ih_draw_width(chart, ih_chart_counts_caption),
+                                       ih_draw_width(chart, ih_chart_values_caption) +
+                                           ih_chart_ems(&chart->layout, IH_CHART_CAPTION_GAP));
+    const int32_t width = ih_larger(captions, ih_chart_counts_width(chart));
     return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
 }
 
@@ -159,10 +174,12 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
 {
     struct ih_chart_layout *l = &chart->layout;
     ih_chart_set_sizes(l, width, height);
-    l->n_bins = chart->n_bins;
-    l->n_in_bar = chart->n_in_bar;
+    ih_chart_set_bins(chart);
     l->row_pitch = chart_ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
+    if (chart->thumbnail.pixels)
+        l->thumbnail_height =
+            ih_smaller((int32_t)chart->thumbnail.height, l->height * THUMBNAIL_SHARE / 100);
     enum footer footer = ALL_FACTS + 1;
     do {
         choose_rows(chart, --footer);
@@ -179,9 +196,22 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
 
 /* ---- the chart ---- */
 
-void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
+void ih_chart_scale_counts(struct ih_histogram *h, uint64_t n_pixels)
 {
-    chart_lay_out(chart, width, height);
+    const double factor = (double)n_pixels / (double)h->n_pixels;
+    uint64_t *const clips[] = {&h->any_low, &h->any_high, &h->all_low, &h->all_high};
+    if (h->n_pixels == n_pixels || h->n_pixels == 0)
+        return;
+    for (unsigned i = 0; i < IH_PLANES * IH_BINS + 4; i++) {
+        uint64_t *n = i < 4 ? clips[i] : &h->bins[(i - 4) / IH_BINS][(i - 4) % IH_BINS];
+        *n = *n > 0 ? (uint64_t)llround(fmax(1, (double)*n * factor)) : 0;
+    }
+    h->n_pixels = n_pixels;
+}
+
+void ih_chart_draw_all(struct ih_chart *chart)
+{
+    chart_lay_out(chart, chart->page.width, chart->page.height);
     ih_chart_draw_header(chart);
     ih_chart_draw_plot(chart);
     ih_chart_draw_footer(chart);
@@ -235,6 +265,7 @@ enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, uns
     ih_path_reset(&chart->path);
     ih_canvas_close(chart->canvas);
     ih_glyphs_close(chart->glyphs);
+    free(chart->thumbnail.pixels);
     return status;
 }
 
@@ -260,7 +291,7 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
     if (status == IH_OK)
         status = ih_chart_open(chart, options->format, err);
     if (status == IH_OK)
-        ih_chart_draw_all(chart, options->width, options->height);
+        (chart->draw ? chart->draw : ih_chart_draw_all)(chart);
     status = ih_chart_close(chart, status, file, size_bytes, err);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);
@@ -274,9 +305,11 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     struct ih_chart chart = {.result = result,
                              .bars = &bars,
                              .heights = &bars,
-                             .n_bins = ih_n_bins(&result->histogram),
-                             .n_in_bar = ih_histogram_fold(&result->histogram, &bars),
+                             .values = &result->histogram,
                              .title = options->title};
+    (void)ih_histogram_fold(&result->histogram, &bars);
     ih_chart_collect_facts(result, &chart.facts);
+    if (options->has_thumbnail)
+        ih_draw_read_thumbnail(&chart, result);
     return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
 }

@@ -47,7 +47,9 @@ struct ih_chart_options {
     const struct ih_chart_scale *scale;   /* static; NULL: linear */
     const struct ih_chart_format *format; /* static; NULL: PNG */
     bool in_percent;                      /* the vertical axis is in percent of the pixels */
-    const char *title;                    /* borrowed; NULL: the name of the input */
+    bool has_thumbnail; /* a raster chart shows the result's thumbnail, if it has one */
+    bool is_sheet;      /* of charts' files: ih_chart_draw_sheet draws all results */
+    const char *title;  /* borrowed; NULL: the name of the input */
 };
 
 enum {
@@ -73,6 +75,19 @@ const char *ih_chart_source(const struct ih_result *result);
  */
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
                              unsigned char **file, size_t *size_bytes, struct ih_error *err);
+
+/*
+ * The same for small histograms of several results on one page, on one scale of shares of pixels.
+ *
+ * results   1 to IH_CHART_SHEET_MAX, of images, status IH_OK
+ * title     for options->title NULL
+ *
+ * With an options->width of 0 the page has a size that suits their number.
+ */
+enum { IH_CHART_SHEET_MAX = 60 };
+enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, const char *title,
+                                   const struct ih_chart_options *options, unsigned char **file,
+                                   size_t *size_bytes, struct ih_error *err);
 
 /* The same for a comparison: the first side as areas, the second as lines, both scaled to the
  * number of pixels of the larger one. */

@@ -9,7 +9,6 @@
 #include "chart/parts.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +21,11 @@ struct pair {
     struct ih_histogram line, heights;
 };
 
+/* Without the marks of clipping. */
 static void compare_scale(struct ih_histogram *h, uint64_t n_pixels)
 {
-    const double factor = (double)n_pixels / (double)h->n_pixels;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        for (unsigned v = 0; v < IH_BINS && h->n_pixels != n_pixels; v++)
-            h->bins[p][v] = (uint64_t)llround((double)h->bins[p][v] * factor);
+    ih_chart_scale_counts(h, n_pixels);
     h->any_low = h->any_high = h->all_low = h->all_high = 0;
-    h->n_pixels = n_pixels;
 }
 
 static void make_pair(const struct ih_comparison *c, struct pair *out)
@@ -56,7 +52,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
     struct ih_chart_entry *entry = &facts->entries[facts->n_entries++];
     const struct ih_distance *d = &c->planes[plane];
     char means[2][IH_LABEL_MAX], ks[IH_LABEL_MAX], emd[IH_LABEL_MAX];
-    entry->name = ih_plane_name(c->sides[0].histogram.n_channels, plane);
+    entry->name = ih_histogram_plane(&c->sides[0].histogram, plane);
     entry->plane = plane;
     for (unsigned i = 0; i < 2; i++) {
         struct ih_stats stats;
@@ -72,9 +68,11 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
 static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
-    ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
-    ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
-    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
+    if (!c->sides[0].histogram.without_luma) {
+        ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
+        ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
+        snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
+    }
     for (unsigned high = 0; high < 2; high++) {
         char shares[2][IH_LABEL_MAX];
         uint64_t clipped = 0;
@@ -120,7 +118,6 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                                         unsigned char **file, size_t *size_bytes,
                                         struct ih_error *err)
 {
-    const unsigned n_bins = ih_n_bins(&comparison->sides[0].histogram);
     struct pair pair;
     char *title = make_title(comparison);
     *file = NULL;
@@ -132,8 +129,7 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .bars = &pair.area.histogram,
                              .other = &pair.line,
                              .heights = &pair.heights,
-                             .n_bins = n_bins,
-                             .n_in_bar = (n_bins + IH_BINS - 1) / IH_BINS,
+                             .values = &comparison->sides[0].histogram,
                              .title = options->title ? options->title : title};
     for (unsigned p = 0; p < ih_colour_channels(pair.line.n_channels); p++)
         add_entry(comparison, p, &chart.facts);

@@ -1,6 +1,10 @@
 /* The brushes of a chart: filled shapes and lines of text on its canvas. */
 #include "chart/parts.h"
 
+#include "base/jpeg_file.h"
+
+#include <stdlib.h>
+
 void ih_draw_path(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
                   enum ih_blend blend)
 {
@@ -44,4 +48,27 @@ void ih_draw_title(struct ih_chart *chart, int32_t baseline_px, const char *text
     const struct ih_text_place place = {l->margin * IH_SUBPIXELS, baseline_px * IH_SUBPIXELS,
                                         IH_ALIGN_LEFT, (unsigned)l->title_em};
     chart->canvas->text(chart->canvas, &place, text, &paint);
+}
+
+void ih_draw_read_thumbnail(struct ih_chart *chart, const struct ih_result *result)
+{
+    struct ih_picture *p = &chart->thumbnail;
+    free(p->pixels);
+    *p = (struct ih_picture){0};
+    if (result->thumbnail)
+        p->pixels = ih_jpeg_read(result->thumbnail, result->thumbnail_bytes,
+                                 result->info.orientation, &p->width, &p->height);
+}
+
+int32_t ih_draw_thumbnail_width(const struct ih_chart *chart, int32_t height)
+{
+    const struct ih_picture *p = &chart->thumbnail;
+    return p->pixels ? ih_larger(1, height * (int32_t)p->width / (int32_t)p->height) : 0;
+}
+
+void ih_draw_thumbnail(struct ih_chart *chart, int32_t x, int32_t y, int32_t height)
+{
+    const int32_t width = ih_draw_thumbnail_width(chart, height);
+    if (width > 0 && chart->canvas->picture)
+        chart->canvas->picture(chart->canvas, x - width, y, width, height, &chart->thumbnail);
 }

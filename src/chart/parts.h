@@ -1,7 +1,8 @@
 /*
  * What the files of a chart share: theme, axis, layout and drawing. Each calls only those after it:
  *
- *     compare -> chart -> plot, text -> axis, theme, draw -> canvas -> canvas_raster, canvas_svg
+ *     compare, sheet -> chart -> plot, text -> axis, theme, draw -> canvas -> canvas_raster,
+ * canvas_svg
  *
  * All may use labels, glyphs (label.h) and paths (path.h).
  */
@@ -67,6 +68,9 @@ struct ih_chart_axis {
  */
 void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap);
 
+/* Sets tallest_cut, for another histogram on the same axis. */
+void ih_chart_axis_find_cut(struct ih_chart_axis *axis, const struct ih_histogram *h);
+
 /* Returns the height of a count above the foot of a plot of this height, at most the height. */
 int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height);
 
@@ -83,7 +87,7 @@ static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t
 static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
 {
     unsigned n_colours = ih_colour_channels(h->n_channels);
-    return plane < n_colours || (plane == IH_LUMA && n_colours > 1);
+    return plane < n_colours || (plane == IH_LUMA && n_colours > 1 && !h->without_luma);
 }
 
 /* ---- the state of one chart ---- */
@@ -115,12 +119,13 @@ struct ih_chart_layout {
     unsigned n_bins, n_in_bar;        /* values of the samples, and those that a bar sums */
     int32_t numbers_right;            /* right end of the numbers left of the plot */
     int32_t title_y, strip_y, ticks_y;
-    int32_t row_pitch;      /* distance of two rows of the footer */
-    int32_t legend_y;       /* the first row */
-    int32_t legend_rows;    /* 0: no legend */
-    int32_t legend_columns; /* 0: names without numbers, in one row */
-    int32_t facts_y;        /* the first row */
-    int32_t facts_rows;     /* 0: no facts */
+    int32_t thumbnail_height; /* room for it in the upper right corner; 0: none */
+    int32_t row_pitch;        /* distance of two rows of the footer */
+    int32_t legend_y;         /* the first row */
+    int32_t legend_rows;      /* 0: no legend */
+    int32_t legend_columns;   /* 0: names without numbers, in one row */
+    int32_t facts_y;          /* the first row */
+    int32_t facts_rows;       /* 0: no facts */
 };
 
 struct ih_chart {
@@ -129,7 +134,7 @@ struct ih_chart {
     const struct ih_histogram *other;   /* drawn as lines over the bars; NULL: none */
     const struct ih_histogram *heights; /* sets the scale and is cut: the bars, or the higher bars
                                            of both */
-    unsigned n_bins, n_in_bar;          /* as in the layout */
+    const struct ih_histogram *values;  /* what the bars were folded from */
     const char *title;                  /* of the options */
     const struct ih_chart_theme *theme;
     struct ih_glyphs *glyphs;
@@ -138,7 +143,10 @@ struct ih_chart {
     struct ih_chart_facts facts;
     struct ih_chart_layout layout;
     struct ih_chart_axis axis;
-    struct ih_path path; /* scratch */
+    struct ih_path path;                  /* scratch */
+    struct ih_chart_sheet *sheet;         /* NULL: one histogram */
+    struct ih_picture thumbnail;          /* owned */
+    void (*draw)(struct ih_chart *chart); /* all of it, on an open canvas; NULL: one histogram */
 };
 
 static inline int32_t ih_larger(int32_t a, int32_t b)
@@ -155,6 +163,13 @@ static inline int32_t ih_smaller(int32_t a, int32_t b)
 static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
     return l->em * hundredths * IH_SUBPIXELS / 100;
+}
+
+/* Sets the layout's bins from the chart's values. */
+static inline void ih_chart_set_bins(struct ih_chart *chart)
+{
+    chart->layout.n_bins = ih_n_bins(chart->values);
+    chart->layout.n_in_bar = (chart->layout.n_bins + IH_BINS - 1) / IH_BINS;
 }
 
 /* The left edge of bar i, in 1/IH_SUBPIXELS of a pixel, exactly for IH_BINS bars; the right edge of
@@ -183,6 +198,16 @@ void ih_draw_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int
 /* Writes a line of ordinary type. x is in 1/IH_SUBPIXELS of a pixel, the baseline in pixels. */
 void ih_draw_text(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
                   struct ih_colour colour, const char *text);
+
+/* Decodes the thumbnail of a result, which becomes that of the chart; none, if it cannot be read.
+ */
+void ih_draw_read_thumbnail(struct ih_chart *chart, const struct ih_result *result);
+
+/* Returns the width of the thumbnail in this height, in pixels; 0: the chart has none. */
+int32_t ih_draw_thumbnail_width(const struct ih_chart *chart, int32_t height);
+
+/* Draws the thumbnail with its upper right corner at x, y. height: at most its own, in pixels. */
+void ih_draw_thumbnail(struct ih_chart *chart, int32_t x, int32_t y, int32_t height);
 
 /* Writes the title at the left margin. */
 void ih_draw_title(struct ih_chart *chart, int32_t baseline_px, const char *text);
@@ -222,7 +247,19 @@ enum {
 
 void ih_chart_draw_plot(struct ih_chart *chart);
 
+/* Its parts, for a sheet: the plot and the strip; the numbers of one axis. column: the right end of
+ * those of the counts, in 1/IH_SUBPIXELS of a pixel. */
+void ih_chart_draw_panel(struct ih_chart *chart);
+void ih_chart_draw_counts(struct ih_chart *chart, int32_t column);
+void ih_chart_draw_values(struct ih_chart *chart);
+
 /* ---- chart.c: the layout, and the file ---- */
+
+/* Changes all counts to those of n_pixels, rounded; none becomes 0. */
+void ih_chart_scale_counts(struct ih_histogram *h, uint64_t n_pixels);
+
+/* Returns the width of the numbers of the counts, in 1/IH_SUBPIXELS of a pixel. */
+int32_t ih_chart_counts_width(const struct ih_chart *chart);
 
 /* Clears a layout and sets width, height, and the sizes that follow from them: em, title_em, margin
  * and hair. They grow with the smaller of width and height, and stay readable in the smallest
@@ -233,12 +270,11 @@ void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned
 /*
  * Lays out and draws a chart on any canvas.
  *
- * chart   result, bars, heights, n_bins, n_in_bar, theme, glyphs, canvas, facts and axis.scale are
- * set
+ * chart   result, bars, heights, values, theme, glyphs, page, canvas, facts and axis.scale are set
  */
-void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
+void ih_chart_draw_all(struct ih_chart *chart);
 
-/* Draws a chart whose result, bars, other, heights, n_bins, n_in_bar, title and facts are set.
+/* Draws a chart whose result, bars, other, heights, values, title and facts are set.
  * source: for the metadata of the file. The rest is that of ih_chart_draw. */
 enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
                              const char *source, unsigned char **file, size_t *size_bytes,
@@ -250,7 +286,7 @@ enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_forma
                              struct ih_error *err);
 
 /* Makes the file if status is IH_OK, with the errors of ih_canvas_finish; otherwise returns status.
- * Releases path, canvas and glyphs. *file: NULL on failure. */
+ * Releases path, canvas, glyphs and thumbnail. *file: NULL on failure. */
 enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
                               size_t *size_bytes, struct ih_error *err);
 

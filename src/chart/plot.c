@@ -275,7 +275,7 @@ enum { HALF_A_DIGIT = 36 /* of its height, hundredths of the em: centres a numbe
 const char ih_chart_counts_caption[] = "pixels";
 const char ih_chart_values_caption[] = "value";
 
-static void draw_counts(struct ih_chart *chart, int32_t column)
+void ih_chart_draw_counts(struct ih_chart *chart, int32_t column)
 {
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
@@ -287,7 +287,7 @@ static void draw_counts(struct ih_chart *chart, int32_t column)
     }
 }
 
-static void draw_values(struct ih_chart *chart)
+void ih_chart_draw_values(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     char number[IH_LABEL_MAX];
@@ -295,7 +295,7 @@ static void draw_values(struct ih_chart *chart)
         snprintf(number, sizeof number, "%u", value_tick(l, i));
         int32_t x = value_x(l, i);
         int32_t half = ih_draw_width(chart, number) / 2;
-        int32_t last = (l->width - l->margin / 2) * IH_SUBPIXELS - half;
+        int32_t last = (l->right + l->margin / 2) * IH_SUBPIXELS - half;
         ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
                      number);
     }
@@ -305,8 +305,8 @@ static void draw_numbers(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t column = l->numbers_right * IH_SUBPIXELS;
-    draw_counts(chart, column);
-    draw_values(chart);
+    ih_chart_draw_counts(chart, column);
+    ih_chart_draw_values(chart);
     ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
                  ih_chart_counts_caption);
     ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
@@ -447,12 +447,12 @@ static void draw_strip(struct ih_chart *chart)
                        .any = h->any_high,
                        .all = h->all_high,
                        .first = spec->clip_high,
-                       .last = ih_n_bins(h) - 1};
+                       .last = ih_n_bins(chart->values) - 1};
     const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)
         return;
-    find_marks(h, &low);
-    find_marks(h, &high);
+    find_marks(chart->values, &low);
+    find_marks(chart->values, &high);
     for (enum detail detail = ANY_AND_ALL; detail <= ANY; detail++) {
         describe_end(chart, &low, detail);
         describe_end(chart, &high, detail);
@@ -466,7 +466,7 @@ static void draw_strip(struct ih_chart *chart)
 
 /* ---- all of it ---- */
 
-void ih_chart_draw_plot(struct ih_chart *chart)
+void ih_chart_draw_panel(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
@@ -484,8 +484,13 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     draw_axes(chart);
     draw_cut_marks(chart);
     draw_strip(chart);
-    draw_numbers(chart);
     if (h->n_pixels == 0)
         ih_draw_text(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
                      IH_ALIGN_CENTRE, t->muted, "no pixels");
+}
+
+void ih_chart_draw_plot(struct ih_chart *chart)
+{
+    ih_chart_draw_panel(chart);
+    draw_numbers(chart);
 }

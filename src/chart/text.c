@@ -70,10 +70,12 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats luma;
     char number[IH_LABEL_MAX];
-    ih_stats_compute(h, IH_LUMA, &result->spec, &luma);
-    ih_label_real(number, luma.mean, 1);
-    snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
-    snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
+    if (!h->without_luma) {
+        ih_stats_compute(h, IH_LUMA, &result->spec, &luma);
+        ih_label_real(number, luma.mean, 1);
+        snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
+        snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
+    }
     ih_label_real(number, ih_mean_luminance(h), 4);
     snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
 }
@@ -84,7 +86,7 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats stats;
     char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
-    *entry = (struct ih_chart_entry){ih_plane_name(h->n_channels, plane), plane, ""};
+    *entry = (struct ih_chart_entry){ih_histogram_plane(h, plane), plane, ""};
     if (h->n_pixels == 0)
         return;
     ih_stats_compute(h, plane, &result->spec, &stats);
@@ -183,6 +185,10 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
     for (unsigned i = 0; i < facts->n_facts; i++)
         ih_bytes_format(description, "%s%s", i > 0 ? ", " : "", facts->fact[i]);
     ih_bytes_text(description, ".");
+    if (chart->sheet) {
+        ih_bytes_append(description, "", 1);
+        return;
+    }
     for (unsigned i = 0; i < facts->n_entries && h->n_pixels > 0; i++)
         ih_bytes_format(description, "%s%s %s", i > 0 ? "; " : " ", facts->entries[i].name,
                         facts->entries[i].numbers);
@@ -200,12 +206,15 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
 
 enum { NAME_TO_SCALE = 200 }; /* hundredths of the em, at least */
 
-/* The scale at the right, and the name in the room that is left. */
+/* The thumbnail in the corner, the scale left of it, and the name in the room that is left. */
 void ih_chart_draw_header(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const int32_t right = l->right * IH_SUBPIXELS;
+    const int32_t thumbnail = ih_draw_thumbnail_width(chart, l->thumbnail_height);
+    const int32_t right =
+        l->right * IH_SUBPIXELS - (thumbnail ? thumbnail * IH_SUBPIXELS + ih_chart_ems(l, 100) : 0);
     char scale[IH_LABEL_MAX], *name = chart_name(chart);
+    ih_draw_thumbnail(chart, l->right, l->margin, l->thumbnail_height);
     snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
     ih_draw_text(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
     if (!name) {

@@ -27,7 +27,11 @@ struct ih_charts {
     bool is_file;
     const char *suffix; /* after the name of an input, in a directory */
     bool has_drawn;
-    unsigned long lacking;  /* see ih_charts_lacking */
+    unsigned long lacking;                 /* see ih_charts_lacking */
+    struct ih_result *sheet;               /* owned, with their thumbnails; NULL: none */
+    char *sheet_paths[IH_CHART_SHEET_MAX]; /* owned: those of the results */
+    size_t n_sheet;
+    bool has_lost_reader;   /* the pipe of --chart=- is closed */
     struct ih_outfile file; /* being written, or waiting for commit */
 };
 
@@ -265,6 +269,42 @@ unsigned long ih_charts_lacking(const struct ih_charts *c)
     return c->lacking;
 }
 
+/* Keeps a copy of a result for the sheet. */
+static enum ih_status keep(struct ih_charts *c, const struct ih_result *result,
+                           struct ih_error *err)
+{
+    if (c->n_sheet == IH_CHART_SHEET_MAX)
+        return ih_error_set(err, IH_USAGE,
+                            "--sheet shows up to %d images; name fewer, or select them with "
+                            "--where",
+                            IH_CHART_SHEET_MAX);
+    if (!c->sheet)
+        c->sheet = calloc(IH_CHART_SHEET_MAX, sizeof *c->sheet);
+    if (!c->sheet)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct ih_result *copy = &c->sheet[c->n_sheet++];
+    *copy = *result;
+    copy->path = c->sheet_paths[c->n_sheet - 1] = strdup(result->path);
+    copy->thumbnail = result->thumbnail ? malloc(result->thumbnail_bytes) : NULL;
+    if (copy->thumbnail)
+        memcpy(copy->thumbnail, result->thumbnail, result->thumbnail_bytes);
+    return copy->path ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
+}
+
+static enum ih_status write_image(struct ih_charts *c, const char *target,
+                                  const unsigned char *image, size_t n, struct ih_error *err)
+{
+    enum ih_status status = ih_make_directories(target, err);
+    if (status == IH_OK)
+        status = ih_outfile_open(&c->file, target, err);
+    if (status == IH_OK && fwrite(image, 1, n, c->file.stream) != n) {
+        c->has_lost_reader = errno == EPIPE;
+        status = ih_error_errno(err, errno, "cannot write");
+        ih_outfile_discard(&c->file);
+    }
+    return status;
+}
+
 enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result,
                               const struct ih_comparison *comparison, char *target,
                               size_t size_bytes, struct ih_error *err)
@@ -283,6 +323,10 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
                             "one chart for more than one image: name a directory, or add --total");
     if (!result->is_total && is_same_file(target, result->path))
         return ih_error_set(err, IH_CONFLICT, "is both an input and its chart");
+    if (c->look.is_sheet) {
+        charts_check_name(c, result->path);
+        return keep(c, result, err);
+    }
     if (!c->is_file && !result->is_total)
         status = ih_charts_check_input(&c->look, result->path, err);
     if (!c->is_file && status == IH_OK)
@@ -292,13 +336,7 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     status = comparison ? ih_chart_draw_comparison(comparison, &c->look, &image, &image_bytes, err)
                         : ih_chart_draw(result, &c->look, &image, &image_bytes, err);
     if (status == IH_OK)
-        status = ih_make_directories(target, err);
-    if (status == IH_OK)
-        status = ih_outfile_open(&c->file, target, err);
-    if (status == IH_OK && fwrite(image, 1, image_bytes, c->file.stream) != image_bytes) {
-        status = ih_error_errno(err, errno, "cannot write");
-        ih_outfile_discard(&c->file);
-    }
+        status = write_image(c, target, image, image_bytes, err);
     if (status == IH_OK && !c->is_file)
         status = ih_outfile_commit(&c->file, err);
     c->has_drawn = true;
@@ -309,9 +347,28 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     return status;
 }
 
-enum ih_status ih_charts_commit(struct ih_charts *c, struct ih_error *err)
+enum ih_status ih_charts_commit(struct ih_charts *c, const char *title, struct ih_error *err)
 {
+    unsigned char *image = NULL;
+    size_t image_bytes = 0;
+    if (c->n_sheet > 0) {
+        enum ih_status status =
+            ih_chart_draw_sheet(c->sheet, c->n_sheet, *title ? title : "histograms", &c->look,
+                                &image, &image_bytes, err);
+        if (status == IH_OK)
+            status = write_image(c, c->path, image, image_bytes, err);
+        free(image);
+        if (status != IH_OK)
+            return status;
+    }
+    if (c->file.stream && fflush(c->file.stream) != 0)
+        c->has_lost_reader = errno == EPIPE;
     return c->file.stream ? ih_outfile_commit(&c->file, err) : IH_OK;
+}
+
+bool ih_charts_has_lost_reader(const struct ih_charts *c)
+{
+    return c->has_lost_reader;
 }
 
 bool ih_charts_is_one(const struct ih_charts *c)
@@ -327,7 +384,13 @@ void ih_charts_unlink(struct ih_charts *c)
 
 void ih_charts_close(struct ih_charts *c)
 {
-    if (c)
-        ih_outfile_discard(&c->file);
+    if (!c)
+        return;
+    ih_outfile_discard(&c->file);
+    for (size_t i = 0; i < c->n_sheet; i++) {
+        free(c->sheet_paths[i]);
+        free(c->sheet[i].thumbnail);
+    }
+    free(c->sheet);
     free(c);
 }

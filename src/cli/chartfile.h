@@ -37,15 +37,15 @@ enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const 
                                      struct ih_error *err);
 
 /*
- * Draws one chart. A single chart stays in a temporary file until ih_charts_commit, because a
- * second input is an error.
+ * Draws one chart, or keeps a copy of the result for the sheet. A single chart stays in a temporary
+ * file until ih_charts_commit, because a second input is an error.
  *
  * comparison   drawn instead of the result, which is its first side; NULL: none
  * target       char [size_bytes]; receives the path of the chart, for messages
  *
- * Returns IH_OK, IH_USAGE (a second input for a single chart), IH_CONFLICT (the chart would replace
- * its input, or in a directory a file that is not its own earlier chart), IH_IO, IH_LIMIT (the path
- * is too long) or IH_MEMORY.
+ * Returns IH_OK, IH_USAGE (a second input for a single chart, too many for a sheet), IH_CONFLICT
+ * (the chart would replace its input, or in a directory a file that is not its own earlier chart),
+ * IH_IO, IH_LIMIT (the path is too long) or IH_MEMORY.
  */
 enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,
                               const struct ih_comparison *comparison, char *target,
@@ -55,10 +55,14 @@ enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *
  * charts are SVG. */
 unsigned long ih_charts_lacking(const struct ih_charts *charts);
 
+/* Whether the last error is that of a closed pipe. */
+bool ih_charts_has_lost_reader(const struct ih_charts *charts);
+
 /* True: a single chart, not a directory. With --total it is the total's. */
 bool ih_charts_is_one(const struct ih_charts *charts);
 
-enum ih_status ih_charts_commit(struct ih_charts *charts, struct ih_error *err);
+/* Draws the sheet, if there is one, and gives a single chart its name. title: of a sheet. */
+enum ih_status ih_charts_commit(struct ih_charts *charts, const char *title, struct ih_error *err);
 
 /* Removes the temporary file and blocks later calls, so that only exiting may follow. Threads: any.
  */

@@ -170,14 +170,22 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
 }
 
 /* A file that exists, after an option that it could be the value of, and that is no input: after
- * --html, the page of an earlier run. */
+ * --html or --chart, the page or chart of an earlier run. */
 static enum ih_status check_stray_file(const struct ih_options *o, size_t i, struct ih_error *err)
 {
     static const char *const no_inputs[] = {"html", "csv", "text"};
     const char *const path = o->paths[i];
     const struct ih_output *output = *ih_ending(path) ? ih_output_of(path) : NULL;
-    if (!o->stray_option || i != o->stray_path || !output ||
-        strcmp(output->name, o->stray_option->name) != 0)
+    struct ih_error ignored;
+    if (!o->stray_option || i != o->stray_path)
+        return IH_OK;
+    if (strcmp(o->stray_option->name, "chart") == 0 && ih_chart_format_of(path) &&
+        (o->n_paths > 1 || o->list_path) && ih_charts_check_file(path, &ignored) == IH_OK)
+        return ih_error_set(err, IH_USAGE,
+                            "is a chart of imghist; did you mean --chart=%.100s? To count it, name "
+                            "it before --chart",
+                            path);
+    if (!output || strcmp(output->name, o->stray_option->name) != 0)
         return IH_OK;
     for (size_t k = 0; k < sizeof no_inputs / sizeof *no_inputs; k++)
         if (strcmp(output->name, no_inputs[k]) == 0)
@@ -282,6 +290,16 @@ static bool leaves_missing_folder(const char *path)
 static enum ih_status separate(const struct ih_options *o, const char **subject,
                                struct ih_error *err)
 {
+    for (size_t i = 0; i < o->n_outputs && o->chart_is_stream; i++)
+        if (!o->outputs[i].path)
+            return ih_error_set(err, IH_USAGE,
+                                "--chart=- and --%s: both go to standard output; name a file for "
+                                "one of them",
+                                o->outputs[i].output->name);
+    if (o->chart_is_stream && isatty(ih_outfile_descriptor(o->chart_path)))
+        return ih_error_set(err, IH_USAGE,
+                            "--chart=-: standard output is a terminal; name a file, as in "
+                            "--chart=FILE.png");
     for (size_t i = 0; i <= o->n_outputs; i++) {
         *subject = i < o->n_outputs ? o->outputs[i].path : o->chart_path;
         if (*subject && leaves_missing_folder(*subject))

@@ -104,6 +104,8 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
     struct ih_output_options look = {.layout = data->layout,
                                      .folder = folder,
                                      .verbose = o->is_verbose,
+                                     .title = o->chart.title,
+                                     .path = data->path,
                                      .thumbnails = o->makes_thumbnails,
                                      .has_distances = o->against != NULL,
                                      .colour = o->color == IH_COLOR_ALWAYS ||

@@ -80,11 +80,11 @@ static enum ih_status set_html(const struct ih_setting *s)
 
 static enum ih_status set_chart(const struct ih_setting *s)
 {
-    if (s->value && (strcmp(s->value, "-") == 0 || ih_outfile_descriptor(s->value) >= 0))
-        return ih_error_set(s->err, IH_USAGE,
-                            "a chart goes to a file or a directory, not to standard output");
-    s->options->chart_path = s->value ? s->value : ".";
-    s->options->chart.format = ih_chart_format_of(s->options->chart_path);
+    const bool is_dash = s->value && strcmp(s->value, "-") == 0;
+    s->options->chart_path = is_dash ? "/dev/stdout" : s->value ? s->value : ".";
+    s->options->chart_is_stream = ih_outfile_descriptor(s->options->chart_path) >= 0;
+    s->options->chart.format =
+        ih_chart_format_of(s->options->chart_is_stream ? ".png" : s->options->chart_path);
     return IH_OK;
 }
 
@@ -336,6 +336,13 @@ static const struct ih_conflict by_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const struct ih_conflict sheet_conflicts[] = {
+    {NULL, "diff", NULL, "it shows each image"},
+    {NULL, "total-only", NULL, "it shows each image"},
+    {NULL, "scale-y", "count", "images of several sizes compare by their shares of pixels"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct ih_conflict resume_conflicts[] = {
     {NULL, "total-only", NULL, "its file holds the records of all inputs"},
     {NULL, "where", NULL, "its file holds the records of all inputs"},
@@ -411,7 +418,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
     {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
      .is_optional = true, .set = set_html},
-    {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page of --html"), RARE,
+    {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page and on charts"), RARE,
      FIELD(makes_thumbnails)},
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output,
@@ -437,11 +444,13 @@ const struct ih_option ih_option_table[] = {
 
     {ROW(CHART, RUN, "chart", "a" IH_CHART_ENDINGS ", or a directory"), FILE_NAME("PATH"),
      .is_optional = true, .set = set_chart, .once = "a run writes its charts to one place"},
+    {ROW(CHART, RUN, "sheet", "one chart of up to 60 small histograms"), RARE,
+     FIELD(chart.is_sheet), .conflicts = sheet_conflicts},
     {ROW(CHART, RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE, TEXT("WxH"),
      .set = set_chart_size},
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
      .set = set_chart_format},
-    {ROW(CHART, RUN, "title", "on a chart, instead of the input's name"), RARE, TEXT("TEXT"),
+    {ROW(CHART, RUN, "title", "of a chart or page, instead of its name"), RARE, TEXT("TEXT"),
      FIELD(chart.title)},
     {ROW(CHART, RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
     {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
@@ -449,8 +458,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(CHART, RUN, "scale-y", "numbers beside the bars (count)"), RARE,
      CHOICE("count", "percent"), .set = set_scale_y},
 
-    {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
-     .set = set_luma},
+    {ROW(COUNTING, RUN, "luma", "weights of luma, or no luma (bt709)"),
+     CHOICE("bt709", "bt601", "none"), .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
     {ROW(COUNTING, RUN, "bins", "native: one for each value of 9 to 16 bits"),

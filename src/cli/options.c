@@ -67,6 +67,8 @@ static const char *hint_of(const char *written)
         {"--luma=709", "did you mean bt709?"},
         {"--luma=rec601", "did you mean bt601?"},
         {"--luma=601", "did you mean bt601?"},
+        {"--luma=off", "did you mean none?"},
+        {"--no-luma", "did you mean --luma=none?"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(written, hints[i][0]) == 0)
@@ -378,6 +380,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     records.formats = formats;
     records.is_native = comparisons.is_native = o->takes_native;
     records.lacks = o->against ? 0 : IH_AGAINST;
+    records.lacks_luma = o->luma == &ih_luma_none;
     const struct {
         const char *name;
         const struct ih_field_set *fields;
@@ -443,19 +446,37 @@ static enum ih_status set_references(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
+static enum ih_status check_thumbnails(struct ih_options *o, bool has_page, struct ih_error *err)
+{
+    const bool is_svg = o->charts_are_svg || ih_chart_format_has_text(o->chart.format);
+    o->chart.has_thumbnail = o->makes_thumbnails && o->chart_path;
+    if (!o->makes_thumbnails || (has_page && (!o->chart_path || is_svg)))
+        return IH_OK;
+    return !o->chart_path ? refuse(o, "thumbnails",
+                                   "they are in the page of --html=FILE and on charts, and "
+                                   "neither is made",
+                                   err)
+           : is_svg       ? refuse(o, "thumbnails", "an SVG chart has none; draw a PNG", err)
+           : o->only_total
+               ? refuse(o, "thumbnails", "the chart of a total or a comparison has none", err)
+               : IH_OK;
+}
+
 static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
     const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
-    if (ih_option_is_given(o, "chart-format") && o->chart.format)
+    if (o->chart_is_stream && o->charts_are_svg)
+        o->chart.format = ih_chart_format_of(".svg");
+    else if (ih_option_is_given(o, "chart-format") && o->chart.format && !o->chart_is_stream)
         return refuse(o, "chart-format",
                       "is for a directory of charts; the name of a file tells its format", err);
     if (o->chart.title && o->chart_path && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
-    if (o->by && o->chart.format && !o->with_total)
+    if (o->by && o->chart.format && !o->with_total && !o->chart.is_sheet)
         return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
     const enum ih_status status = set_references(o, err);
     if (status != IH_OK)
@@ -463,9 +484,10 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     bool has_page = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         has_page = has_page || o->outputs[i].output == &ih_output_html;
-    if (o->makes_thumbnails && !has_page)
-        return refuse(o, "thumbnails", "they are in the page of --html=FILE, which is not made",
-                      err);
+    if (check_thumbnails(o, has_page, err) != IH_OK)
+        return err->status;
+    if (o->chart.is_sheet && !o->chart.format)
+        return refuse(o, "sheet", "needs the name of one file, as in --chart=FILE.png", err);
     if (lacks_columns(o))
         return refuse(o, "csv",
                       "the layout channels has columns for 256 bins; with --bins=native use "
@@ -536,7 +558,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = parse_conditions(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
-    if (o->chart.width == 0) {
+    if (o->chart.width == 0 && !o->chart.is_sheet) {
         o->chart.width = IH_CHART_WIDTH;
         o->chart.height = IH_CHART_HEIGHT;
     }

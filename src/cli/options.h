@@ -60,7 +60,8 @@ struct ih_options {
     struct ih_data_output outputs[IH_DATA_OUTPUTS_MAX];
     size_t n_outputs;              /* 0: only charts are written */
     const char *chart_path;        /* NULL: no charts; a file or a directory */
-    bool charts_are_svg;           /* those of a directory */
+    bool charts_are_svg;           /* those of a directory, or of a stream */
+    bool chart_is_stream;          /* --chart=-, and other open files */
     struct ih_chart_options chart; /* the look of charts */
     enum ih_color_when color;
     bool helps_all;  /* --help=all */

@@ -197,8 +197,12 @@ void ih_voice_open(struct ih_voice *v, const struct ih_destinations *d)
     char once[IH_SHOWN_MAX];
     if (o->n_shards)
         note_shard(v);
+    bool has_page = false; /* which has a title */
+    for (size_t i = 0; i < o->n_outputs; i++)
+        has_page = has_page || o->outputs[i].output == &ih_output_html;
     for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
-        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
+        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name) &&
+            !(has_page && strcmp(k->name, "title") == 0)) {
             ih_voice_note(v, NULL, "--%s is for charts, and none is drawn", k->name);
             break;
         }
@@ -356,6 +360,7 @@ void ih_voice_end_folder(struct ih_voice *v, const char *path)
 
 void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point)
 {
+    ih_escape_short(v->chart, sizeof v->chart, chart);
     if (code_point != 0 && v->n_notes[IH_NOTE_GLYPH]++ == 0)
         ih_voice_note(v, chart,
                       "its font has no glyph for the character U+%04lX, and shows a box; an SVG "
@@ -490,12 +495,12 @@ static void print_closing_line(const struct ih_voice *v)
                 &has_begun);
     print_notes(v->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(v->n_twice, "the name of an earlier one, and count too", &has_begun);
-    if (v->n_charts > 0) {
+    if (v->n_charts > 0 && !v->options->chart_is_stream) {
         char path[IH_SHOWN_MAX];
         ih_escape_short(path, sizeof path, v->options->chart_path);
         next_part(&has_begun);
         fprintf(stderr, "%" PRIu64 " chart%s written: %s", v->n_charts, v->n_charts == 1 ? "" : "s",
-                path);
+                v->n_charts == 1 ? v->chart : path);
     }
     if (v->n_skipped > 0) {
         next_part(&has_begun);

@@ -64,7 +64,8 @@ struct ih_voice {
     uint64_t started_ns, ended_ns;        /* ended: the last input so far */
     uint64_t n_done, n_failed, n_skipped; /* inputs */
     uint64_t n_pixels, n_charts;
-    struct ih_times times; /* of all threads together */
+    char chart[IH_SHOWN_MAX]; /* the last of them */
+    struct ih_times times;    /* of all threads together */
     uint64_t write_ns;
     struct ih_used_kernel kernels[IH_USED_KERNELS_MAX];
     size_t n_kernels;
@@ -97,7 +98,8 @@ void ih_voice_skip(struct ih_voice *v, const char *path, const char *why);
  * their files, which then count twice. path: of a directory or an archive. */
 void ih_voice_end_folder(struct ih_voice *v, const char *path);
 
-/* A note about a character that the font of the charts lacks; 0: none. */
+/* Takes the name of a chart. A note about a character that the font of the charts lacks; 0: none.
+ */
 void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point);
 
 /* Notes about the two sides that --diff compares. */

@@ -280,6 +280,16 @@ static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, c
     give_up(w, IH_EXIT_FAILED, s->data->path ? s->data->path : "standard output", message);
 }
 
+static void give_up_chart(struct ih_writer *w, const char *target, const struct ih_error *reason)
+{
+    if (ih_charts_has_lost_reader(w->charts)) {
+        ih_voice_hold(&w->voice);
+        unlink_files(w);
+        ih_end_by_sigpipe();
+    }
+    give_up(w, ih_exit_of(reason->status), target, reason->message);
+}
+
 /* Ends the run if a write to the sink has failed. */
 static void check_sink(struct ih_writer *w, const struct sink *s, bool flushes)
 {
@@ -329,9 +339,10 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         ih_say(target, reason.message);
         w->n_charts_failed++;
     } else if (status != IH_OK) {
-        give_up(w, ih_exit_of(status), target, reason.message);
+        give_up_chart(w, target, &reason);
     } else {
-        w->voice.n_charts += result->is_total || !w->is_double;
+        w->voice.n_charts +=
+            w->options->chart.is_sheet ? w->voice.n_charts == 0 : result->is_total || !w->is_double;
         ih_voice_chart(&w->voice, target, ih_charts_lacking(w->charts));
     }
 }
@@ -342,9 +353,12 @@ static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 {
     if (!w->charts || result->status != IH_OK)
         return false;
-    if (result->is_total && !(result->group && ih_charts_is_one(w->charts)))
+    const bool is_sheet = w->options->chart.is_sheet;
+    if (result->group ? ih_charts_is_one(w->charts) && !is_sheet : result->is_total && is_sheet)
+        return false;
+    if (result->is_total)
         return result->n_images > 0;
-    return !result->is_total && !(w->options->with_total && ih_charts_is_one(w->charts));
+    return is_sheet || !(w->options->with_total && ih_charts_is_one(w->charts));
 }
 
 /* Whether all inputs failed and the output does not record failures. */
@@ -712,8 +726,8 @@ static void complete_outputs(struct ih_writer *w)
     for (size_t i = 0; i < o->n_outputs; i++)
         if (is_kept(w, &w->sinks[i]) && ih_outfile_commit(&w->sinks[i].file, &reason) != IH_OK)
             give_up_sink(w, &w->sinks[i], 0, reason.message);
-    if (w->charts && ih_charts_commit(w->charts, &reason) != IH_OK)
-        give_up(w, IH_EXIT_FAILED, o->chart_path, reason.message);
+    if (w->charts && ih_charts_commit(w->charts, w->folder, &reason) != IH_OK)
+        give_up_chart(w, o->chart_path, &reason);
 }
 
 void ih_writer_stop_progress(struct ih_writer *w)

@@ -50,8 +50,10 @@ struct ih_chroma_row {
 struct ih_count_vectors {
     /* Counts interleaved RGB in whole vectors. Returns how many pixels it has counted. */
     size_t (*rgb)(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
-    /* The same for Y, Cb and Cr of full size. */
-    size_t (*ycc)(struct ih_counter *t, const uint8_t *const samples[3], size_t n_pixels);
+    size_t (*rgba)(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+    /* The same for planes: of red, green, blue and, of 4 channels, alpha; of Y, Cb and Cr. */
+    size_t (*planar)(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels);
+    size_t (*ycc)(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels);
     /* Writes the chroma of the n pixels from x on, x even, n at most IH_COUNT_CHUNK_PIXELS. Stores
      * whole vectors, so up to IH_COUNT_CHUNK_PADDING bytes after out[n - 1] are overwritten. */
     void (*upsample)(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, size_t n);
@@ -85,6 +87,8 @@ struct ih_counter {
 struct ih_count_method {
     void (*begin)(struct ih_counter *counter); /* or NULL; spec is set and totals are cleared */
     void (*add)(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels);
+    /* Planes of red, green, blue and perhaps alpha, or NULL. */
+    void (*add_planar)(struct ih_counter *counter, const uint8_t *const samples[], size_t n_pixels);
     void (*add_planes)(struct ih_counter *counter, const struct ih_planes *planes); /* or NULL */
     void (*end)(struct ih_counter *counter); /* or NULL; completes totals */
 };
@@ -123,6 +127,15 @@ static inline bool ih_counter_takes_planes(const struct ih_count_method *method)
     return method->add_planes && ih_count_vectors_best()->ycc;
 }
 
+/* Adds pixels whose channels are apart: uint8 [n_channels][n_pixels], n_channels 3 or 4. The
+ * counter must take planes. */
+static inline void ih_counter_add_planar(struct ih_counter *counter, const uint8_t *const samples[],
+                                         size_t n_pixels)
+{
+    counter->totals.n_pixels += n_pixels;
+    counter->method->add_planar(counter, samples, n_pixels);
+}
+
 /* Adds a band of planes, borrowed for the call; n_channels is 3. */
 static inline void ih_counter_add_planes(struct ih_counter *counter, const struct ih_planes *planes)
 {
@@ -146,6 +159,12 @@ static inline unsigned ih_count_subtables_each(unsigned n_channels)
     return n_channels < 3 ? IH_COUNT_SUBTABLES / n_channels : IH_COUNT_SUBTABLES / 4;
 }
 
+/* Without luma, its tables are not touched, and joint clips go to the totals at once. */
+static inline bool ih_count_has_luma(const struct ih_counter *t)
+{
+    return t->spec.luma != &ih_luma_none;
+}
+
 void ih_count_clear(struct ih_counter *t); /* the tables */
 void ih_count_fold(struct ih_counter *t);  /* adds the tables to the totals */
 
@@ -155,6 +174,7 @@ void ih_count_make_weights(struct ih_counter *t);
 
 /* Counts n_pixels into the tables, which have room for them. */
 void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels);
 
 /* Makes room in the tables, folding them if they are full. Returns how many of n_wanted pixels fit,
  * at least 1, and adds that number to n_unfolded. */

@@ -11,7 +11,7 @@ static void begin(struct ih_counter *t)
     t->vectors = ih_count_vectors_best();
     t->n_chunk = 0;
     ih_count_clear(t);
-    if (t->spec.n_channels >= 3)
+    if (t->spec.n_channels >= 3 && ih_count_has_luma(t))
         ih_count_make_weights(t);
 }
 
@@ -25,6 +25,18 @@ static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
     }
 }
 
+static void add_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
+{
+    const uint8_t *at[IH_CHANNELS_MAX];
+    for (size_t n_done = 0; n_done < n_pixels;) {
+        const size_t n = ih_count_make_room(t, n_pixels - n_done);
+        for (unsigned c = 0; c < t->spec.n_channels; c++)
+            at[c] = samples[c] + n_done;
+        ih_count_planar(t, at, n);
+        n_done += n;
+    }
+}
+
 static void end(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
@@ -33,12 +45,13 @@ static void end(struct ih_counter *t)
     for (unsigned p = 0; p < IH_PLANES; p++)
         for (unsigned v = 0; v < IH_BINS; v++)
             h->sum[p] += v * h->bins[p][v];
-    ih_histogram_derive_gray(h, &t->spec);
+    ih_histogram_derive(h, &t->spec);
 }
 
 const struct ih_count_method ih_count_tables = {
     .begin = begin,
     .add = add,
+    .add_planar = add_planar,
     .add_planes = ih_count_add_planes,
     .end = end,
 };

@@ -218,7 +218,7 @@ void ih_native_end(struct ih_native_counter *c, struct ih_histogram *out)
             sum += v * bins[v];
         h->sum[plane] = sum;
     }
-    ih_histogram_derive_gray(h, &c->spec);
+    ih_histogram_derive(h, &c->spec);
     *out = *h;
     h->native = NULL; /* the caller's now */
 }

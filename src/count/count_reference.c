@@ -32,6 +32,7 @@ static void add(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixe
 {
     const struct ih_count_spec *spec = &counter->spec;
     struct ih_histogram *h = &counter->totals;
+    h->without_luma = spec->luma == &ih_luma_none;
     for (size_t i = 0; i < n_pixels; i++) {
         const uint8_t *pixel = pixels + i * spec->n_channels;
         for (unsigned c = 0; c < spec->n_channels; c++) {
@@ -41,8 +42,10 @@ static void add(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixe
         uint8_t luma = pixel[0];
         if (spec->n_channels >= 3)
             luma = ih_luma(spec->luma, pixel[0], pixel[1], pixel[2]);
-        h->bins[IH_LUMA][luma]++;
-        h->sum[IH_LUMA] += luma;
+        if (spec->luma != &ih_luma_none) {
+            h->bins[IH_LUMA][luma]++;
+            h->sum[IH_LUMA] += luma;
+        }
         add_clips(h, spec, pixel);
     }
 }

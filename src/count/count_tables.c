@@ -19,8 +19,8 @@
  *   the increments need the load slots. The steps are written out, because gcc at -O2 does not
  *   unroll loops over the bytes of a word.
  * - Runs. If all pixels of a step are equal, the run is followed to its end and added at once.
- * - RGB uses SIMD and counts two neighbours at once: count_vec_loops.h. The loop here takes runs,
- *   remainders, and CPUs without SIMD.
+ * - RGB and RGBA use SIMD and count two neighbours at once: count_vec_loops.h. The loops here take
+ *   runs, remainders, and CPUs without SIMD; without luma these count single pixels.
  *
  * Tables are 32 bits wide and folded into 64-bit totals before they hold more than 2^32 - 1 pixels.
  *
@@ -86,12 +86,26 @@ static inline unsigned luma_entry(const struct ih_counter *t, unsigned r, unsign
     return (t->weights[0][r] + t->weights[1][g] + t->weights[2][b]) >> 16;
 }
 
+/* Counts the joint clips of n pixels equal to the one at p, where no table of luma has them. */
+static void count_clips_of(struct ih_counter *t, const uint8_t *p, uint32_t n)
+{
+    const uint8_t low = (uint8_t)t->spec.clip_low, high = (uint8_t)t->spec.clip_high;
+    const int n_low = (p[0] <= low) + (p[1] <= low) + (p[2] <= low);
+    const int n_high = (p[0] >= high) + (p[1] >= high) + (p[2] >= high);
+    t->totals.any_low += n_low > 0 ? n : 0;
+    t->totals.any_high += n_high > 0 ? n : 0;
+    t->totals.all_low += n_low == 3 ? n : 0;
+    t->totals.all_high += n_high == 3 ? n : 0;
+}
+
 void ih_count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels)
 {
     for (unsigned c = 0; c < n_channels; c++)
         t->subtables[c * ih_count_subtables_each(n_channels)][p[c]] += n;
-    if (n_channels >= 3)
+    if (n_channels >= 3 && ih_count_has_luma(t))
         t->luma[0][luma_entry(t, p[0], p[1], p[2])] += n;
+    else if (n_channels >= 3)
+        count_clips_of(t, p, n);
 }
 
 size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
@@ -193,6 +207,8 @@ static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
         n_done = t->vectors->rgb ? t->vectors->rgb(t, p, n) : 0;
         if (n_done > 0)
             continue;
+        if (!ih_count_has_luma(t))
+            break;
         const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);
         n_done = 8;
         if (((x ^ load64(p + 3)) | (y ^ load64(p + 11)) | (load64(p + 13) ^ z)) == 0) {
@@ -214,6 +230,11 @@ static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
 static void count_rgba(struct ih_counter *t, const uint8_t *p, size_t n)
 {
     for (size_t n_done; n >= 8; p += 4 * n_done, n -= n_done) {
+        n_done = t->vectors->rgba ? t->vectors->rgba(t, p, n) : 0;
+        if (n_done > 0)
+            continue;
+        if (!ih_count_has_luma(t))
+            break;
         const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16), w = load64(p + 24);
         n_done = 8;
         if (((x ^ load64(p + 4)) | (x ^ y) | (x ^ z) | (x ^ w)) == 0) {
@@ -245,6 +266,24 @@ void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_
     }
 }
 
+void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
+{
+    const unsigned n_channels = t->spec.n_channels;
+    const uint8_t *at[IH_CHANNELS_MAX];
+    size_t n_done = 0, n = 1;
+    for (; n > 0; n_done += n) {
+        for (unsigned c = 0; c < n_channels; c++)
+            at[c] = samples[c] + n_done;
+        n = t->vectors->planar(t, at, n_pixels - n_done);
+    }
+    for (; n_done < n_pixels; n_done++) {
+        uint8_t pixel[IH_CHANNELS_MAX];
+        for (unsigned c = 0; c < n_channels; c++)
+            pixel[c] = samples[c][n_done];
+        ih_count_same(t, pixel, 1, n_channels);
+    }
+}
+
 /* ---- the tables ---- */
 
 void ih_count_make_weights(struct ih_counter *t)
@@ -263,7 +302,7 @@ void ih_count_make_weights(struct ih_counter *t)
 void ih_count_clear(struct ih_counter *t)
 {
     memset(t->subtables, 0, sizeof t->subtables);
-    if (t->spec.n_channels >= 3)
+    if (t->spec.n_channels >= 3 && ih_count_has_luma(t))
         memset(t->luma, 0, sizeof t->luma);
     t->n_unfolded = 0;
     t->has_pairs = false;
@@ -307,11 +346,12 @@ void ih_count_fold(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
     const unsigned n_channels = t->spec.n_channels, n_each = ih_count_subtables_each(n_channels);
-    for (unsigned c = 0; t->has_pairs && c < 4; c++)
+    const bool has_luma = n_channels >= 3 && ih_count_has_luma(t);
+    for (unsigned c = 0; t->has_pairs && c < 3u + has_luma; c++)
         fold_pairs(c < 3 ? t->subtables[c * n_each] : t->luma[0], t->pairs[c]);
     for (unsigned c = 0; c < n_channels; c++)
         fold_plane(h, c, t->subtables[c * n_each], IH_BINS + IH_COUNT_PADDING, n_each);
-    for (unsigned class = 0; n_channels >= 3 && class < IH_COUNT_CLASSES; class ++) {
+    for (unsigned class = 0; has_luma && class < IH_COUNT_CLASSES; class ++) {
         const unsigned n_low = class & 3, n_high = class >> 2;
         uint64_t n =
             fold_plane(h, IH_LUMA, &t->luma[0][class * IH_BINS],
@@ -330,7 +370,7 @@ size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
         ih_count_fold(t);
         ih_count_clear(t);
     }
-    if (t->spec.n_channels == 3 && !t->has_pairs && t->totals.n_pixels >= t->pairs_from_pixels) {
+    if (t->spec.n_channels >= 3 && !t->has_pairs && t->totals.n_pixels >= t->pairs_from_pixels) {
         memset(t->pairs, 0, sizeof t->pairs);
         t->has_pairs = true;
     }

@@ -1,6 +1,7 @@
 /*
  * The SIMD loops, 16 or 32 pixels at a time. Each file that includes this compiles them for its own
- * instruction set: count_groups for RGB, count_ycc_groups for planes.
+ * instruction set: for RGB, RGBA, their planes, and planes of Y, Cb and Cr; each with and without
+ * luma.
  *
  * Four increments a pixel (red, green, blue, luma) take four stores, and a core stores one counter
  * a cycle. Two ideas beat that on photographs:
@@ -127,10 +128,30 @@ static inline void count_singles(uint32_t *a, uint32_t *b, unsigned b_stride, ui
     b[b_stride + (y >> 8 & 0xff)]++;
 }
 
-/* Counts two pairs, or four values, of red and green (c = 0) or of blue and luma (c = 2). */
-ALWAYS_INLINE void count_unit(struct ih_counter *t, const struct group *g, unsigned c, unsigned i)
+/* Counts two pairs, or four values, of blue alone. */
+ALWAYS_INLINE void count_blue(struct ih_counter *t, const struct group *g, unsigned i)
 {
     if (g->as == PAIRS) {
+        const uint32_t x = load32(&g->pairs[2][2 * i]);
+        t->pairs[2][x & 0xffff]++;
+        t->pairs[2][x >> 16]++;
+    } else if (g->as == SINGLES) {
+        const uint32_t x = load32(&g->values[2][4 * i]);
+        uint32_t *a = t->subtables[8];
+        a[x & 0xff]++;
+        a[STRIDE + (x >> 8 & 0xff)]++;
+        a[2 * STRIDE + (x >> 16 & 0xff)]++;
+        a[3 * STRIDE + (x >> 24)]++;
+    }
+}
+
+/* Counts two pairs, or four values, of red and green (c = 0) or of blue and luma (c = 2). */
+ALWAYS_INLINE void count_unit(struct ih_counter *t, const struct group *g, unsigned c, unsigned i,
+                              bool has_luma)
+{
+    if (c == 2 && !has_luma) {
+        count_blue(t, g, i);
+    } else if (g->as == PAIRS) {
         count_pairs(t->pairs[c], t->pairs[c + 1], load32(&g->pairs[c][2 * i]),
                     load32(&g->pairs[c + 1][2 * i]));
     } else if (g->as == SINGLES) {
@@ -143,14 +164,15 @@ ALWAYS_INLINE void count_unit(struct ih_counter *t, const struct group *g, unsig
 }
 
 /* Does a quarter of the increments of a group. */
-ALWAYS_INLINE void count_quarter(struct ih_counter *t, const struct group *g, unsigned quarter)
+ALWAYS_INLINE void count_quarter(struct ih_counter *t, const struct group *g, unsigned quarter,
+                                 bool has_luma)
 {
     const unsigned i = quarter * (GROUP / 16);
-    count_unit(t, g, 0, i);
-    count_unit(t, g, 2, i);
+    count_unit(t, g, 0, i, has_luma);
+    count_unit(t, g, 2, i, has_luma);
     if (GROUP == 32) {
-        count_unit(t, g, 0, i + 1);
-        count_unit(t, g, 2, i + 1);
+        count_unit(t, g, 0, i + 1, has_luma);
+        count_unit(t, g, 2, i + 1, has_luma);
     }
 }
 
@@ -180,40 +202,43 @@ static inline vec row_of(vec first, vec second)
     return vec_add_16(vec_sub_16(second, first), vec_all_16(IH_COUNT_PAIR_REACH));
 }
 
-/* Whether 16 pixels are equal. Comparing the first three decides most cases. */
-static inline bool is_flat(const uint8_t *p)
+/* Whether 16 pixels of n bytes are equal. Comparing the first few decides most cases. */
+static inline bool is_flat(const uint8_t *p, size_t n)
 {
-    return load64(p) == load64(p + 3) && memcmp(p, p + 3, 3 * (FLAT_PIXELS - 1)) == 0;
+    return load64(p) == load64(p + n) && memcmp(p, p + n, n * (FLAT_PIXELS - 1)) == 0;
 }
 
 /* Does the remaining three quarters of the increments of group g (the caller has done the first),
  * then stores in g what is to be counted of v. */
 ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const struct vec_pixels *v,
-                               struct groups *all_groups)
+                               struct groups *all_groups, bool has_luma)
 {
     const struct measures *m = &all_groups->measures;
     const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
                         vec_pack(v->first[2], v->second[2])};
     count_clips(&all_groups->clips, rgb, m);
-    count_quarter(t, g, 1);
-    const vec luma[2] = {vec_luma(v->first, m->weights), vec_luma(v->second, m->weights)};
-    count_quarter(t, g, 2);
+    count_quarter(t, g, 1, has_luma);
+    const vec luma[2] = {has_luma ? vec_luma(v->first, m->weights) : v->first[1],
+                         has_luma ? vec_luma(v->second, m->weights) : v->second[1]};
+    count_quarter(t, g, 2, has_luma);
     const vec rows[4] = {row_of(v->first[0], v->second[0]), row_of(v->first[1], v->second[1]),
                          row_of(v->first[2], v->second[2]), row_of(luma[0], luma[1])};
     const vec all = vec_or(vec_or(rows[0], rows[1]), vec_or(rows[2], rows[3]));
     const bool are_pairs = vec_is(vec_and(all, vec_all_16((uint16_t)-IH_COUNT_PAIR_ROWS)), 0);
-    count_quarter(t, g, 3);
+    count_quarter(t, g, 3, has_luma);
     if (are_pairs && t->has_pairs) {
         vec_store(g->pairs[0], vec_or(vec_times_256(rows[0]), v->first[0]));
         vec_store(g->pairs[1], vec_or(vec_times_256(rows[1]), v->first[1]));
         vec_store(g->pairs[2], vec_or(vec_times_256(rows[2]), v->first[2]));
-        vec_store(g->pairs[3], vec_or(vec_times_256(rows[3]), luma[0]));
+        if (has_luma)
+            vec_store(g->pairs[3], vec_or(vec_times_256(rows[3]), luma[0]));
         g->as = PAIRS;
     } else {
         vec_store(g->values[0], rgb[0]);
         vec_store(g->values[1], rgb[1]);
         vec_store(g->values[2], rgb[2]);
-        vec_store(g->values[3], vec_pack(luma[0], luma[1]));
+        if (has_luma)
+            vec_store(g->values[3], vec_pack(luma[0], luma[1]));
         g->as = SINGLES;
     }
 }
@@ -229,36 +254,74 @@ static inline void begin_groups(struct groups *all, const struct ih_counter *t)
 }
 
 /* Counts the last two groups. */
-static inline void end_groups(const struct groups *all, struct ih_counter *t)
+static inline void end_groups(const struct groups *all, struct ih_counter *t, bool has_luma)
 {
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned k = 0; k < GROUP / 2; k++)
-            count_unit(t, &all->groups[i], k % 2 * 2, k / 2);
+            count_unit(t, &all->groups[i], k % 2 * 2, k / 2, has_luma);
     }
     add_clips(&t->totals, &all->clips);
 }
 
-static size_t count_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+/* Counts the alpha of a group. It is the same in most groups of most images. */
+static inline void count_alpha(struct ih_counter *t, vec alpha, uint8_t first)
 {
+    uint32_t *a = t->subtables[12];
+    uint8_t values[GROUP];
+    if (vec_is(alpha, first)) {
+        a[first] += GROUP;
+        return;
+    }
+    vec_store(values, alpha);
+    for (unsigned i = 0; i < GROUP; i += 4) {
+        a[values[i]]++;
+        a[STRIDE + values[i + 1]]++;
+        a[2 * STRIDE + values[i + 2]]++;
+        a[3 * STRIDE + values[i + 3]]++;
+    }
+}
+
+ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels,
+                                     unsigned n_channels, bool has_luma)
+{
+    const size_t n_read = n_channels == 3 ? VEC_PIXELS_READ : GROUP;
     struct groups all;
     size_t n_done = 0;
     begin_groups(&all, t);
-    for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= VEC_PIXELS_READ;) {
-        const uint8_t *p = pixels + 3 * n_done;
-        if (is_flat(p)) {
-            n_done += ih_count_run(t, p, n_pixels - n_done, 3);
+    for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= n_read;) {
+        const uint8_t *p = pixels + n_channels * n_done;
+        if (is_flat(p, n_channels)) {
+            n_done += ih_count_run(t, p, n_pixels - n_done, n_channels);
             continue;
         }
         struct group *g = &all.groups[i % 2];
         struct vec_pixels v;
-        vec_load_pixels(&v, p);
-        count_quarter(t, g, 0);
-        count_group(t, g, &v, &all);
+        vec alpha[2];
+        if (n_channels == 3)
+            vec_load_pixels(&v, p);
+        else
+            vec_load_pixels_4(&v, alpha, p);
+        count_quarter(t, g, 0, has_luma);
+        count_group(t, g, &v, &all, has_luma);
+        if (n_channels == 4)
+            count_alpha(t, vec_pack(alpha[0], alpha[1]), p[3]);
         n_done += GROUP;
         i++;
     }
-    end_groups(&all, t);
+    end_groups(&all, t, has_luma);
     return n_done;
+}
+
+static size_t count_rgb_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
+    return ih_count_has_luma(t) ? count_groups_of(t, pixels, n_pixels, 3, true)
+                                : count_groups_of(t, pixels, n_pixels, 3, false);
+}
+
+static size_t count_rgba_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
+    return ih_count_has_luma(t) ? count_groups_of(t, pixels, n_pixels, 4, true)
+                                : count_groups_of(t, pixels, n_pixels, 4, false);
 }
 
 /*
@@ -312,33 +375,58 @@ static inline size_t flat_length(const uint8_t *const samples[3], size_t i, size
     return n;
 }
 
-static size_t count_ycc_groups(struct ih_counter *t, const uint8_t *const samples[3],
-                               size_t n_pixels)
+/* Planes of Y, Cb and Cr, or of red, green, blue and perhaps alpha. */
+ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *const samples[],
+                                        size_t n_pixels, bool is_ycc, bool has_luma)
 {
     struct groups all;
     size_t n_done = 0;
     begin_groups(&all, t);
     for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= GROUP;) {
-        const size_t n_flat = flat_length(samples, n_done, n_pixels);
+        const size_t n_flat =
+            !is_ycc && t->spec.n_channels == 4 ? 0 : flat_length(samples, n_done, n_pixels);
         if (n_flat > 0) {
-            ih_count_same_ycc(t, samples, n_done, (uint32_t)n_flat);
+            const uint8_t rgb[3] = {samples[0][n_done], samples[1][n_done], samples[2][n_done]};
+            if (is_ycc)
+                ih_count_same_ycc(t, samples, n_done, (uint32_t)n_flat);
+            else
+                ih_count_same(t, rgb, (uint32_t)n_flat, 3);
             n_done += n_flat;
             continue;
         }
         struct group *g = &all.groups[i % 2];
-        const vec y = vec_read(samples[0] + n_done);
-        const vec cb = vec_read(samples[1] + n_done);
-        const vec cr = vec_read(samples[2] + n_done);
-        struct vec_pixels v;
-        to_rgb(v.first, vec_low_8(y), vec_low_8(cb), vec_low_8(cr));
-        count_quarter(t, g, 0);
-        to_rgb(v.second, vec_high_8(y), vec_high_8(cb), vec_high_8(cr));
-        count_group(t, g, &v, &all);
+        const vec x = vec_read(samples[0] + n_done);
+        const vec y = vec_read(samples[1] + n_done);
+        const vec z = vec_read(samples[2] + n_done);
+        struct vec_pixels v = {{vec_low_8(x), vec_low_8(y), vec_low_8(z)},
+                               {vec_high_8(x), vec_high_8(y), vec_high_8(z)}};
+        if (is_ycc)
+            to_rgb(v.first, v.first[0], v.first[1], v.first[2]);
+        count_quarter(t, g, 0, has_luma);
+        if (is_ycc)
+            to_rgb(v.second, v.second[0], v.second[1], v.second[2]);
+        count_group(t, g, &v, &all, has_luma);
+        if (!is_ycc && t->spec.n_channels == 4)
+            count_alpha(t, vec_read(samples[3] + n_done), samples[3][n_done]);
         n_done += GROUP;
         i++;
     }
-    end_groups(&all, t);
+    end_groups(&all, t, has_luma);
     return n_done;
+}
+
+static size_t count_ycc_groups(struct ih_counter *t, const uint8_t *const samples[],
+                               size_t n_pixels)
+{
+    return ih_count_has_luma(t) ? count_plane_groups(t, samples, n_pixels, true, true)
+                                : count_plane_groups(t, samples, n_pixels, true, false);
+}
+
+static size_t count_planar_groups(struct ih_counter *t, const uint8_t *const samples[],
+                                  size_t n_pixels)
+{
+    return ih_count_has_luma(t) ? count_plane_groups(t, samples, n_pixels, false, true)
+                                : count_plane_groups(t, samples, n_pixels, false, false);
 }
 
 /* One filter serves 4:2:0 and 4:2:2. s is 3 times the sample of the near row plus that of the far

@@ -5,9 +5,10 @@
 #include "count/count_vec_loops.h"
 
 #ifdef IH_COUNT_VEC
-static const struct ih_count_vectors base = {count_groups, count_ycc_groups, upsample};
+static const struct ih_count_vectors base = {count_rgb_groups, count_rgba_groups,
+                                             count_planar_groups, count_ycc_groups, upsample};
 #else
-static const struct ih_count_vectors base = {NULL, NULL, NULL};
+static const struct ih_count_vectors base = {NULL, NULL, NULL, NULL, NULL};
 #endif
 
 const struct ih_count_vectors *const ih_count_vectors_base = &base;

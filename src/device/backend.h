@@ -63,6 +63,8 @@ struct ih_backend {
     enum ih_status (*band)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
                            struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
+    /* NULL: pixels are counted only in bands. */
+    void (*count_here)(void *lane, const uint8_t *const samples[], size_t n_pixels);
     /* Both NULL if the backend counts only pixels. */
     bool (*takes_planes)(void *state);
     enum ih_status (*count_planes)(void *lane, const struct ih_planes *planes,
@@ -163,6 +165,13 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  * n_pixels   interleaved, spec.n_channels bytes each, from the buffer's start
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
+
+/* Whether ih_lane_count_here works, which counts pixels where they lie, before it returns.
+ *
+ * samples   [0] alone: interleaved pixels; or, of 3 or 4 channels, each channel: uint8 [n_pixels]
+ */
+bool ih_lane_counts_here(const struct ih_lane *lane);
+void ih_lane_count_here(struct ih_lane *lane, const uint8_t *const samples[], size_t n_pixels);
 
 /* Whether ih_lane_count_memory works for the current image: its samples are native. */
 bool ih_lane_takes_memory(const struct ih_lane *lane);

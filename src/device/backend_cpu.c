@@ -280,6 +280,17 @@ static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *er
     return IH_OK;
 }
 
+/* In the calling thread: there is no band to fill meanwhile. */
+static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_pixels)
+{
+    struct cpu_lane *l = lane;
+    wait_for_thread(l, 0);
+    if (samples[1])
+        ih_counter_add_planar(&l->counter, samples, n_pixels);
+    else
+        ih_counter_add(&l->counter, samples[0], n_pixels);
+}
+
 static bool cpu_takes_planes(void *state)
 {
     const struct cpu_state *s = state;
@@ -391,6 +402,7 @@ const struct ih_backend ih_backend_cpu = {
     .begin = cpu_begin,
     .band = cpu_band,
     .count = cpu_count,
+    .count_here = cpu_count_here,
     .takes_planes = cpu_takes_planes,
     .count_planes = cpu_count_planes,
     .count_memory = cpu_count_memory,

@@ -81,5 +81,5 @@ void ih_gpu_totals_read(const struct ih_gpu_totals *totals, const struct ih_coun
     out->any_high = totals->any_high;
     out->all_low = totals->all_low;
     out->all_high = totals->all_high;
-    ih_histogram_derive_gray(out, spec);
+    ih_histogram_derive(out, spec);
 }

@@ -329,7 +329,7 @@ static void read_parts(const struct ih_device_pixels *p, struct ih_histogram *ou
         out->all_low += *sums++;
         out->all_high += *sums++;
     }
-    ih_histogram_derive_gray(out, &p->spec);
+    ih_histogram_derive(out, &p->spec);
 }
 
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_histogram *out,

@@ -236,6 +236,16 @@ enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error
     return IH_OK;
 }
 
+bool ih_lane_counts_here(const struct ih_lane *l)
+{
+    return l->lane && l->backend->count_here;
+}
+
+void ih_lane_count_here(struct ih_lane *l, const uint8_t *const samples[], size_t n_pixels)
+{
+    l->backend->count_here(l->lane, samples, n_pixels);
+}
+
 bool ih_lane_takes_memory(const struct ih_lane *l)
 {
     return l->lane && l->spec.n_bins > 0 && l->backend->count_memory;

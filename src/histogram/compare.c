@@ -86,7 +86,7 @@ void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
     }
     out->largest = (struct ih_distance){(double)NAN, (double)NAN};
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(h->n_channels, p))
+        if (!ih_histogram_plane(h, p))
             continue;
         /* A side without images has 256 bins. */
         if (ih_n_bins(h) == ih_n_bins(h_b))

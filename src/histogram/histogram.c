@@ -82,21 +82,26 @@ uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
     return n;
 }
 
-void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec)
+void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
-    if (ih_colour_channels(h->n_channels) != 1)
-        return;
-    const uint64_t *gray = ih_bins(h, 0);
-    memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
-    h->sum[IH_LUMA] = h->sum[0];
-    h->any_low = h->all_low = ih_count_range(gray, 0, spec->clip_low);
-    h->any_high = h->all_high = ih_count_range(gray, spec->clip_high, ih_n_bins(h) - 1);
+    if (ih_colour_channels(h->n_channels) == 1) {
+        const uint64_t *gray = ih_bins(h, 0);
+        memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
+        h->sum[IH_LUMA] = h->sum[0];
+        h->any_low = h->all_low = ih_count_range(gray, 0, spec->clip_low);
+        h->any_high = h->all_high = ih_count_range(gray, spec->clip_high, ih_n_bins(h) - 1);
+    }
+    h->without_luma = spec->luma == &ih_luma_none;
+    if (h->without_luma) {
+        memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
+        h->sum[IH_LUMA] = 0;
+    }
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(h->n_channels, p))
+        if (!ih_histogram_plane(h, p))
             continue;
         const uint64_t *bins = ih_bins(h, p);
         uint64_t sum = 0;

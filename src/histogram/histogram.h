@@ -16,6 +16,7 @@
 
 struct ih_histogram {
     unsigned n_channels; /* planes 0 .. n_channels-1 and IH_LUMA are valid */
+    bool without_luma;   /* of ih_luma_none: IH_LUMA is not valid, and 0 */
     uint64_t n_pixels;   /* in each valid plane, except the alpha of a total (total.h) */
     uint64_t bins[IH_PLANES][IH_BINS]; /* pixels; unused if the histogram is native */
     uint64_t *native; /* [IH_PLANES][n_native]; NULL: 256 bins. Copies of the struct share it; its
@@ -45,6 +46,12 @@ static inline uint64_t *ih_own_bins(struct ih_histogram *h, unsigned plane)
 /* An empty histogram of 256 bins. Does not release what h held. */
 void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels);
 
+/* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
+static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
+{
+    return plane == IH_LUMA && h->without_luma ? NULL : ih_plane_name(h->n_channels, plane);
+}
+
 /* The same with the bins of spec. Returns IH_OK or IH_MEMORY. */
 enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
                                  struct ih_error *err);
@@ -64,8 +71,9 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 unsigned ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *folded);
 
 /* Fills in the counts of a gray image that follow from its gray bins, so that backends need not
- * count them: luma, and the pixels clipped in any or all channels. Ignores colour images. */
-void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec);
+ * count them: luma, and the pixels clipped in any or all channels. Without luma, clears its plane,
+ * so that backends may count it all the same. */
+void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec);
 
 /* The number of pixels with a value from first to last. */
 uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last);

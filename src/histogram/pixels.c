@@ -4,13 +4,15 @@
 
 const struct ih_luma_weights ih_luma_bt709 = {"bt709", 13933, 46871, 4732};
 const struct ih_luma_weights ih_luma_bt601 = {"bt601", 19595, 38470, 7471};
+const struct ih_luma_weights ih_luma_none = {"none", 0, 65536, 0};
 
 const struct ih_luma_weights *ih_luma_find(const char *name)
 {
-    if (strcmp(name, ih_luma_bt709.name) == 0)
-        return &ih_luma_bt709;
-    if (strcmp(name, ih_luma_bt601.name) == 0)
-        return &ih_luma_bt601;
+    static const struct ih_luma_weights *const all[] = {&ih_luma_bt709, &ih_luma_bt601,
+                                                        &ih_luma_none};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i]->name) == 0)
+            return all[i];
     return NULL;
 }
 

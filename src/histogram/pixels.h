@@ -27,6 +27,8 @@ struct ih_luma_weights {
 
 extern const struct ih_luma_weights ih_luma_bt709;
 extern const struct ih_luma_weights ih_luma_bt601;
+/* Luma is not counted. Where a kernel counts it all the same, it is green, and dropped. */
+extern const struct ih_luma_weights ih_luma_none;
 
 /* Returns NULL if the name is unknown. */
 const struct ih_luma_weights *ih_luma_find(const char *name);

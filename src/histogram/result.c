@@ -50,7 +50,7 @@ bool ih_result_is_of_stdin(const struct ih_result *r)
 void ih_result_compute_stats(struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_plane_name(r->histogram.n_channels, p))
+        if (ih_histogram_plane(&r->histogram, p))
             ih_stats_compute(&r->histogram, p, &r->spec, &r->stats[p]);
     r->has_stats = true;
 }
@@ -130,15 +130,16 @@ enum ih_status ih_result_check(struct ih_result *r, struct ih_error *err)
         return ih_error_set(err, IH_CORRUPT, "the clip limits contradict each other");
     const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(h->n_channels, p))
+        if (!ih_histogram_plane(h, p))
             continue;
         const bool is_alpha = p == n_colours && p != IH_LUMA;
         const uint64_t n = add_up(h, p);
         if (r->is_total && is_alpha ? n > h->n_pixels : n != h->n_pixels)
             return ih_error_set(err, IH_CORRUPT, "the histogram of %s has another number of pixels",
-                                ih_plane_name(h->n_channels, p));
+                                ih_histogram_plane(h, p));
     }
-    if (n_colours == 1 && memcmp(ih_bins(h, 0), ih_bins(h, IH_LUMA), ih_n_bins(h) * 8) != 0)
+    if (n_colours == 1 && !h->without_luma &&
+        memcmp(ih_bins(h, 0), ih_bins(h, IH_LUMA), ih_n_bins(h) * 8) != 0)
         return ih_error_set(err, IH_CORRUPT, "the luma of gray is not its gray");
     if (!is_size_possible(r))
         return ih_error_set(err, IH_CORRUPT, "width and height give another number of pixels");

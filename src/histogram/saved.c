@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -15,6 +14,11 @@ enum {
     N_TEXTS = 5
 };
 enum kind { EMPTY, IMAGE, SUM };
+
+/* By their number in the byte WEIGHTS. */
+static const struct ih_luma_weights *const weights[] = {&ih_luma_bt709, &ih_luma_bt601,
+                                                        &ih_luma_none};
+enum { NO_LUMA = sizeof weights / sizeof *weights - 1 };
 
 /* The bytes of a result that are no numbers, by their place. */
 enum { KIND, CHANNELS, WEIGHTS, ALPHA, CLIP_LOW, CLIP_HIGH, REDUCTION, RANGE, N_BYTES };
@@ -35,20 +39,28 @@ static uint64_t checksum(const uint8_t *bytes, size_t n)
 
 /* Bytes that are written or read. Past the end of what is read, all numbers are 0. */
 struct stream {
-    uint8_t *to;         /* NULL: bytes are only counted */
+    uint8_t *to;         /* NULL: they are only counted */
     const uint8_t *from; /* NULL: bytes are written */
-    size_t n_left, n;    /* n: of bytes that were written */
-    bool is_short;       /* or a field has no meaning */
-    bool is_native, lacks_memory;
+    size_t n_left;       /* of those to read */
+    size_t n_written;    /* or counted */
+    bool is_short;
 };
+
+static void put(struct stream *s, const void *bytes, size_t n_bytes)
+{
+    if (s->to)
+        memcpy(s->to + s->n_written, bytes, n_bytes);
+    s->n_written += n_bytes;
+}
 
 /* Writes a number, or reads it. Returns it. */
 static uint64_t move(struct stream *s, uint64_t value, unsigned n_bytes)
 {
+    uint8_t bytes[8];
     if (!s->from) {
-        for (unsigned i = 0; i < n_bytes && s->to; i++)
-            *s->to++ = (uint8_t)(value >> 8 * i);
-        s->n += n_bytes;
+        for (unsigned i = 0; i < n_bytes; i++)
+            bytes[i] = (uint8_t)(value >> 8 * i);
+        put(s, bytes, n_bytes);
         return value;
     }
     if (s->n_left < n_bytes) {
@@ -65,60 +77,97 @@ static uint64_t move(struct stream *s, uint64_t value, unsigned n_bytes)
 static void move_text(struct stream *s, char text[IH_SAVED_TEXT_MAX])
 {
     const size_t n = (size_t)move(s, s->from ? 0 : strlen(text), 1);
-    for (size_t i = 0; i < n; i++) {
-        text[i] = (char)move(s, (unsigned char)text[i], 1);
-        s->is_short = s->is_short || text[i] == '\0';
-    }
-    text[s->is_short ? 0 : n] = '\0';
-}
-
-/* A number in groups of 7 bits, the lowest first; the last one has no high bit (LEB128). */
-static uint64_t move_number(struct stream *s, uint64_t value)
-{
-    uint64_t read = 0, byte = 0;
-    unsigned shift = 0;
-    do {
-        byte = move(s, (value >> shift & 127) | (value >> shift > 127 ? 128 : 0), 1);
-        read |= (byte & 127) << shift;
-        shift += 7;
-    } while (byte > 127 && shift < 64 && !s->is_short);
-    /* More than 64 bits, or more bytes than needed: equal counts have equal bytes. */
-    s->is_short = s->is_short || byte > 127 || (shift > 64 && byte > 1) || (shift > 7 && !byte);
-    return s->is_short ? 0 : read;
-}
-
-/* The bins of a plane. After a 0 comes the number of zeros. */
-static void move_native(struct stream *s, uint64_t *bins, unsigned n_bins)
-{
-    bool was_zero = false;
-    for (unsigned v = 0, n; v < n_bins && !s->is_short; v += n) {
-        bins[v] = move_number(s, bins[v]);
-        n = 1;
-        s->is_short = s->is_short || (was_zero && bins[v] == 0);
-        was_zero = bins[v] == 0;
-        if (!was_zero || s->is_short)
-            continue;
-        while (v + n < n_bins && bins[v + n] == 0)
-            n++;
-        const uint64_t n_zeros = move_number(s, n); /* read: the bins were 0, so at most n */
-        s->is_short = s->is_short || n_zeros == 0 || n_zeros > n;
-        n = (unsigned)n_zeros;
-    }
-}
-
-/* Native counters to read into, all 0. */
-static void make_native(struct stream *s, struct ih_histogram *h)
-{
-    if (!s->from)
+    if (!s->from) {
+        put(s, text, n);
         return;
-    if (h->n_native <= IH_BINS || h->n_native > IH_NATIVE_BINS_MAX)
+    }
+    if (s->n_left < n || memchr(s->from, '\0', n)) {
         s->is_short = true;
-    else if (!(h->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *h->native)))
-        s->is_short = s->lacks_memory = true;
+        text[0] = '\0';
+        return;
+    }
+    s->n_left -= n;
+    memcpy(text, s->from, n);
+    text[n] = '\0';
+    s->from += n;
 }
 
-static void move_result(struct stream *s, struct ih_result *r, struct ih_saved_texts *texts,
-                        unsigned bytes[N_BYTES])
+/* ---- bins ---- */
+
+/* The runs of counters that are not 0: where they begin, and their length. */
+static void write_runs(struct stream *s, const uint64_t *bins, unsigned n_bins)
+{
+    unsigned n_runs = 0;
+    for (unsigned v = 0; v < n_bins; v++)
+        n_runs += bins[v] != 0 && (v == 0 || bins[v - 1] == 0);
+    move(s, n_runs, 4);
+    for (unsigned v = 0, end; v < n_bins; v = end) {
+        for (end = v; end < n_bins && (bins[end] != 0) == (bins[v] != 0);)
+            end++;
+        if (bins[v] == 0)
+            continue;
+        move(s, v, 4);
+        move(s, end - v, 4);
+        for (; v < end; v++)
+            move(s, bins[v], 8);
+    }
+}
+
+/* Equal counts have one form: runs with a gap before the next, without zeros. */
+static void read_runs(struct stream *s, uint64_t *bins, unsigned n_bins)
+{
+    const uint64_t n_runs = move(s, 0, 4);
+    uint64_t least = 0; /* the first value that the next run may begin at */
+    for (uint64_t i = 0; i < n_runs && !s->is_short; i++) {
+        const uint64_t first = move(s, 0, 4), n = move(s, 0, 4);
+        s->is_short = s->is_short || first < least || n == 0 || n > n_bins || first > n_bins - n;
+        for (uint64_t v = first; v < first + n && !s->is_short; v++) {
+            bins[v] = move(s, 0, 8);
+            s->is_short = s->is_short || bins[v] == 0;
+        }
+        least = first + n + 1;
+    }
+}
+
+/* The number of bins, the clip limits and the runs of each plane. Returns IH_OK or IH_MEMORY. */
+static enum ih_status move_native(struct stream *s, struct ih_result *r, unsigned n_channels,
+                                  struct ih_error *err)
+{
+    struct ih_histogram *h = &r->histogram;
+    struct ih_count_spec *spec = &r->spec;
+    spec->n_bins = (unsigned)move(s, spec->n_bins, 4);
+    spec->clip_low = (uint16_t)move(s, spec->clip_low, 2);
+    spec->clip_high = (uint16_t)move(s, spec->clip_high, 2);
+    if (s->from) {
+        const struct ih_histogram read = *h;
+        spec->n_channels = n_channels;
+        s->is_short = s->is_short || spec->n_bins <= IH_BINS || spec->n_bins > IH_NATIVE_BINS_MAX ||
+                      n_channels < 1 || n_channels > IH_CHANNELS_MAX;
+        if (s->is_short)
+            return IH_OK;
+        if (ih_histogram_init(h, spec, err) != IH_OK)
+            return IH_MEMORY;
+        h->without_luma = read.without_luma;
+        h->n_pixels = read.n_pixels;
+        h->any_low = read.any_low;
+        h->any_high = read.any_high;
+        h->all_low = read.all_low;
+        h->all_high = read.all_high;
+    }
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        if (!ih_histogram_plane(h, p))
+            continue;
+        if (s->from)
+            read_runs(s, ih_own_bins(h, p), spec->n_bins);
+        else
+            write_runs(s, ih_bins(h, p), spec->n_bins);
+    }
+    return IH_OK;
+}
+
+static enum ih_status move_result(struct stream *s, struct ih_result *r,
+                                  struct ih_saved_texts *texts, unsigned bytes[N_BYTES],
+                                  bool is_native, struct ih_error *err)
 {
     struct ih_histogram *h = &r->histogram;
     struct ih_image_info *info = &r->info;
@@ -135,24 +184,20 @@ static void move_result(struct stream *s, struct ih_result *r, struct ih_saved_t
         *words[i] = (unsigned)move(s, *words[i], 4);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         *numbers[i] = move(s, *numbers[i], 8);
-    if (s->is_native) {
-        bytes[CLIP_LOW] |= (unsigned)move(s, bytes[CLIP_LOW] >> 8, 1) << 8;
-        bytes[CLIP_HIGH] |= (unsigned)move(s, bytes[CLIP_HIGH] >> 8, 1) << 8;
-        h->n_native = r->spec.n_bins = (unsigned)move(s, r->spec.n_bins, 4);
-        make_native(s, h);
-    }
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_plane_name(bytes[CHANNELS], p) && h->native)
-            move_native(s, ih_own_bins(h, p), h->n_native);
-        else
-            for (unsigned v = 0; v < IH_BINS && ih_plane_name(bytes[CHANNELS], p); v++)
-                h->bins[p][v] = move(s, h->bins[p][v], 8);
+    h->n_channels = bytes[CHANNELS];
+    h->without_luma = bytes[WEIGHTS] == NO_LUMA;
+    if (is_native && move_native(s, r, bytes[CHANNELS], err) != IH_OK)
+        return IH_MEMORY;
+    for (unsigned p = 0; p < IH_PLANES && !is_native; p++)
+        for (unsigned v = 0; v < IH_BINS && ih_histogram_plane(h, p); v++)
+            h->bins[p][v] = move(s, h->bins[p][v], 8);
     for (unsigned i = 0; i < N_TEXTS; i++)
         move_text(s, all_texts[i]);
     r->sample_range.low = (uint16_t)move(s, r->sample_range.low, 2);
     r->sample_range.high = (uint16_t)move(s, r->sample_range.high, 2);
     info->extremes.min = (uint32_t)move(s, info->extremes.min, 4);
     info->extremes.end = (uint32_t)move(s, info->extremes.end, 4);
+    return IH_OK;
 }
 
 void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
@@ -171,45 +216,47 @@ void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
 
 /* ---- saving ---- */
 
-/* Returns the size; NULL: the bytes are only counted. */
-static size_t save(const struct ih_result *result, uint8_t *bytes)
+/* Writes everything except the checksum. n_bytes: of the whole string. */
+static void write_all(struct stream *s, const struct ih_result *result, size_t n_bytes)
 {
-    struct stream s = {.to = bytes ? bytes + HEAD_BYTES : NULL,
-                       .is_native = result && result->histogram.native};
     const unsigned kind = !result ? EMPTY : result->is_total ? SUM : IMAGE;
-    move(&s, kind, 1);
-    if (result) {
-        struct ih_result r = *result;
-        struct ih_saved_texts texts;
-        unsigned of_result[N_BYTES] = {kind,
-                                       r.histogram.n_channels,
-                                       r.spec.luma == &ih_luma_bt601,
-                                       r.alpha,
-                                       r.spec.clip_low,
-                                       r.spec.clip_high,
-                                       0,
-                                       r.info.range};
-        r.version = r.version ? r.version : IH_VERSION;
-        r.n_images = r.is_total ? r.n_images : 1;
-        ih_saved_texts_keep(&texts, &r);
-        move_result(&s, &r, &texts, of_result);
-    }
-    const size_t n = HEAD_BYTES + s.n + CHECKSUM_BYTES;
-    if (!bytes)
-        return n;
-    struct stream head = {.to = bytes};
+    const bool is_native = result && result->histogram.native;
     for (size_t i = 0; i < sizeof signature; i++)
-        move(&head, signature[i], 1);
-    move(&head, s.is_native ? NATIVE_VERSION : VERSION, 4);
-    move(&head, n, 4);
-    move(&s, checksum(bytes, n - CHECKSUM_BYTES), CHECKSUM_BYTES);
-    return n;
+        move(s, signature[i], 1);
+    move(s, is_native ? NATIVE_VERSION : VERSION, 4);
+    move(s, n_bytes, 4);
+    move(s, kind, 1);
+    if (!result)
+        return;
+    struct ih_result r = *result;
+    struct ih_saved_texts texts;
+    unsigned of_result[N_BYTES] = {kind,
+                                   r.histogram.n_channels,
+                                   0,
+                                   r.alpha,
+                                   is_native ? 0 : r.spec.clip_low,
+                                   is_native ? 0 : r.spec.clip_high,
+                                   0,
+                                   r.info.range};
+    while (weights[of_result[WEIGHTS]] != r.spec.luma)
+        of_result[WEIGHTS]++;
+    r.spec.n_bins = ih_n_bins(&r.histogram);
+    r.version = r.version ? r.version : IH_VERSION;
+    r.n_images = r.is_total ? r.n_images : 1;
+    ih_saved_texts_keep(&texts, &r);
+    move_result(s, &r, &texts, of_result, is_native, NULL);
 }
 
 size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes)
 {
-    const size_t n = save(result, NULL);
-    return size_bytes >= n ? save(result, bytes) : n;
+    struct stream count = {.to = NULL}, s = {.to = bytes};
+    write_all(&count, result, 0);
+    const size_t n = count.n_written + CHECKSUM_BYTES;
+    if (size_bytes >= n) {
+        write_all(&s, result, n);
+        move(&s, checksum(bytes, n - CHECKSUM_BYTES), CHECKSUM_BYTES);
+    }
+    return n;
 }
 
 /* ---- loading ---- */
@@ -219,9 +266,10 @@ static enum ih_status saved_damaged(const char *how, struct ih_error *err)
     return ih_error_set(err, IH_CORRUPT, "damaged saved counts: %s", how);
 }
 
-/* Fills *r. Returns false if a field has a value without a meaning. */
-static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
-                        struct ih_saved_texts *texts)
+/* Fills *r. *is_sound: no field has a value without a meaning. Returns IH_OK or IH_MEMORY. */
+static enum ih_status load_result(struct stream *s, unsigned kind, bool is_native,
+                                  struct ih_result *r, struct ih_saved_texts *texts, bool *is_sound,
+                                  struct ih_error *err)
 {
     const struct ih_sample_range *samples = &r->sample_range;
     const struct ih_extremes *extremes = &r->info.extremes;
@@ -230,7 +278,8 @@ static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
     unsigned bytes[N_BYTES] = {kind};
     memset(r, 0, sizeof *r);
     memset(texts, 0, sizeof *texts);
-    move_result(s, r, texts, bytes);
+    if (move_result(s, r, texts, bytes, is_native, err) != IH_OK)
+        return IH_MEMORY;
     r->info.format = texts->format;
     r->library = texts->library;
     r->version = texts->version;
@@ -238,20 +287,25 @@ static bool load_result(struct stream *s, unsigned kind, struct ih_result *r,
     r->mask = texts->mask;
     ih_saved_texts_keep(texts, r);
     r->is_total = kind == SUM;
-    r->histogram.n_channels = r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
-    r->info.n_bins = r->spec.n_bins;
-    r->spec.luma = bytes[WEIGHTS] ? &ih_luma_bt601 : &ih_luma_bt709;
+    r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
+    r->spec.luma = weights[bytes[WEIGHTS] <= NO_LUMA ? bytes[WEIGHTS] : 0];
     r->alpha = bytes[ALPHA] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    r->spec.clip_low = (uint16_t)bytes[CLIP_LOW];
-    r->spec.clip_high = (uint16_t)bytes[CLIP_HIGH];
+    r->info.n_bins = r->spec.n_bins;
+    if (!is_native) {
+        r->spec.clip_low = (uint8_t)bytes[CLIP_LOW];
+        r->spec.clip_high = (uint8_t)bytes[CLIP_HIGH];
+    }
     r->info.range = bytes[RANGE] < IH_RANGES ? (enum ih_range)bytes[RANGE] : IH_RANGE_UNKNOWN;
-    return (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
-           (samples->high ? samples->low < samples->high : samples->low == 0) &&
-           (extremes->end ? extremes->min < extremes->end : extremes->min == 0) &&
-           bytes[CHANNELS] <= IH_CHANNELS_MAX && bytes[WEIGHTS] <= 1 && bytes[ALPHA] <= 1 &&
-           bytes[REDUCTION] == 0 && bytes[RANGE] < IH_RANGES &&
-           r->info.warnings < IH_WARNINGS_END && r->info.not_applied <= IH_NOT_APPLIED_KNOWN &&
-           r->info.source_depth <= 32 && (r->is_total || (r->n_images == 1 && r->n_failed == 0));
+    *is_sound = (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
+                (samples->high ? samples->low < samples->high : samples->low == 0) &&
+                (extremes->end ? extremes->min < extremes->end : extremes->min == 0) &&
+                bytes[CHANNELS] <= IH_CHANNELS_MAX && bytes[WEIGHTS] <= NO_LUMA &&
+                bytes[ALPHA] <= 1 && bytes[REDUCTION] == 0 && bytes[RANGE] < IH_RANGES &&
+                (!is_native || (bytes[CLIP_LOW] == 0 && bytes[CLIP_HIGH] == 0)) &&
+                r->info.warnings < IH_WARNINGS_END && r->info.not_applied <= IH_NOT_APPLIED_KNOWN &&
+                r->info.source_depth <= 32 &&
+                (r->is_total || (r->n_images == 1 && r->n_failed == 0));
+    return IH_OK;
 }
 
 enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih_result *result,
@@ -263,8 +317,7 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
         return saved_damaged("they do not begin as saved counts do", err);
     move(&s, 0, sizeof signature);
     const uint64_t version = move(&s, 0, 4);
-    s.is_native = version == NATIVE_VERSION;
-    if (version != VERSION && !s.is_native)
+    if (version != VERSION && version != NATIVE_VERSION)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "saved counts of version %llu; this library reads versions %d and %d",
                             (unsigned long long)version, VERSION, NATIVE_VERSION);
@@ -275,18 +328,21 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
     if (move(&last, 0, CHECKSUM_BYTES) != checksum(bytes, size_bytes - CHECKSUM_BYTES))
         return saved_damaged("wrong checksum", err);
     const unsigned kind = (unsigned)move(&s, 0, 1);
+    const bool is_native = version == NATIVE_VERSION;
+    bool is_sound = kind != EMPTY || !is_native;
     *is_empty = kind == EMPTY;
+    if (kind == IMAGE || kind == SUM) {
+        if (load_result(&s, kind, is_native, result, texts, &is_sound, err) != IH_OK)
+            return IH_MEMORY;
+    }
     enum ih_status status = IH_OK;
-    result->histogram.native = NULL;
-    if (kind > SUM || (!*is_empty && !load_result(&s, kind, result, texts)) || s.is_short ||
-        s.n_left > 0 || (*is_empty && s.is_native))
-        status = s.lacks_memory ? ih_error_set(err, IH_MEMORY, "no memory for the native bins")
-                                : saved_damaged("a field without a meaning", err);
+    if (kind > SUM || !is_sound || s.is_short || s.n_left > 0)
+        status = saved_damaged("a field without a meaning", err);
     else if (!*is_empty && ih_result_check(result, &reason) != IH_OK)
         status = saved_damaged(reason.message, err);
+    if (status != IH_OK && !*is_empty && kind <= SUM)
+        ih_histogram_reset(&result->histogram);
     else if (kind == IMAGE)
         result->n_images = 0;
-    if (status != IH_OK)
-        ih_histogram_reset(&result->histogram);
     return status;
 }

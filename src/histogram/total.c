@@ -245,6 +245,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         h->native = t->native;
         memcpy(h->native, t->sum.native, sizeof *h->native * IH_PLANES * h->n_native);
     }
+    h->without_luma = out->spec.luma == &ih_luma_none;
     for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
         memset(ih_own_bins(h, p), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[p] = 0;

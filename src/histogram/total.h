@@ -80,8 +80,8 @@ enum ih_status ih_total_copy(struct ih_total *total, const struct ih_total *othe
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 
-/* Overwrites *out with the total. Without images only the luma plane is valid. Its native counters
- * are the total's, valid until the next call or ih_total_reset. */
+/* Overwrites *out with the total. Without images only the luma plane is valid, unless luma is not
+ * counted. Its native counters are the total's, valid until the next call or ih_total_reset. */
 void ih_total_result(const struct ih_total *total, struct ih_result *out);
 
 #endif

@@ -128,9 +128,12 @@ static enum ih_status context_job_make(const struct ih_context *context,
     enum ih_status status = job_make(batch, job, err);
     if (status != IH_OK)
         return status;
+    if (o->luma == &ih_luma_none && job->has_luma)
+        return ih_error_set(err, IH_USAGE, "batch: the context has no luma: set without_luma");
     status = ih_scan_spec(o, job->batch.n_channels, 0, &job->spec, err);
     if (status != IH_OK)
         return status;
+    job->spec.luma = job->batch.without_luma ? &ih_luma_none : o->luma;
     const bool has_alpha = job->batch.n_channels != ih_colour_channels(job->batch.n_channels);
     if (o->skips_transparent && has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");
@@ -190,8 +193,7 @@ static void read_record(const struct ih_batch_job *job, const uint32_t *bins, co
     h->any_high = sums[n_planes + 1];
     h->all_low = sums[n_planes + 2];
     h->all_high = sums[n_planes + 3];
-    ih_histogram_derive_gray(
-        h, &job->spec); /* of gray, luma and the joint clip counts follow from the bins */
+    ih_histogram_derive(h, &job->spec);
 }
 
 enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
@@ -206,8 +208,6 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
     if (image >= job.batch.n_images || label >= job.shape.n_labels)
         return ih_error_set(err, IH_USAGE, "batch: there is no image %zu with label %u", image,
                             label);
-    if (job.spec.n_channels >= 3 && !job.has_luma)
-        return ih_error_set(err, IH_USAGE, "batch: counts without luma have no statistics");
     const struct ih_batch_image described = ih_batch_image_at(&job, image);
     const size_t record = image * job.shape.n_labels + label, n_planes = job.shape.n_planes;
     struct ih_result *result = &counts->result;

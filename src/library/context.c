@@ -60,7 +60,8 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
     device->with.kernel = c->kernel;
     c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
     if (!c->options.luma)
-        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is not one of bt709, bt601", s->luma);
+        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is not one of bt709, bt601, none",
+                            s->luma);
     if (s->alpha && ih_alpha_parse(s->alpha, &c->options.skips_transparent, &reason) != IH_OK)
         return ih_error_set(err, reason.status, "alpha: %.200s", reason.message);
     return IH_OK;

@@ -210,7 +210,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
 
 const char *ih_counts_plane(const struct ih_counts *c, unsigned plane)
 {
-    return c->is_empty ? NULL : ih_plane_name(c->result.histogram.n_channels, plane);
+    return c->is_empty ? NULL : ih_histogram_plane(&c->result.histogram, plane);
 }
 
 const uint64_t *ih_counts_bins(const struct ih_counts *c, unsigned plane)

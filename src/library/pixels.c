@@ -1,7 +1,16 @@
-/* Counting pixels in host memory: the checks, and one call on a lane. */
+/* Counting pixels in host memory: the checks, and calls on lanes, each for a part of the rows. */
 #include "library/library.h"
 
+#include "base/machine.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* A thread is started in about 20 us and gets so many pixels, which take 200 us or more. */
+enum { THREAD_PIXELS = 1 << 18 };
 
 enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
                                    struct ih_error *err)
@@ -41,21 +50,123 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     return IH_OK;
 }
 
+/* Some rows of an array, and their counts. */
+struct part {
+    pthread_t thread;
+    struct ih_context *context;
+    const struct ih_scan_options *options;
+    struct ih_array rows;
+    struct ih_result *result;
+};
+
+static void *count_part(void *argument)
+{
+    const struct part *p = argument;
+    struct ih_call *call = NULL;
+    p->result->status = ih_call_begin(p->context, &call, &p->result->error);
+    if (p->result->status == IH_OK) {
+        ih_count_array_in(p->options, &p->rows, call->lane, p->result);
+        ih_call_end(p->context, call, p->result->status);
+    }
+    return NULL;
+}
+
+static bool is_stopped(void *flag)
+{
+    return atomic_load((atomic_bool *)flag);
+}
+
+/* Counts the parts, the first in the calling thread, with the others that cannot be started. If the
+ * first fails, sets *is_failed, which stops the others. */
+static void count_parts(struct part *parts, unsigned n_parts, atomic_bool *is_failed)
+{
+    unsigned n_started = 1;
+    sigset_t all, before;
+    sigfillset(&all); /* the program's signal handlers do not run in our threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (n_started < n_parts &&
+           pthread_create(&parts[n_started].thread, NULL, count_part, &parts[n_started]) == 0)
+        n_started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    count_part(&parts[0]);
+    atomic_store(is_failed, parts[0].result->status != IH_OK);
+    for (unsigned i = n_started; i < n_parts; i++)
+        count_part(&parts[i]);
+    for (unsigned i = 1; i < n_started; i++)
+        pthread_join(parts[i].thread, NULL);
+}
+
+/* How many threads count: no more than the pixels keep busy, and than there are rows. */
+static unsigned choose_threads(const struct ih_array *array)
+{
+    const uint64_t n_busy = array->width * array->height / THREAD_PIXELS;
+    if (n_busy <= 1 || array->n_threads == 1)
+        return 1;
+    uint64_t n = array->n_threads ? array->n_threads : ih_machine_cores();
+    n = n < IH_THREADS_MAX ? n : IH_THREADS_MAX;
+    n = n < n_busy ? n : n_busy;
+    return (unsigned)(n < array->height ? n : array->height);
+}
+
+/* Counts rows [height * i / n, height * (i + 1) / n) in part i, into result for the first. */
+static enum ih_status count_in_threads(struct ih_context *context, const struct ih_array *array,
+                                       unsigned n, struct ih_result *result, struct ih_error *err)
+{
+    struct part *parts = malloc(n * sizeof *parts);
+    struct ih_result *others = malloc((n - 1) * sizeof *others);
+    atomic_bool is_failed = false;
+    const struct ih_interrupt stop = {is_stopped, &is_failed};
+    struct ih_scan_options of_others = context->options;
+    of_others.decode.interrupt = &stop; /* only the calling thread asks the caller's */
+    enum ih_status status = IH_OK;
+    if (!parts || !others)
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
+    for (unsigned i = 0; i < n && status == IH_OK; i++) {
+        const uint64_t first = array->height / n * i + array->height % n * i / n;
+        const uint64_t end = array->height / n * (i + 1) + array->height % n * (i + 1) / n;
+        parts[i] = (struct part){.context = context,
+                                 .options = i ? &of_others : &context->options,
+                                 .rows = *array,
+                                 .result = i ? &others[i - 1] : result};
+        parts[i].rows.data =
+            (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
+        parts[i].rows.height = end - first;
+    }
+    if (status == IH_OK)
+        count_parts(parts, n, &is_failed);
+    for (unsigned i = 0; i < n && status == IH_OK; i++) {
+        status = parts[i].result->status;
+        if (status != IH_OK && err)
+            *err = parts[i].result->error;
+        else if (status == IH_OK && i > 0)
+            ih_histogram_add(&result->histogram, &parts[i].result->histogram);
+    }
+    result->info.height = array->height;
+    free(others);
+    free(parts);
+    return status;
+}
+
 /* array: checked. */
 static enum ih_status count_checked(struct ih_context *context, const struct ih_array *array,
                                     struct ih_counts *counts, struct ih_error *err)
 {
-    struct ih_call *call = NULL;
-    enum ih_status status = ih_call_begin(context, &call, err);
-    if (status != IH_OK)
-        return status;
-    ih_count_array_in(&context->options, array, call->lane, &counts->result);
-    status = counts->result.status;
-    ih_call_end(context, call, status);
+    const unsigned n_threads = choose_threads(array);
+    struct part all = {.context = context,
+                       .options = &context->options,
+                       .rows = *array,
+                       .result = &counts->result};
+    enum ih_status status;
+    if (n_threads > 1) {
+        status = count_in_threads(context, array, n_threads, &counts->result, err);
+    } else {
+        count_part(&all);
+        status = counts->result.status;
+        if (status != IH_OK && err)
+            *err = counts->result.error;
+    }
     if (status == IH_OK)
         ih_counts_set_image(counts, context->options.skips_transparent);
-    else if (err)
-        *err = counts->result.error;
     return status;
 }
 
@@ -75,7 +186,8 @@ enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixel
                              .has_strides = pixels->stride_bytes != 0,
                              .row_stride_bytes = pixels->stride_bytes,
                              .pixel_stride_bytes = n,
-                             .channel_stride_bytes = 1};
+                             .channel_stride_bytes = 1,
+                             .n_threads = 1};
     status = ih_array_check(&array, err);
     return status == IH_OK ? count_checked(context, &array, counts, err) : status;
 }

@@ -171,6 +171,8 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
         if (!fields[i].column || (fields[i].in & p->fields->lacks))
             continue;
         if (is_token(p, fields[i].column)) {
+            if (p->fields->lacks_luma && ih_field_is_of_luma(&fields[i]))
+                return condition_fail(p, "a field of luma, which --luma=none does not count");
             *out = (struct operand){
                 .is_field = true, .field = i, .type = ih_field_value_type(&fields[i])};
             return advance(p);

@@ -109,7 +109,7 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         end = format_field(end, r->info.width);
         end = format_field(end, r->info.height);
     }
-    end = csv_put_text(end, ih_plane_name(r->histogram.n_channels, plane));
+    end = csv_put_text(end, ih_histogram_plane(&r->histogram, plane));
     for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
         *end++ = ',';
         end += strlen(ih_format_field(field, &stats, stats.count > 0, end));
@@ -120,7 +120,7 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
 static void image_channels(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(r->histogram.n_channels, p))
+        if (!ih_histogram_plane(&r->histogram, p))
             continue;
         put_stats(s->stream, name, r, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
@@ -144,7 +144,7 @@ static void image_bins(const struct csv_state *s, const char *name, const struct
 {
     const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_plane_name(r->histogram.n_channels, p);
+        const char *channel = ih_histogram_plane(&r->histogram, p);
         for (unsigned c = 0; channel && c < N_BINS_COLUMNS; c++)
             if (strcmp(channel, bins_columns[c]) == 0)
                 columns[c] = ih_bins(&r->histogram, p);
@@ -172,7 +172,7 @@ static void image_bins(const struct csv_state *s, const char *name, const struct
 static void image_long(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_plane_name(r->histogram.n_channels, p);
+        const char *channel = ih_histogram_plane(&r->histogram, p);
         char row[NAME_BYTES + CHANNEL_BYTES + 2 * (IH_COUNT_MAX + 1) + 1];
         if (!channel)
             continue;
@@ -296,7 +296,7 @@ static void csv_compare(FILE *f, const struct ih_output_options *options,
         fprintf(f, ",%s_a,%s_b", s->key, s->key);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
+        const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
         struct ih_stats stats[2];
         if (!channel)
             continue;

@@ -27,7 +27,7 @@ struct html_state {
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-enum { SMALL_BARS = 64, SMALL_LEVELS = 64 };
+enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64 };
 
 /* Without pixels or a histogram, the value is missing. */
 static void put_real(FILE *f, double v)
@@ -56,17 +56,20 @@ static void put_value(FILE *f, const struct ih_field_value *value)
     }
 }
 
-/* One character for each bar of each colour channel. The highest bar that is no spike fills the
- * height. */
+/* One character for each bar of each colour channel, and of the luma of a colour image; then the
+ * pixels of a bar of full height. The highest bar that is no spike has it. Only an empty bar has
+ * the height 0. */
 static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
-    const unsigned n_colours = h->n_channels >= 3 ? 3 : 1, n_bins = ih_n_bins(h);
-    uint64_t bars[3 * SMALL_BARS] = {0}, sorted[3 * SMALL_BARS];
-    const size_t n = (size_t)n_colours * SMALL_BARS;
+    static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
+    const unsigned n_curves = ih_colour_channels(h->n_channels) > 1 ? SMALL_CURVES : 1;
+    const unsigned n_bins = ih_n_bins(h);
+    uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, sorted[SMALL_CURVES * SMALL_BARS];
+    const size_t n = (size_t)n_curves * SMALL_BARS;
     size_t n_filled = 0;
-    for (unsigned c = 0; c < n_colours; c++)
+    for (unsigned c = 0; c < n_curves; c++)
         for (unsigned v = 0; v < n_bins; v++)
-            bars[c * SMALL_BARS + v * SMALL_BARS / n_bins] += ih_bins(h, c)[v];
+            bars[c * SMALL_BARS + v * SMALL_BARS / n_bins] += ih_bins(h, planes[c])[v];
     for (size_t i = 0; i < n; i++)
         if (bars[i] > 0)
             sorted[n_filled++] = bars[i];
@@ -74,9 +77,10 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     putc('"', f);
     for (size_t i = 0; i < n; i++) {
         const double height = top > 0 ? (double)bars[i] / (double)top : 0;
-        putc(levels[height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1], f);
+        const int level = height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1;
+        putc(levels[bars[i] > 0 && level == 0 ? 1 : level], f);
     }
-    putc('"', f);
+    fprintf(f, "\",%llu", (unsigned long long)top);
 }
 
 /* ---- the document ---- */
@@ -84,6 +88,23 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 static bool html_has_column(const struct html_state *s, unsigned field)
 {
     return ih_schema[field].column && (s->has_distances || !(ih_schema[field].in & IH_AGAINST));
+}
+
+/* The way from the page to the folder that relative names of pictures begin in, for links. Standard
+ * output is taken to be there. The way is not known for paths that leave that folder. */
+static void put_base(FILE *f, const char *path)
+{
+    fputs(",\"base\":", f);
+    if (!path)
+        path = "";
+    if (*path == '/' || strstr(path, "..")) {
+        fputs("null", f);
+        return;
+    }
+    putc('"', f);
+    for (size_t n; path += strspn(path, "/"), path[n = strcspn(path, "/")]; path += n)
+        fputs(n == 1 && *path == '.' ? "" : "../", f);
+    putc('"', f);
 }
 
 static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
@@ -98,9 +119,13 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
     ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
+    ih_json_put_string_in_html(stream, options->title);
+    fputs(",\"folder\":", stream);
     ih_json_put_string_in_html(stream,
                                options->folder && *options->folder ? options->folder : NULL);
-    fprintf(stream, ",\"thumbnails\":%s,\"columns\":[", s->has_thumbnails ? "true" : "false");
+    put_base(stream, options->path);
+    fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s,\"columns\":[", IH_MARKED_PERCENT,
+            s->has_thumbnails ? "true" : "false");
     const char *before = "";
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         if (html_has_column(s, i)) {
@@ -136,7 +161,7 @@ static void html_record(void *state, const struct ih_result *result)
     if (result->status == IH_OK)
         put_small_histogram(s->stream, &result->histogram);
     else
-        fputs("null", s->stream);
+        fputs("null,null", s->stream);
     if (s->has_thumbnails) {
         putc(',', s->stream);
         if (result->status == IH_OK && result->thumbnail)
@@ -144,6 +169,8 @@ static void html_record(void *state, const struct ih_result *result)
         else
             fputs("null", s->stream);
     }
+    if (result->status == IH_OK && result->histogram.native)
+        fprintf(s->stream, ",%u", result->histogram.n_native);
     putc(']', s->stream);
 }
 
@@ -171,11 +198,11 @@ static void put_total(FILE *f, const struct html_state *s)
             total.spec.clip_high, ih_n_bins(&total.histogram));
     const unsigned n_in_bar = ih_histogram_fold(&total.histogram, &folded);
     const unsigned n_bars = (ih_n_bins(&total.histogram) + n_in_bar - 1) / n_in_bar;
-    for (unsigned p = 0; p < folded.n_channels && total.n_images > 0 && !s->is_mixed; p++) {
-        const char *name = ih_plane_name(total.histogram.n_channels, p);
-        if (strcmp(name, "alpha") == 0)
-            continue;
-        fprintf(f, "%s\"%s\":", p ? "," : "", name);
+    const unsigned n_colours = ih_colour_channels(total.histogram.n_channels);
+    for (unsigned p = 0; p < IH_PLANES && total.n_images > 0 && !s->is_mixed; p++) {
+        if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || total.histogram.without_luma))
+            continue; /* alpha; the luma of gray */
+        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(total.histogram.n_channels, p));
         for (unsigned i = 0; i < n_bars; i++)
             fprintf(f, "%c%llu", i ? ',' : '[', (unsigned long long)folded.bins[p][i]);
         putc(']', f);

@@ -148,19 +148,20 @@ static void put_ranges(FILE *f, const uint64_t *bins, unsigned n_bins)
 
 static void put_channels(FILE *f, const struct ih_result *r)
 {
-    char before = '[';
+    const char *before = "";
+    putc('[', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        const char *name = ih_histogram_plane(&r->histogram, p);
         if (!name)
             continue;
-        fprintf(f, "%c{\"name\":\"%s\"", before, name);
+        fprintf(f, "%s{\"name\":\"%s\"", before, name);
         json_put_statistics(f, ",", r, p);
         if (r->spec.n_bins)
             put_ranges(f, ih_bins(&r->histogram, p), r->spec.n_bins);
         else
             put_histogram(f, r->histogram.bins[p]);
         putc('}', f);
-        before = ',';
+        before = ",";
     }
     putc(']', f);
 }
@@ -261,7 +262,8 @@ static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
     ih_record_view_init(&view, r);
     for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
-            (is_verbose || !(field->in & IH_VERBOSE)) && !(r->is_read && (field->in & IH_OF_RUN))) {
+            !ih_field_is_absent(field, r) && (is_verbose || !(field->in & IH_VERBOSE)) &&
+            !(r->is_read && (field->in & IH_OF_RUN))) {
             json_put_field(f, before, &view, field);
             before = ",";
         }
@@ -302,7 +304,7 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
     put_fields(f, ",", ih_distance_fields, &c->largest, true);
     fputs(",\"channels\":[", f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
+        const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
         if (!channel)
             continue;
         fprintf(f, "%s\n{\"name\":\"%s\"", before, channel);

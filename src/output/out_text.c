@@ -9,17 +9,19 @@
  *       0               64              128             192          255
  *
  *              mean  stddev  min  p05  median  p95  max  entropy  crushed   blown
- *       red  101.52   58.34    0   14     101  208  255     7.61   0.40    1.25
+ *       red  101.52   58.34    0   14     101  208  255     7.61    0.40%   1.25%
  *
  *       blown: any channel 1.25 %, all 0.80 %; crushed: any 0.40 %, all 0.10 %
  *       mean luminance 0.2134
  *
- * With colour the histogram shows red, green and blue on top of each other, else luma.
+ * With colour the histogram shows red, green and blue on top of each other, else luma, or green if
+ * luma was not counted.
  *
  * --text=lines shows one image per line, with the folder of all of them in the heading:
  *
  *      pixels  luma              mean  crushed   blown  samples/
  *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5    0.40%   1.25%  scene.png
+ *     45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed
  *
  * A wide terminal gets more columns, a narrow one fewer. These percentages are of pixels with any
  * clipped colour channel.
@@ -46,6 +48,7 @@ struct text {
     unsigned columns; /* width of the layout */
     void (*show)(struct text *s, const struct ih_result *result);
     bool has_records;
+    uint64_t n_images, n_blown, n_crushed, n_failed; /* in lines */
     bool is_wide; /* native values: of the record, of the first line, of a comparison */
 };
 
@@ -91,6 +94,7 @@ static void put_headings(const struct text *s, const struct column *columns)
             fprintf(s->stream, "  %*s", column_width(s, c), c->key);
 }
 
+/* stats   NULL: blanks */
 static void text_put_statistics(const struct text *s, const struct column *columns,
                                 const struct ih_stats *stats)
 {
@@ -98,10 +102,14 @@ static void text_put_statistics(const struct text *s, const struct column *colum
         const struct ih_field *f = ih_stats_fields();
         while (strcmp(f->key, c->key) != 0)
             f++;
-        const void *at = (const char *)stats + f->offset_bytes;
-        if (is_shown(s, c) && f->kind == IH_FIELD_REAL)
+        const void *at = stats ? (const char *)stats + f->offset_bytes : NULL;
+        if (!is_shown(s, c))
+            continue;
+        if (!at)
+            fprintf(s->stream, "  %*s", column_width(s, c), "");
+        else if (f->kind == IH_FIELD_REAL)
             fprintf(s->stream, "  %*.*f", column_width(s, c), c->decimals, *(const double *)at);
-        else if (is_shown(s, c))
+        else
             fprintf(s->stream, "  %*u", column_width(s, c), *(const unsigned *)at);
     }
 }
@@ -187,15 +195,19 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
     const bool is_gray = ih_colour_channels(h->n_channels) == 1;
     const bool is_mixed = s->options.colour && !is_gray;
+    const unsigned *planes = is_mixed ? rgb : h->without_luma ? &rgb[!is_gray] : luma;
     struct ih_plot plot = {.n_columns = plot_columns(s), .n_curves = is_mixed ? 3 : 1};
     plot.n_rows = plot.n_columns > 64 ? PLOT_ROWS_WIDE : PLOT_ROWS;
-    ih_plot_fill(&plot, h, is_mixed ? rgb : luma);
+    ih_plot_fill(&plot, h, planes);
     for (unsigned row = plot.n_rows; row-- > 0;) {
         fprintf(s->stream, "%*s", INDENT, "");
         ih_plot_put_row(s->stream, &plot, row, s->options.unicode);
         putc('\n', s->stream);
     }
-    put_axis(s, plot.n_columns, ih_n_bins(h), is_mixed ? "" : is_gray ? "gray" : "luma");
+    put_axis(s, plot.n_columns, ih_n_bins(h),
+             is_mixed  ? ""
+             : is_gray ? "gray"
+                       : ih_histogram_plane(h, *planes));
 }
 
 /* ---- full view: the table ---- */
@@ -205,7 +217,7 @@ static const char *plane_style(const struct text *s, const char *plane)
     static const struct {
         const char *plane, *ansi;
     } styles[] = {
-        {"red", IH_INK("160")}, {"green", IH_INK("28")}, {"blue", IH_INK("27")}, {"luma", BOLD}};
+        {"red", IH_INK_RED}, {"green", IH_INK_GREEN}, {"blue", IH_INK_BLUE}, {"luma", BOLD}};
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strcmp(styles[i].plane, plane) == 0)
             return style(s, styles[i].ansi);
@@ -226,17 +238,20 @@ static const struct column table_columns[] = {{"mean", 6, 2, 0},
                                               {"entropy", 7, 2, MOST_STATISTICS},
                                               {NULL, 0, 0, 0}};
 
-/* Writes a share in a colour if it is so large that it can be seen: shadows blue, highlights red.
- */
+/* Whether a share is so large that it can be seen. */
+static bool is_marked(uint64_t part, uint64_t total)
+{
+    return part > 0 && (double)part * 100 >= (double)total * IH_MARKED_PERCENT;
+}
+
+/* Writes a share, in a colour if it is marked: shadows blue, highlights red. */
 static void put_share(const struct text *s, int width, uint64_t part, uint64_t total, bool is_high,
                       const char *unit)
 {
-    enum { SEEN = 100 }; /* one pixel in a hundred */
     char share[IH_PERCENT_MAX];
-    const bool is_seen = part > 0 && part >= total / SEEN;
-    const char *ink = !is_seen ? "" : style(s, is_high ? IH_INK("160") : IH_INK("27"));
-    fprintf(s->stream, "%s%*s%s%s", ink, width, ih_text_percent(share, part, total), unit,
-            *ink ? PLAIN : "");
+    const char *ink = !is_marked(part, total) ? "" : style(s, is_high ? IH_INK_RED : IH_INK_BLUE);
+    fprintf(s->stream, "%s%s%*s%s%s", *ink ? BOLD : "", ink, width,
+            ih_text_percent(share, part, total), unit, *ink ? PLAIN : "");
 }
 
 static void put_table(const struct text *s, const struct ih_result *r)
@@ -245,7 +260,7 @@ static void put_table(const struct text *s, const struct ih_result *r)
     put_headings(s, table_columns);
     fputs("  crushed   blown\n", s->stream);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        const char *name = ih_histogram_plane(&r->histogram, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(r->histogram.n_channels) == 1))
             continue; /* luma equals gray */
         struct ih_stats t;
@@ -285,6 +300,9 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
     }
     put_share(s, 0, h->all_low, h->n_pixels, false, " %");
     putc('\n', f);
+    if (s->options.colour &&
+        (is_marked(h->any_high, h->n_pixels) || is_marked(h->any_low, h->n_pixels)))
+        fprintf(f, "%*s(in colour: from %d %% of the pixels)\n", INDENT, "", IH_MARKED_PERCENT);
 }
 
 static void put_versions(const struct text *s, const struct ih_result *r)
@@ -423,7 +441,7 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     const struct ih_histogram *h = &r->histogram;
     struct ih_stats t;
     ih_result_stats(r, IH_LUMA, &t);
-    text_put_statistics(s, line_columns, &t);
+    text_put_statistics(s, line_columns, h->without_luma ? NULL : &t);
     if (s->columns >= HAS_CLIPPING) {
         put_share(s, 8, h->any_low, h->n_pixels, false, "%");
         put_share(s, 7, h->any_high, h->n_pixels, true, "%");
@@ -453,6 +471,32 @@ static void show_line(struct text *s, const struct ih_result *r)
     }
     put_name(s, is_within ? r->path + n_folder : r->path);
     fprintf(s->stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
+}
+
+static void count_line(struct text *s, const struct ih_result *r)
+{
+    const struct ih_histogram *h = &r->histogram;
+    s->n_failed += r->status != IH_OK;
+    if (r->status != IH_OK || r->is_total)
+        return;
+    s->n_images++;
+    s->n_blown += is_marked(h->any_high, h->n_pixels);
+    s->n_crushed += is_marked(h->any_low, h->n_pixels);
+}
+
+/* "45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed" */
+static void put_last_line(const struct text *s)
+{
+    enum { WITH_LIMIT = 72 };
+    if (s->n_images == 0 || s->n_images + s->n_failed < 2)
+        return;
+    fprintf(s->stream, "%" PRIu64 " image%s, %" PRIu64 " blown, %" PRIu64 " crushed", s->n_images,
+            s->n_images == 1 ? "" : "s", s->n_blown, s->n_crushed);
+    if (s->columns >= WITH_LIMIT)
+        fprintf(s->stream, " (from %d %% of the pixels)", IH_MARKED_PERCENT);
+    if (s->n_failed > 0)
+        fprintf(s->stream, ", %" PRIu64 " failed", s->n_failed);
+    putc('\n', s->stream);
 }
 
 /* ---- a comparison ---- */
@@ -517,7 +561,7 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
     put_headings(&s, comparison_columns);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(n_channels, p);
+        const char *name = ih_histogram_plane(&c->sides[0].histogram, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(n_channels) == 1))
             continue; /* luma equals gray */
         fprintf(f, "%*s%s%-5s%s", INDENT, "", plane_style(&s, name), name, style(&s, PLAIN));
@@ -553,10 +597,18 @@ static enum ih_status text_begin(FILE *stream, const struct ih_output_options *o
 static void text_record(void *state, const struct ih_result *result)
 {
     struct text *s = state;
+    count_line(s, result);
     if (result->status != IH_OK)
         return; /* standard error has the message */
     s->show(s, result);
     s->has_records = true;
+}
+
+static void text_end(void *state)
+{
+    const struct text *s = state;
+    if (s->show == show_line)
+        put_last_line(s);
 }
 
 const struct ih_output ih_output_text = {
@@ -564,7 +616,7 @@ const struct ih_output ih_output_text = {
     .title = "a summary for people (the default); views full, lines",
     .begin = text_begin,
     .record = text_record,
-    .end = ih_output_end_nothing,
+    .end = text_end,
     .close = free,
     .compare = text_compare,
 };

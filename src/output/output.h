@@ -14,6 +14,10 @@
 
 #include <stdio.h>
 
+/* Clipped shares from this percentage of the pixels on are coloured in text and HTML, and make an
+ * image count as blown or crushed in the last line of text. */
+enum { IH_MARKED_PERCENT = 1 };
+
 struct ih_output_options {
     const char *layout; /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
     bool colour;        /* text: use ANSI colours */
@@ -21,6 +25,8 @@ struct ih_output_options {
     const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
     unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
     bool has_distances; /* to the reference of --against */
+    const char *title;  /* HTML; NULL: the folder. Borrowed until close, as path */
+    const char *path;   /* HTML: of the page; NULL: standard output */
     bool thumbnails;    /* HTML: images have thumbnails, except those of result files */
     bool verbose;       /* name the decoder, device and kernel of each result */
 };

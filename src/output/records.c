@@ -32,7 +32,7 @@ struct reader {
     uint64_t has_statistics[IH_PLANES];    /* bits of channel_fields */
     char *bytes;                           /* of its name; NULL: they are UTF-8 */
     char *names[IH_PLANES];
-    unsigned n_channels; /* luma included */
+    unsigned n_channels; /* luma included, if it is counted */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */
 };
@@ -484,8 +484,9 @@ static bool is_same_statistic(const struct ih_field *field, const struct ih_stat
 
 static bool check_statistics(const struct reader *r, struct ih_json_in *in, struct ih_stats *s)
 {
-    for (unsigned i = 0; i < r->n_channels; i++) { /* luma is the last */
-        compute(r, i + 1 == r->n_channels ? (unsigned)IH_LUMA : i, s);
+    const unsigned n = r->result.histogram.n_channels; /* luma follows them */
+    for (unsigned i = 0; i < r->n_channels; i++) {
+        compute(r, i == n ? (unsigned)IH_LUMA : i, s);
         uint64_t has = r->has_statistics[i] >> 1; /* without the name */
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++, has >>= 1)
             if ((has & 1) && !is_same_statistic(f, &r->statistics[i], s))
@@ -494,21 +495,23 @@ static bool check_statistics(const struct reader *r, struct ih_json_in *in, stru
     return true;
 }
 
-/* Channels have the names of an image with their number, and luma is the last. */
+/* Channels have the names of an image with their number, and luma is the last if it is counted. */
 static bool use_channels(struct reader *r, struct ih_json_in *in)
 {
     struct ih_histogram *h = &r->result.histogram;
-    if (r->n_channels == 0)
+    h->without_luma = r->result.spec.luma == &ih_luma_none;
+    const unsigned n_luma = !h->without_luma;
+    if (r->n_channels < n_luma || r->n_channels > n_luma + IH_CHANNELS_MAX)
         return ih_json_fail_field(in, "channels", impossible);
-    const unsigned n = r->n_channels - 1;
+    const unsigned n = r->n_channels - n_luma;
     h->n_channels = r->result.spec.n_channels = r->result.info.n_channels = n;
     r->result.info.n_bins = r->result.spec.n_bins;
-    for (unsigned i = 0; i <= n; i++) {
+    for (unsigned i = 0; i < r->n_channels; i++) {
         const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
         if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
             return ih_json_fail_field(in, "channels", impossible);
     }
-    if (n < IH_LUMA) {
+    if (!h->without_luma && n < IH_LUMA) {
         const size_t size_bytes = sizeof *h->native * ih_n_bins(h);
         memcpy(ih_own_bins(h, IH_LUMA), ih_bins(h, n), size_bytes);
         memset(ih_own_bins(h, n), 0, size_bytes);
@@ -573,7 +576,8 @@ static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned k
 {
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
         const struct ih_record_field *row = &ih_schema[i];
-        const bool has = r->has >> i & 1, may_have = row->in & kind;
+        const bool has = r->has >> i & 1;
+        const bool may_have = (row->in & kind) && !ih_field_is_absent(row, &r->result);
         if (has && !(may_have && is_possible(r, row, &r->written[i])))
             return ih_json_fail_field(in, row->field.key, impossible);
         if (!has && row->field.key && may_have && is_needed(row, &r->result))

@@ -123,7 +123,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     struct ih_field_value value;
     const char *text;
     unsigned n;
-    if (!(field->in & v->kind))
+    if (!(field->in & v->kind) || ih_field_is_absent(field, r))
         return none;
     switch (f->kind) {
     case IH_FIELD_COUNT:

@@ -139,6 +139,17 @@ static inline enum ih_value_type ih_field_value_type(const struct ih_record_fiel
                                                                  : IH_TYPE_INTEGER;
 }
 
+static inline bool ih_field_is_of_luma(const struct ih_record_field *f)
+{
+    return f->field.kind == IH_FIELD_LUMA_VALUE || f->field.kind == IH_FIELD_LUMA_REAL;
+}
+
+/* Whether a result lacks a field because its luma was not counted. */
+static inline bool ih_field_is_absent(const struct ih_record_field *f, const struct ih_result *r)
+{
+    return r->spec.luma == &ih_luma_none && ih_field_is_of_luma(f);
+}
+
 /* What kind of record a result has: IH_IN_IMAGE, IH_IN_TOTAL, IH_IN_FAILURE or IH_IN_END. */
 unsigned ih_record_kind(const struct ih_result *result);
 
@@ -174,8 +185,9 @@ struct ih_field_set {
     /* Texts that the field "format" may have, NULL at the end. NULL: any. */
     const char *const *formats;
 
-    unsigned lacks; /* fields with one of these flags do not exist in this run */
-    bool is_native; /* values go to 65535, not 255 */
+    unsigned lacks;  /* fields with one of these flags do not exist in this run */
+    bool lacks_luma; /* luma is not counted: its fields are errors */
+    bool is_native;  /* values go to 65535, not 255 */
 };
 
 extern const struct ih_field_set ih_record_fields, ih_comparison_fields;

@@ -209,7 +209,7 @@ static struct cell cell_at(const struct ih_plot *plot, unsigned c, unsigned row,
 static void text_put_colours(FILE *f, unsigned lower, unsigned upper)
 {
     /* none, red, green, yellow, blue, magenta, cyan, gray */
-    static const unsigned char inks[] = {0, 160, 28, 136, 27, 163, 31, 245};
+    static const unsigned char inks[] = {0, 160, 28, 136, 63, 163, 31, 243};
     fputs("\033[0", f);
     if (lower != 0)
         fprintf(f, ";38;5;%u", inks[lower]);

@@ -37,9 +37,11 @@ const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t 
  * curves overlap and mix as light does.
  *
  * Colours are of the 256 of xterm. Their luminance is near 0.18, so that black and white terminals
- * both give a contrast of 3.3 or more.
+ * both give areas a contrast of 3.3 or more, and text one of 4.5.
  */
-#define IH_INK(number) "\033[38;5;" number "m"
+#define IH_INK_RED "\033[38;5;131m"
+#define IH_INK_GREEN "\033[38;5;29m"
+#define IH_INK_BLUE "\033[38;5;63m"
 
 enum {
     IH_PLOT_CURVES = 3,

@@ -158,23 +158,37 @@ struct ih_context *py_context_get(PyObject *object)
     return open_context(self) < 0 ? NULL : self->context;
 }
 
+/* None: 0, as many as pay. */
+static bool take_threads(PyObject *threads, unsigned *n)
+{
+    if (!threads || threads == Py_None)
+        return true;
+    if (!py_to_unsigned(threads, n))
+        return false;
+    if (*n < 1 || *n > 1024)
+        PyErr_Format(PyExc_ValueError, "threads: %u is not 1 to 1024", *n);
+    return !PyErr_Occurred();
+}
+
 static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "layout", "order", "range", NULL};
-    PyObject *counted, *range = NULL;
+    static char *names[] = {"", "layout", "order", "range", "threads", NULL};
+    PyObject *counted, *range = NULL, *threads = NULL;
     const char *letters = NULL, *order = NULL;
     struct py_layout layout;
     struct py_input input;
     struct ih_counts *counts = NULL;
     struct ih_error err;
     enum ih_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzO:count", names, &counted, &letters,
-                                     &order, &range) ||
-        !py_layout_parse(&layout, letters, order, range))
+    unsigned n_threads = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOO:count", names, &counted, &letters,
+                                     &order, &range, &threads) ||
+        !py_layout_parse(&layout, letters, order, range) || !take_threads(threads, &n_threads))
         return NULL;
     struct ih_context *context = py_context_get(object);
     if (!context || !py_input_open(&input, counted, &layout, false))
         return NULL;
+    input.array.n_threads = n_threads;
     PyThreadState *thread = PyEval_SaveThread();
     status = ih_counts_open(&counts, &err);
     if (status == IH_OK)
@@ -240,7 +254,7 @@ static PyObject *context_scan(PyObject *self, PyObject *args, PyObject *keywords
 
 static PyMethodDef context_methods[] = {
     {"count", (PyCFunction)(void (*)(void))context_count, METH_VARARGS | METH_KEYWORDS,
-     "count($self, x, /, *, layout=None, order='rgb', range=None)\n--\n\n"
+     "count($self, x, /, *, layout=None, order='rgb', range=None, threads=None)\n--\n\n"
      "Counts one image; see imghist.count."},
     {"count_many", (PyCFunction)(void (*)(void))context_count_many, METH_VARARGS | METH_KEYWORDS,
      "count_many($self, iterable, /, *, threads=None, on_error='raise', layout=None, order='rgb',"
@@ -266,7 +280,7 @@ PyDoc_STRVAR(
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
-    "luma          weights of luma: 'bt709' or 'bt601'\n"
+    "luma          weights of luma: 'bt709' or 'bt601'; 'none': it is not counted\n"
     "alpha         'count', or 'skip-transparent': pixels with alpha 0 are not counted\n"
     "clip          values <= clip[0] and >= clip[1] count as clipped\n"
     "max_pixels    larger files are refused; 0: 4 Gi\n"

@@ -644,7 +644,8 @@ static PyGetSetDef counts_getset[] = {
     {"decoder", counts_field, NULL, "Library and version; '' for arrays and sums.",
      FIELD(decoder, IS_TEXT)},
     {"kernel", counts_field, NULL, "The code that counted; '' for sums.", FIELD(kernel, IS_TEXT)},
-    {"luma", counts_field, NULL, "Weights of luma: 'bt709' or 'bt601'.", FIELD(luma, IS_TEXT)},
+    {"luma", counts_field, NULL, "Weights of luma: 'bt709', 'bt601' or 'none'.",
+     FIELD(luma, IS_TEXT)},
     {"alpha", counts_field, NULL, "'count' or 'skip-transparent'.", FIELD(alpha, IS_TEXT)},
     {"reduction", counts_field, NULL,
      "How samples of other depths became 8 bits: 'round(v*255/max)', or by the range of a call; "

@@ -1,17 +1,24 @@
-/* Counting pixels in host memory, band by band: interleaved rows are copied, other layouts are
- * gathered sample by sample. */
+/*
+ * Counting pixels in host memory. The CPU counts long rows where they lie, interleaved or planar.
+ * For GPUs, and of short rows and other layouts, pixels are copied or gathered into bands.
+ */
 #include "base/clock.h"
 #include "decode/samples.h"
 #include "scan/scan.h"
 
 #include <string.h>
 
-enum { SAMPLE_16_MAX = 65535 };
+enum {
+    SAMPLE_16_MAX = 65535,
+    HERE_PIXELS = 1 << 18,    /* between looks at the clock */
+    HERE_PIXELS_LEAST = 2048, /* of shorter rows, starting a row costs more than copying it */
+};
 
 /* Pixels that have been checked. */
 struct view {
     struct ih_array a;   /* with strides and a range */
     bool is_interleaved; /* the samples of a row are bytes without gaps */
+    bool is_planar;      /* the colours of a row are, each for itself */
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
     struct ih_native native;
@@ -30,6 +37,17 @@ static uint8_t scale(uint16_t sample, uint32_t low, uint32_t high, uint64_t per_
 {
     const uint32_t clamped = sample < low ? low : sample > high ? high : sample;
     return (uint8_t)(((uint64_t)(clamped - low) * 510 + (high - low)) * per_step >> 48);
+}
+
+/* The three bytes of each pixel, to neighbours. */
+static void gather_rgb(const struct view *v, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const ptrdiff_t pixel = v->a.pixel_stride_bytes, channel = v->a.channel_stride_bytes;
+    for (; n > 0; n--, to += 3, from += pixel) {
+        to[0] = from[0];
+        to[1] = from[channel];
+        to[2] = from[2 * channel];
+    }
 }
 
 /* Gathers n pixels of one row. */
@@ -76,12 +94,34 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
         uint8_t *to = band + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
         if (v->is_interleaved)
             memcpy(to, from, n * ih_pixel_bytes(a->n_channels, v->native.n_bins));
+        else if (a->depth == 8 && a->n_channels == 3)
+            gather_rgb(v, from, to, n);
         else
             gather(v, from, to, n);
         n_filled += n;
         *done += n;
     }
     return n_filled;
+}
+
+/* Counts row by row where they lie. */
+static enum ih_status count_here(const struct view *v, struct ih_lane *lane,
+                                 struct ih_time_limit *time, struct ih_error *err)
+{
+    const struct ih_array *a = &v->a;
+    const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
+    enum ih_status status = IH_OK;
+    for (uint64_t y = 0; y < a->height; y++)
+        for (uint64_t x = 0, n; x < a->width && status == IH_OK; x += n) {
+            const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +
+                                  (ptrdiff_t)x * a->pixel_stride_bytes;
+            n = a->width - x < HERE_PIXELS ? a->width - x : HERE_PIXELS;
+            for (unsigned c = 0; c < (v->is_planar ? a->n_channels : 1); c++)
+                samples[c] = from + (ptrdiff_t)c * a->channel_stride_bytes;
+            ih_lane_count_here(lane, samples, (size_t)n);
+            status = ih_time_limit_check(time, err);
+        }
+    return status;
 }
 
 /* Counts native samples that lie one after the other, without copying them. */
@@ -117,10 +157,15 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     struct ih_time_limit time = {.interrupt = options->decode.interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
-    const bool skips = options->skips_transparent && has_alpha;
-    if (status == IH_OK && v->is_native_row && !skips && ih_lane_takes_memory(lane))
+    const bool drops_pixels = options->skips_transparent && has_alpha;
+    if (status == IH_OK && v->is_native_row && !drops_pixels && ih_lane_takes_memory(lane))
         return count_in_place(options, v, lane, result);
-    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
+    const bool is_here = !drops_pixels && v->native.n_bins == 0 &&
+                         v->a.width >= HERE_PIXELS_LEAST && ih_lane_counts_here(lane) &&
+                         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)));
+    if (status == IH_OK && is_here)
+        status = count_here(v, lane, &time, err);
+    for (uint64_t done = 0; status == IH_OK && !is_here && done < v->n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
         status = ih_time_limit_check(&time, err);
@@ -129,7 +174,7 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
         if (status != IH_OK)
             break;
         size_t n = fill_band(v, &done, band, size_bytes / pixel_bytes);
-        if (skips)
+        if (drops_pixels)
             n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
                                  : ih_pixels_drop_transparent(band, n, n_channels);
         if (n > 0)
@@ -252,6 +297,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
 {
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
+    const bool has_bgr_luma = is_bgr && o->luma != &ih_luma_none;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
     memset(result, 0, sizeof *result);
     result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
@@ -260,7 +306,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     ih_native_choose(&native, o->decode.takes_native, range, (1u << array->depth) - 1,
                      &result->error); /* never more than 16 bits */
     result->status = ih_scan_spec(o, n_channels, native.n_bins, &result->spec, &result->error);
-    if (is_bgr)
+    if (has_bgr_luma)
         result->spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,

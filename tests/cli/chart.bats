@@ -68,6 +68,96 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   imghist_ok d --chart=charts
   [ "$stderr" = "imghist: 2 charts written: charts" ] || fail "no count"
   imghist_quiet d --chart=charts -q
+  imghist_ok d/a.pgm --chart=charts
+  [ "$stderr" = "imghist: 1 chart written: charts/d/a.pgm.hist.png" ] || fail "no name"
+}
+
+@test "chart: --chart=- writes a PNG or SVG to standard output, and nothing else" {
+  dots a.pgm b.pgm
+  imghist_ok a.pgm --chart=file.png
+  "$IMGHIST" a.pgm --chart=- 2>said | cmp - file.png
+  "$IMGHIST" a.pgm --chart=/dev/stdout >redirected.png 2>>said
+  cmp redirected.png file.png
+  "$IMGHIST" a.pgm --csv=stats -o a.csv --chart=- --chart-format=svg 2>>said | head -c 5 | grep -qF '<?xml'
+  [ ! -s said ] || fail "$(cat said)"
+  [ -s a.csv ] && [ ! -e ./- ]
+  imghist_status 2 a.pgm b.pgm --chart=-
+  assert_stderr_has "one chart for more than one image"
+  if command -v script >/dev/null; then
+    run script -qec "'$IMGHIST' a.pgm --chart=-" /dev/null
+    assert_output_has "--chart=-: standard output is a terminal; name a file"
+  fi
+}
+
+@test "chart: a chart named after --chart is not taken for an image" {
+  dots a.pgm b.pgm
+  imghist_ok a.pgm --chart=h.png
+  cp h.png old.png
+  imghist_refused 2 "h.png: is a chart of imghist; did you mean --chart=h.png?" a.pgm --chart h.png
+  cmp h.png old.png
+  imghist_ok h.png --chart
+  imghist_ok h.png a.pgm --chart=both
+  cp "$SAMPLES/scene.png" photo.png
+  imghist_ok a.pgm --chart photo.png # a picture, whose chart is asked for
+}
+
+# panels FILE.svg: the names on a sheet, and the heights of each gray area, from top to bottom.
+panels() {
+  python3 - "$1" <<'END'
+import re, sys, xml.etree.ElementTree as e
+ns = "{http://www.w3.org/2000/svg}"
+for p in e.parse(sys.argv[1]).getroot().iter():
+    if p.tag == ns + "text" and re.fullmatch(r".*\.pgm", p.text):
+        print(p.text)
+    if p.tag == ns + "path" and p.get("fill") == "#969aa2" and len(p.get("d")) > 60: # no swatch
+        ys = [float(v) for v in re.findall(r"V([0-9.]+)", p.get("d"))]
+        print(" ".join(f"{max(ys) - y:.1f}" for y in ys if y != max(ys)))
+END
+}
+
+@test "chart: --sheet shows images of all sizes on one scale" {
+  needs python3
+  pgm a.pgm 5 1 '\x32\x32\x64\x64\x64' # 40 % and 60 %
+  pgm b.pgm 5 20 "$(printf '\\x32\\x32\\x64\\x64\\x64%.0s' {1..20})"
+  pgm c.pgm 5 1 '\x32\x64\x64\x64\xC8' # 20 %, 60 % and 20 %
+  imghist_ok a.pgm b.pgm c.pgm --sheet --chart=s.svg
+  [ "$stderr" = "imghist: 1 chart written: s.svg" ] || fail "$stderr"
+  panels s.svg >said
+  read -r forty sixty <<<"$(sed -n 2p said)"
+  [ "$(paste -sd' ' said)" = "a.pgm $forty $sixty b.pgm $forty $sixty c.pgm $(awk "BEGIN { printf \"%.1f\", $forty / 2 }") $sixty $(awk "BEGIN { printf \"%.1f\", $forty / 2 }")" ] || fail "$(cat said)"
+  awk "BEGIN { exit !($sixty > 1.48 * $forty && $sixty < 1.52 * $forty) }"
+  grep -q '>3 images  ·  heights in percent of each image' s.svg
+  imghist_ok a.pgm b.pgm c.pgm --total --sheet --chart=s.png --csv -o all.csv --title=Three --chart-size=800x500
+  imghist_output_has "s.png,800,500,red" s.png --csv=stats
+}
+
+@test "chart: a sheet of 1, 60 and 61 images, of none, and what does not go with it" {
+  mkdir d
+  for i in {100..159}; do dot d/$i.pgm; done
+  imghist_ok d/100.pgm --sheet --chart=one.png
+  imghist_ok d --sheet --chart=sixty.svg
+  [ "$(grep -c '>1[0-5][0-9]\.pgm</text>' sixty.svg)" -eq 60 ]
+  dot d/160.pgm
+  imghist_refused 2 "--sheet shows up to 60 images" d --sheet --chart=more.png
+  [ ! -e more.png ]
+  imghist_ok d --where 'width > 1' --sheet --chart=none.png
+  [ ! -e none.png ]
+  imghist_refused 2 "--sheet: needs the name of one file" d --sheet --chart=charts
+  imghist_refused 2 "--sheet: cannot be used with --total-only" d --sheet --chart=a.png --total-only
+  imghist_refused 2 "--sheet: cannot be used with --scale-y=count" d --sheet --chart=a.png --scale-y=count
+}
+
+@test "chart: --thumbnails, and charts that cannot have one" {
+  dot a.pgm
+  imghist_ok a.pgm --chart=a.png
+  imghist_ok a.pgm --chart=b.png --thumbnails
+  ! cmp -s a.png b.png || fail "no thumbnail"
+  imghist_ok a.pgm --sheet --chart=s.png --thumbnails
+  imghist_refused 2 "--thumbnails: an SVG chart has none" a.pgm --chart=a.svg --thumbnails
+  imghist_refused 2 "--thumbnails: the chart of a total or a comparison has none" a.pgm --chart=c.png --thumbnails --total-only
+  imghist_ok a.pgm --chart=a.svg --html=p.html --thumbnails
+  imghist_ok a.pgm --ndjson -o a.ndjson
+  imghist_ok a.ndjson --chart=c.png --thumbnails # of a result file: none
 }
 
 @test "chart: the same bytes every time, with any number of threads" {

@@ -71,26 +71,27 @@ page() {
       look("mean_luma>100", () => { say(names());
         look("blown_any_share>=75% pnm", () => { say(names()); say(document.getElementById("count").textContent);
           document.querySelector("#body tr").click();
-          say(document.querySelector("#detail h2").textContent);
-          document.onkeydown(new KeyboardEvent("keydown", {key: "Escape"}));
+          const link = document.querySelector("#detail h2 a");
+          say(link.textContent + " " + link.getAttribute("href"));
+          document.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}));
           say(document.getElementById("detail").hidden);
           look("", () => { window.onbeforeprint(); say(document.querySelectorAll("#body tr").length); window.onafterprint(); });
     }); }); });
   ' >said
   diff said - <<'END'
 d/
-d/broken.png d/dark.pgm d/red.ppm d/white.pgm
+broken.png dark.pgm red.ppm white.pgm
 cannot decode
-3
-d/white.pgm d/red.ppm d/dark.pgm d/broken.png
-d/dark.pgm d/red.ppm d/white.pgm d/broken.png
-d/broken.png d/dark.pgm d/red.ppm d/white.pgm
+9
+white.pgm red.ppm dark.pgm broken.png
+dark.pgm red.ppm white.pgm broken.png
+broken.png dark.pgm red.ppm white.pgm
 file
-d/broken.png
-d/white.pgm
-d/red.ppm d/white.pgm
+broken.png
+white.pgm
+red.ppm white.pgm
 2 of 4 images
-d/red.ppm
+d/red.ppm ../d/red.ppm
 true
 4
 END
@@ -102,7 +103,7 @@ END
   in_browser out/r.html '
     const filter = document.getElementById("filter"), delay = setTimeout;
     setTimeout = f => f();
-    for (const text of ["mean_luma > 100", "blown_any > 75% and pnm", "blown_any >= 3", "width == 1", "blown_any > 75 %",
+    for (const text of ["mean_luma > 100", "blown_any > 75% and pnm", "blown_any >= 3 pixels", "Mean luma > 100", "blown > 75 %", "size == 1", "blown_any >= 3", "width == 1", "blown_any > 75 %",
         "format == pnm and width != 1", "status == ok", "file == d/red.ppm", "brightness > 5", "mean_luma > x", "file < b", "red or white", "not failed",
         "mean_luma", ""]) {
       filter.value = text;
@@ -113,22 +114,159 @@ END
     setTimeout = delay;
   ' >said
   diff said - <<'END'
-1 of 4 images: d/white.pgm
-1 of 4 images: d/red.ppm
-1 of 4 images: d/white.pgm
-1 of 4 images: d/red.ppm
-1 of 4 images: d/red.ppm
-2 of 4 images: d/dark.pgm d/white.pgm
-3 of 4 images: d/dark.pgm d/red.ppm d/white.pgm
-1 of 4 images: d/red.ppm
+1 of 4 images: white.pgm
+1 of 4 images: red.ppm
+1 of 4 images: white.pgm
+1 of 4 images: white.pgm
+1 of 4 images: red.ppm
+1 of 4 images: red.ppm
+not understood: blown_any>=3 (write 3% or 3 pixels): 
+1 of 4 images: red.ppm
+1 of 4 images: red.ppm
+2 of 4 images: dark.pgm white.pgm
+3 of 4 images: dark.pgm red.ppm white.pgm
+1 of 4 images: red.ppm
 not understood: brightness>5: 
 not understood: mean_luma>x: 
 not understood: file<b: 
 not understood: or: 
 not understood: not: 
 0 of 4 images: 
-4 images: d/broken.png d/dark.pgm d/red.ppm d/white.pgm
+4 images: broken.png dark.pgm red.ppm white.pgm
 END
+}
+
+@test "html: the contact sheet shows names, clip marks and errors, in the order that is asked for" {
+  browser
+  page
+  in_browser out/r.html '
+    const tiles = () => [...document.querySelectorAll(".tile")].map(t => [...t.querySelectorAll("p, .clips span")].map(e => e.textContent).join("|")).join("; ");
+    document.dispatchEvent(new KeyboardEvent("keydown", {key: "v"}));
+    say(document.getElementById("body").hidden + " " + document.querySelectorAll(".tile .histogram").length);
+    say(tiles());
+    const press = name => document.querySelector(`th[data-name=${name}] button`).click();
+    press("mean_luma"); say(tiles().replace(/[^;]*\|/g, " "));
+    press("file");
+    document.dispatchEvent(new KeyboardEvent("keydown", {key: "End"}));
+    document.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
+    document.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
+    say(document.querySelector(".tile.chosen p:last-child").textContent + " " + document.querySelector("#detail h2").textContent);
+    say([...document.querySelectorAll("*")].filter(e => /auto|scroll/.test(getComputedStyle(e).overflowY) && e.id !== "detail" && e.scrollHeight > e.clientHeight).length);
+  ' >said
+  diff said - <<'END'
+true 3
+cannot decode: not an image of a known format (--list shows the formats, --raw reads bare samples)|broken.png; ◀ 50.0 %||dark.pgm; ◀ 100.0 %|100.0 % ▶|red.ppm; ◀ 25.0 %|75.0 % ▶|white.pgm
+ white.pgm; red.ppm; dark.pgm; broken.png
+red.ppm d/red.ppm
+0
+END
+}
+
+@test "html: values under the pointer, a legend, an axis, and the words of the table in the panel" {
+  browser
+  page
+  in_browser out/r.html '
+    const tip = document.getElementById("tip"), lines = e => [...e.children].map(c => c.textContent).join(", ");
+    const point = (svg, share) => {
+      const b = svg.getBoundingClientRect();
+      svg.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: b.left + b.width * share, clientY: b.top + 5}));
+    };
+    point(document.querySelector("#total .histogram"), 0.999); say(lines(tip));
+    point(document.querySelector("#total .histogram"), 0.001); say(lines(tip));
+    document.dispatchEvent(new PointerEvent("pointermove")); say(tip.hidden);
+    say(lines(document.querySelector("#total .legend")) + "; " + lines(document.querySelector("#total .axis")));
+    document.querySelectorAll("#body tr")[3].click(); /* white.pgm: 3 of 4 pixels are 255 */
+    point(document.querySelector("#detail .histogram"), 0.999); say(tip.children[0].textContent);
+    say(lines(document.querySelector("#detail .legend")) + "; " + lines(document.querySelector("#detail .axis")));
+    say([...document.querySelectorAll("#detail dt")].map(e => e.textContent.trim() + ": " + e.nextSibling.textContent).filter(t => /^(Mean luma|Blown|Std)/.test(t)).join("; "));
+    say([...document.querySelectorAll("th button")].map(e => e.textContent).join(" "));
+    say(document.getElementById("hint").textContent.match(/coloured from \d %/)[0]);
+  ' >said
+  diff said - <<'END'
+value 255, red 57.1 %, green 42.9 %, blue 42.9 %, luma 42.9 %
+value 0, red 28.6 %, green 42.9 %, blue 42.9 %, luma 28.6 %
+true
+red, green, blue, luma; 0, 64, 128, 192, 255
+values 252 to 255
+gray, which is luma; 0, 64, 128, 192, 255
+Mean luma mean_luma: 191.3; Std. dev. stddev: 110.4; Blown blown_any: 75.0 %, 3 pixels; Blown, all channels blown_all: 75.0 %, 3 pixels
+Imagefile Sizepixels Format Mean lumamean_luma Median Std. dev.stddev Entropy Crushedcrushed_any Blownblown_any
+coloured from 1 %
+END
+}
+
+@test "html: links lead from the page to the pictures, and members of archives have none" {
+  browser
+  mkdir 'a b'
+  dot 'a b/x#1?.pgm'
+  tar cf 'a b/t.tar' -C 'a b' 'x#1?.pgm'
+  for page in page.html ./o/../page.html o/p/page.html "$PWD/absolute.html"; do
+    mkdir -p o
+    imghist_ok 'a b' --html="$page"
+    in_browser "$page" '
+      for (const tr of document.querySelectorAll("#body tr")) { tr.click(); say((document.querySelector("#detail a") || {href: "none"}).href); }' >said
+    case $page in
+    page.html | o/p/page.html) sed -i "s|file://$BATS_TEST_TMPDIR/||" said ;; # of the copy that in_browser shows
+    esac
+    case $page in
+    page.html) [ "$(paste -sd' ' said)" = "none a%20b/x%231%3F.pgm" ] || fail "$(cat said)" ;;
+    o/p/page.html) grep -q '"base":"../../"' "$page" || fail "$page" ;;
+    *) [ "$(paste -sd' ' said)" = "none none" ] || fail "$page: $(cat said)" ;;
+    esac
+  done
+  imghist_ok "$PWD/a b" --html="$PWD/absolute.html"
+  in_browser absolute.html 'document.querySelectorAll("#body tr")[1].click(); say(document.querySelector("#detail a").href)' >said
+  [ "$(cat said)" = "file://$PWD/a%20b/x%231%3F.pgm" ] || fail "$(cat said)"
+}
+
+@test "html: Copy names copies the names that the filter leaves, one a line" {
+  browser
+  page
+  in_browser out/r.html '
+    Object.defineProperty(navigator, "clipboard", {value: {writeText: t => { say(t); return Promise.resolve(); }}});
+    const filter = document.getElementById("filter"), delay = setTimeout;
+    setTimeout = f => f();
+    filter.value = "pnm"; filter.oninput();
+    setTimeout = delay;
+    document.getElementById("copy").click();
+    setTimeout(() => say(document.getElementById("copy").textContent), 100);
+  ' >said
+  [ "$(cat said)" = $'d/dark.pgm\nd/red.ppm\nd/white.pgm\n\nCopied 3' ] || fail "$(cat said)"
+}
+
+@test "html: text has a contrast of 4.5 in both themes, and neighbouring areas of histograms one of 3" {
+  browser
+  page
+  in_browser out/r.html '
+    const light = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+    const luminance = c => 0.2126 * light(c[0]) + 0.7152 * light(c[1]) + 0.0722 * light(c[2]);
+    const contrast = (a, b) => { const [m, n] = [luminance(a) + 0.05, luminance(b) + 0.05]; return Math.max(m, n) / Math.min(m, n); };
+    const colour = name => { /* as the browser reads it */
+      const e = document.body.appendChild(document.createElement("i"));
+      e.style.color = `var(--${name})`;
+      const c = getComputedStyle(e).color.match(/\d+/g).map(Number);
+      e.remove();
+      return c;
+    };
+    const least = (a, b, n) => { if (contrast(colour(a), colour(b)) < n) say(`${theme}: ${a} on ${b}: ${contrast(colour(a), colour(b)).toFixed(2)}`); };
+    let theme;
+    for (theme of ["light", "dark"]) {
+      document.documentElement.dataset.theme = theme;
+      for (const ground of ["page", "card", "mark"])
+        for (const ink of ["text", "soft", "bad", "low", "accent"]) least(ink, ground, 4.5);
+      least("bad", "bad-page", 4.5); least("text", "bad-page", 4.5);
+      least("frame", "page", 3); least("frame", "card", 3); least("gray", "panel", 3); least("luma", "casing", 3);
+      const names = ["red", "green", "blue"], channels = names.map(colour), edges = names.map(n => colour(n + "-edge"));
+      const area = set => set ? [0, 1, 2].map(i => 255 * (1 - channels.reduce((p, c, k) => set >> k & 1 ? p * (1 - c[i] / 255) : p, 1))) : colour("panel");
+      for (let set = 0; set < 8; set++)
+        for (let k = 0; k < 3; k++) { /* a border is seen if two of area, edge and area differ */
+          const a = area(set | 1 << k), b = area(set & ~(1 << k));
+          if (Math.max(contrast(a, b), contrast(a, edges[k]), contrast(b, edges[k])) < 3) say(`${theme}: areas ${set}, ${names[k]}`);
+        }
+    }
+    say("done");
+  ' >said
+  [ "$(cat said)" = done ] || fail "$(cat said)"
 }
 
 @test "html: in print the headings are text, and every image has a row" {
@@ -141,6 +279,11 @@ END
   pdftotext -layout r.pdf text
   [ "$(grep -oE '1[0-5][0-9]\.pgm' text | sort -u | wc -l)" -eq 60 ]
   [ "$(grep -c 'Mean luma.*Median.*Crushed' text)" -ge 2 ] || fail "$(cat text)" # on each page
+  { cat r.html; echo '<script>document.getElementById("sheet-view").click()</script>'; } >sheet.html
+  timeout 60 "$BROWSER" --headless --no-sandbox --disable-gpu --user-data-dir=profile --print-to-pdf=sheet.pdf "file://$PWD/sheet.html" 2>browser.err
+  pdftotext -layout sheet.pdf text
+  [ "$(grep -oE '1[0-5][0-9]\.pgm' text | sort -u | wc -l)" -eq 60 ] # 8 a row
+  [ "$(grep -cE '1[0-5][0-9]\.pgm' text)" -eq 8 ] || fail "$(cat text)"
 }
 
 @test "html: names cannot inject anything" {
@@ -155,13 +298,19 @@ END
   in_browser r.html '
     say(document.querySelectorAll("#body img, #body b, #body script").length);
     for (const r of document.querySelectorAll("#body tr:not(.space)")) say(r.children[0].textContent);
+    document.getElementById("sheet-view").click();
+    document.querySelectorAll(".tile")[3].click();
+    say(document.querySelectorAll("#sheet img, #sheet b, #sheet script, #detail img, #detail script").length);
+    say(document.querySelector("#detail a").getAttribute("href"));
   ' >said
   diff said - <<'END'
 0
-d/'"<b>&amp;.pgm
-d/</script><script>say("injected")<
-d/<!--<script>.pgm
-d/<img src=x onerror=say("injected")>.pgm
+'"<b>&amp;.pgm
+</script><script>say("injected")<
+<!--<script>.pgm
+<img src=x onerror=say("injected")>.pgm
+0
+d/%3Cimg%20src%3Dx%20onerror%3Dsay(%22injected%22)%3E.pgm
 END
 }
 
@@ -169,9 +318,11 @@ END
   mkdir photos parts
   dot photos/a.pgm
   imghist_ok photos --html=single.html --ndjson -o parts/1.ndjson
-  grep -q '"title":"photos/"' single.html
+  grep -q '"title":null,"folder":"photos/"' single.html
   imghist_ok parts/1.ndjson --html=merged.html
-  grep -q '"title":null' merged.html
+  grep -q '"title":null,"folder":null' merged.html
+  imghist_ok photos --html=named.html --title='A <day> out'
+  grep -q '"title":"A \\u003cday> out","folder":"photos/"' named.html || fail "$(grep -o '"title".\{50\}' named.html)"
 }
 
 @test "html: totals of result files are in the total of the page" {
@@ -191,7 +342,7 @@ END
   dot $'d/a\n\x1b\\.pgm'
   imghist_ok d --html=r.html
   in_browser r.html 'for (const tr of document.querySelectorAll("#body tr:not(.space)")) say(tr.children[0].textContent)' >said
-  [ "$(LC_ALL=C sort said | paste -sd' ')" = 'd/a.pgm d/a\n\x1B\\.pgm d/a\u{200b}.pgm d/a\u{202e}gnp.pgm' ] || fail "$(cat said)"
+  [ "$(LC_ALL=C sort said | paste -sd' ')" = 'a.pgm a\n\x1B\\.pgm a\u{200b}.pgm a\u{202e}gnp.pgm' ] || fail "$(cat said)"
 }
 
 @test "html: no images, and nothing but failures" {
@@ -250,11 +401,11 @@ two_colours() {
   imghist_ok old.ndjson d/a.ppm --html=both.html --thumbnails
   pictures r.html >said
   diff said - <<'END'
-d/a.ppm: 160x80 8,0,0 0,0,8
-d/b.ppm: 30x20 8,0,0 0,0,8
-d/c.jpg: 80x160 0,0,8 8,0,0
-d/d.pam: 1x1 8,8,8 8,8,8
-d/e.png: 
+a.ppm: 160x80 8,0,0 0,0,8
+b.ppm: 30x20 8,0,0 0,0,8
+c.jpg: 80x160 0,0,8 8,0,0
+d.pam: 1x1 8,8,8 8,8,8
+e.png: 
 END
   pictures both.html >said
   diff said - <<'END'
@@ -289,7 +440,7 @@ END
   [ $((($(wc -c <r.html) - $(wc -c <one.html)) * 10000 / 9)) -le 60000000 ] || fail "$(wc -c r.html one.html)"
 }
 
-@test "html: thumbnails without a page are wrong usage" {
+@test "html: thumbnails without a page or a chart are wrong usage" {
   imghist_status 2 "$SAMPLES/scene.png" --thumbnails --csv
-  assert_stderr_has "--thumbnails: they are in the page of --html=FILE, which is not made"
+  assert_stderr_has "--thumbnails: they are in the page of --html=FILE and on charts, and neither is made"
 }

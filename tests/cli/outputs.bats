@@ -196,7 +196,8 @@ END
   imghist_refused 1 "/dev/fd/99: cannot write: Bad file descriptor" a.pgm --csv -o /dev/fd/99
   refused "--csv and --json: both go to standard output" --csv --json -o /dev/stdout
   refused "--csv and --json: both go to standard output" --csv -o /dev/fd/1 --json -o -
-  refused "a chart goes to a file or a directory, not to standard output" --chart=/dev/stdout
+  refused "--chart=- and --csv: both go to standard output" --csv --chart=-
+  refused "--chart=- and --csv: both go to standard output" --csv --chart=/dev/stdout
 }
 
 @test "outputs: --html=FILE does not take the -o of the format before it" {

@@ -157,14 +157,16 @@ clip() { # two seconds, the first black, the second white
 
 @test "recipes: charts" {
   cp photos/a.jpg photo.jpg
-  recipe '--chart=(h|all|charts$)'
+  recipe '--chart=(h|all|sheet|-|charts$)'
   [ "$(head -c 4 h.png | tail -c 3)" = PNG ]
   grep -q 'Summer 2026' all.svg
+  cmp -n 8 h.png sheet.png && cmp -n 8 h.png piped.png
   [ "$(ls charts/photos)" = $'a.jpg.hist.png\nb.jpg.hist.png\nc.jpg.hist.png' ]
 }
 
 @test "recipes: a page, and several outputs" {
   recipe '--html=photos.html'
+  grep -q '"title":"Summer 2026"' photos.html
   grep -q '"photos/c.jpg","ok"' photos.html
   recipe '--html=out/'
   [ "$(ls out)" = $'charts\nphotos.csv\nphotos.html' ]

@@ -128,7 +128,7 @@ shuffled() {
   imghist_ok old.ndjson --chart=charts
   [ "$(find charts -type f | wc -l)" -eq 9 ]
   imghist_ok old.ndjson
-  [ "$(wc -l <<<"$output")" -eq 10 ] || fail "a line for each record"
+  [ "$(wc -l <<<"$output")" -eq 11 ] || fail "a line for each record, and the last one"
 }
 
 @test "results: from standard input and pipes" {

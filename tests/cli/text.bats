@@ -52,7 +52,7 @@ END
   assert_output_has "  blown: any channel 6.04 %, all 0.43 %; crushed: any 4.04 %, all 0.10 %"
   assert_output_has "  mean luminance 0.2220"
   imghist_ok scene.png scene.png
-  [ "${#lines[@]}" -eq 3 ]
+  [ "${#lines[@]}" -eq 4 ]
   [[ ${lines[0]} == *pixels*luma*mean*crushed*blown*name ]] || fail "no heading"
   [[ ${lines[1]} == *480x320*110.8*4.04%*6.04%*scene.png ]] || fail "no line"
   [ "${lines[1]}" = "${lines[2]}" ]
@@ -127,9 +127,10 @@ END
   [ "$("$IMGHIST" icc.png | grep 'mean luminance')" = "$luminance (taken as sRGB; the ICC profile is not read)" ]
 }
 
-@test "text: --total is the last line, --total-only is shown in full" {
+@test "text: --total is a line, and what is blown, crushed and failed the last; --total-only is shown in full" {
   imghist_ok "$SAMPLES" --total
-  [ "${#lines[@]}" -eq 8 ]
+  [ "${#lines[@]}" -eq 9 ]
+  [ "${lines[8]}" = "6 images, 4 blown, 4 crushed (from 1 % of the pixels)" ] || fail "${lines[8]}" # as NumPy counts samples/
   [[ ${lines[7]} == *"  6 images  "*"  (total)" ]] || fail "no total"
   imghist "$SAMPLES" --total-only
   [[ ${lines[0]} == "(total)  6 images, "*" megapixels" ]] || fail "no total"
@@ -155,7 +156,8 @@ END
   dots a.pgm b.pgm
   damaged bad.png
   imghist_status 1 bad.png a.pgm missing b.pgm
-  [ "${#lines[@]}" -eq 3 ] || fail "not a heading and two lines"
+  [ "${#lines[@]}" -eq 4 ] || fail "not a heading, two lines and the last one"
+  [ "${lines[3]}" = "2 images, 0 blown, 0 crushed (from 1 % of the pixels), 2 failed" ] || fail "${lines[3]}"
   [[ $stderr == "imghist: bad.png: damaged PNG"*$'\nimghist: missing: cannot open'*$'\nimghist: 2 of 4 inputs failed' ]] ||
     fail "other messages"
   [ "$(wc -l <<<"$stderr")" -eq 3 ]
@@ -180,7 +182,7 @@ END
   export TERM=xterm
   terminal 80 "$SAMPLES/scene.png"
   [ $status -eq 0 ] || fail "$screen"
-  [[ $screen == *"${ESC}[38;5;160mred"* ]] || fail "no colour: $screen"
+  [[ $screen == *"${ESC}[38;5;131mred"* ]] || fail "no colour: $screen"
   [[ $screen == *"${ESC}[0;38;5;"*m* ]] || fail "no colour in the histogram: $screen"
   terminal 80 "$SAMPLES/scene.png" "$SAMPLES/scene.jpg"
   [[ $screen == *"${ESC}[1m"* ]] || fail "no bold heading"
@@ -192,7 +194,7 @@ END
     )
   done
   NO_COLOR='' terminal 80 "$SAMPLES/scene.png"
-  [[ $screen == *"${ESC}[38;5;160mred"* ]] || fail "an empty NO_COLOR turns colour off: $screen"
+  [[ $screen == *"${ESC}[38;5;131mred"* ]] || fail "an empty NO_COLOR turns colour off: $screen"
 }
 
 @test "text: lines fit into 80 columns and into the terminal" {
@@ -218,7 +220,7 @@ END
     imghist_ok $inputs --text=lines --total
     [[ ${lines[0]} == *"  $heading" ]] || fail "$inputs: not $heading"
     [[ ${lines[1]} == *"  $first" ]] || fail "$inputs: not $first"
-    [[ ${lines[-1]} == *"  (total)" ]] || fail "no total"
+    grep -q "  (total)\$" <<<"$output" || fail "no total"
   done <<'END'
 p/ q/a.pgm p
 p/q/ a.pgm p/q/
@@ -247,10 +249,29 @@ END
   pgm clipped.pgm 4 1 '\x00\x80\x90\xFF'
   dot fine.pgm
   imghist_ok clipped.pgm fine.pgm --color=always
-  [[ ${lines[1]} == *"${ESC}[38;5;27m   25.00%${ESC}[0m${ESC}[38;5;160m  25.00%${ESC}[0m  clipped.pgm" ]] || fail "not coloured"
+  [[ ${lines[1]} == *"${ESC}[1m${ESC}[38;5;63m   25.00%${ESC}[0m${ESC}[1m${ESC}[38;5;131m  25.00%${ESC}[0m  clipped.pgm" ]] || fail "not coloured"
   [[ ${lines[2]} == *"  128.0    0.00%   0.00%  fine.pgm" ]] || fail "coloured"
   imghist_ok clipped.pgm --color=always
-  assert_output_has "blown: ${ESC}[38;5;160m25.00 %${ESC}[0m; crushed: ${ESC}[38;5;27m25.00 %${ESC}[0m"
+  assert_output_has "blown: ${ESC}[1m${ESC}[38;5;131m25.00 %${ESC}[0m; crushed: ${ESC}[1m${ESC}[38;5;63m25.00 %${ESC}[0m"
+  assert_output_has "(in colour: from 1 % of the pixels)"
+}
+
+@test "text: the colours of text have a contrast of 4.5 on black and on white, those of areas one of 3.3" {
+  needs python3
+  imghist_ok "$SAMPLES/scene.png" --color=always
+  python3 - "$output" <<'END' || fail "a colour is hard to read"
+import re, sys
+steps = [0, 95, 135, 175, 215, 255]  # of xterm's cube
+def contrasts(number):
+    rgb = [8 + 10 * (number - 232)] * 3 if number > 231 else [steps[(number - 16) // k % 6] for k in (36, 6, 1)]
+    light = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in rgb)]
+    y = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] + 0.05
+    return min(y / 0.05, 1.05 / y)
+text = set(map(int, re.findall(r"\[38;5;(\d+)m", sys.argv[1])))
+areas = set(map(int, re.findall(r"[34]8;5;(\d+)", sys.argv[1])))
+assert len(text) == 3 and len(areas) > 7
+assert all(contrasts(n) >= 4.5 for n in text) and all(contrasts(n) >= 3.3 for n in areas)
+END
 }
 
 @test "text: --color=always and never; a pipe has the same view without colours" {

@@ -14,8 +14,8 @@ GROUND, INK = "#14171c", "#d7dae0"
 COLOURS = ["#3b4048", "#e5534b", "#3fb950", "#d8b93b", "#4f8ff7", "#c678dd", "#39c5cf", INK]
 
 
-XTERM = {160: "#d70000", 28: "#008700", 136: "#af8700", 27: "#005fff", 163: "#d700af", 31: "#0087af",
-         245: "#8a8a8a"}  # those of text_parts.c
+XTERM = {160: "#d70000", 28: "#008700", 136: "#af8700", 63: "#5f5fff", 163: "#d700af", 31: "#0087af",
+         243: "#767676", 131: "#af5f5f", 29: "#00875f"}  # those of text_parts.c
 
 
 class Style:

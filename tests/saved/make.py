@@ -23,26 +23,25 @@ def saved(body, version=2):
     return data + struct.pack("<Q", fnv1a(data))
 
 
-def result(kind, bins, head, words, numbers, texts, ranges=(0, 0, 0, 0)):
-    body = bytes([kind, *head]) + struct.pack("<4I", *words) + struct.pack("<9Q", *numbers)
-    for plane in bins:
-        body += struct.pack("<256Q", *(plane.get(v, 0) for v in range(256)))
-    return saved(body + b"".join(text_of(text) for text in texts) + struct.pack("<2H2I", *ranges))
-
-
-def leb128(n):
-    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + leb128(n >> 7)
-
-
-def native(plane, n_bins):
-    data, next_value = b"", 0
-    for value, n in [*sorted(plane.items()), (n_bins, None)]:
-        if value > next_value:
-            data += b"\0" + leb128(value - next_value)
-        if n:
-            data += leb128(n)
-        next_value = value + 1
+def runs_of(plane):
+    """Runs of values that occur: where each begins, its length and its numbers."""
+    starts = [v for v in sorted(plane) if v - 1 not in plane]
+    data = struct.pack("<I", len(starts))
+    for start in starts:
+        end = next(v for v in range(start, 65537) if v not in plane)
+        data += struct.pack("<II", start, end - start)
+        data += struct.pack(f"<{end - start}Q", *(plane[v] for v in range(start, end)))
     return data
+
+
+def result(kind, bins, head, words, numbers, texts, ranges=(0, 0, 0, 0), native=None):
+    body = bytes([kind, *head]) + struct.pack("<4I", *words) + struct.pack("<9Q", *numbers)
+    if native:
+        body += struct.pack("<IHH", *native)
+    for plane in bins:
+        body += runs_of(plane) if native else struct.pack("<256Q", *(plane.get(v, 0) for v in range(256)))
+    body += b"".join(text_of(text) for text in texts) + struct.pack("<2H2I", *ranges)
+    return saved(body, 3 if native else 2)
 
 
 # Pixels 0, 10, 10, 255 of a gray PNG with an ICC profile, counted with bt601 and the limits 5 and 250.
@@ -55,12 +54,13 @@ total = result(2, planes, [4, 0, 1, 0, 255, 0, 0], [0, 0, 8, 0], [0, 0, 2, 1, 2,
 # The same gray, of 12-bit samples, of a region with a mask.
 part = result(1, [gray, gray], [1, 0, 0, 0, 255, 0, 1], [16, 0, 0, 3], [3, 2, 1, 0, 4, 1, 1, 1, 1],
               ["png", "libpng 1.6.39", "0.1.0", "2x2+1+0", "masks/a.png"], (64, 940, 64, 941))
-# Native bins: 12-bit pixels 0 (200 times), 5, 6, 300, 4000, 4000 with alpha 4095; limits 5 and 4000.
-deep = [{0: 200, 5: 1, 6: 1, 300: 1, 4000: 2}, {4095: 205}]
-body = bytes([1, 2, 0, 0, 5, 4000 & 255, 0, 1]) + struct.pack("<4I", 12, 0, 0, 1)
-body += struct.pack("<9Q", 41, 5, 1, 0, 205, 201, 2, 201, 2) + struct.pack("<BBI", 0, 4000 >> 8, 4096)
-body += b"".join(native(plane, 4096) for plane in [*deep, deep[0]])
-body += b"".join(text_of(text) for text in ["png", "libpng 1.6.39", "0.1.0", "", ""]) + struct.pack("<2H2I", 0, 0, 0, 4001)
-for name, data in ("image", image), ("sum", total), ("part", part), ("empty", saved(b"\0")), ("native", saved(body, 3)):
+# The first without luma.
+no_luma = result(1, [gray], [1, 2, 0, 5, 250, 0, 1], [8, 0, 1, 3], [2, 2, 1, 0, 4, 1, 1, 1, 1],
+                 ["png", "libpng 1.6.39", "0.1.0", "", ""])
+# Native: pixels 0, 1, 1, 4000, 4095 of a gray PGM of 12 bits, with the limits 0 and 4095.
+deep = {0: 1, 1: 2, 4000: 1, 4095: 1}
+native = result(1, [deep, deep], [1, 0, 0, 0, 0, 0, 1], [12, 0, 0, 0], [5, 1, 1, 0, 5, 1, 1, 1, 1],
+                ["pnm", "imghist 0.1.0", "0.1.0", "", ""], (0, 0, 0, 4096), (4096, 0, 4095))
+for name, data in ("no_luma", no_luma), ("image", image), ("sum", total), ("part", part), ("native", native), ("empty", saved(b"\0")):
     with open(f"{sys.argv[1]}/{name}.ihcounts", "wb") as f:
         f.write(data)

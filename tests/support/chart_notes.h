@@ -109,14 +109,14 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
     struct ih_chart chart = {.result = r,
                              .bars = &r->histogram,
                              .heights = &r->histogram,
-                             .n_bins = IH_BINS,
-                             .n_in_bar = 1,
+                             .values = &r->histogram,
                              .theme = notes->theme,
                              .glyphs = glyphs,
+                             .page = page,
                              .canvas = &notes->base,
                              .axis.scale = ih_chart_scale_find(scale)};
     ih_chart_collect_facts(r, &chart.facts);
-    ih_chart_draw_all(&chart, width, height);
+    ih_chart_draw_all(&chart);
     assert_int_equal(notes->base.status, IH_OK);
     ih_path_reset(&chart.path);
 }

@@ -178,7 +178,11 @@ TEST(one_record_has_statistics)
     assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 2, counts, &err), IH_USAGE);
     assert_null(ih_counts_bins(counts, 0));
     b.without_luma = 1;
-    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_USAGE);
+    assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 1, counts, &err), IH_OK);
+    assert_null(ih_counts_bins(counts, IH_LUMA));
+    assert_string_equal(summary_of(counts).luma, "none");
+    assert_int_equal(summary_of(counts).blown_all, 1);
     ih_counts_close(counts);
     ih_context_close(context);
 }

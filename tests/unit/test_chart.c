@@ -1,4 +1,5 @@
 /* Charts as decoded pixels: bars and their colours, scales, sizes, marks of clipping, and text. */
+#include "base/jpeg_file.h"
 #include "chart/parts.h"
 #include "tests/support/chart_picture.h"
 #include <locale.h>
@@ -439,4 +440,79 @@ TEST(clipped_channels_have_marks)
     assert_true(n[1][0] == 0 && n[1][1] == 0);
     assert_true(n[2][0] == 0 && n[2][1] >= 16);
     free(p.pixels);
+}
+
+/* ---- thumbnails ---- */
+
+/* A JPEG of 32 x 16: its left half is red above blue, its right half green above blue. */
+static void make_thumbnail(struct ih_bytes *file)
+{
+    uint8_t pixels[16 * 32 * 3] = {0};
+    for (int i = 0; i < 16 * 32; i++)
+        pixels[i * 3 + (i >= 8 * 32 ? 2 : i % 32 < 16 ? 0 : 1)] = 255;
+    const struct ih_jpeg_picture picture = {
+        .pixels = pixels, .width = 32, .height = 16, .n_channels = 3, .quality = 95};
+    struct ih_error err;
+    assert_int_equal(ih_jpeg_write(&picture, file, &err), IH_OK);
+}
+
+/* The channel that is strongest at a pixel. */
+static char strongest(const uint8_t *p)
+{
+    return p[0] > p[1] && p[0] > p[2] ? 'r' : p[1] > p[2] ? 'g' : 'b';
+}
+
+/* Exif's table of orientations: the visual side of the first row, and that of the first column. */
+TEST(thumbnails_are_upright)
+{
+    static const char corners[9][5] = {"rgbb", "rgbb", "grbb", "bbgr", "bbrg",
+                                       "rbgb", "brbg", "bgbr", "gbrb"};
+    struct ih_bytes file = {0};
+    make_thumbnail(&file);
+    for (unsigned o = 0; o <= 8; o++) {
+        unsigned w = 0, h = 0;
+        uint8_t *p = ih_jpeg_read(file.data, file.size, o, &w, &h);
+        assert_non_null(p);
+        assert_int_equal(w, o >= 5 ? 16 : 32);
+        assert_int_equal(h, o >= 5 ? 32 : 16);
+        const unsigned at[4] = {w * 3 + 3, w * 3 + w - 4, (h - 4) * w + 3, (h - 4) * w + w - 4};
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(strongest(p + (size_t)at[i] * 3), corners[o][i]);
+        free(p);
+    }
+    unsigned w, h;
+    assert_null(ih_jpeg_read(file.data, 100, 1, &w, &h));
+    ih_bytes_reset(&file);
+}
+
+/* It is in the upper right corner, and no higher than its own pixels. */
+TEST(a_thumbnail_is_in_the_corner)
+{
+    struct ih_bytes file = {0};
+    struct ih_result *r = new_smooth_result(3);
+    make_thumbnail(&file);
+    r->thumbnail = file.data;
+    r->thumbnail_bytes = file.size;
+    struct ih_chart_options options = {
+        .width = IH_CHART_WIDTH, .height = IH_CHART_HEIGHT, .has_thumbnail = true};
+    struct picture p = draw(r, options);
+    int n[3] = {0};
+    for (int y = 0; y < 60; y++)
+        for (int x = p.width - 60; x < p.width; x++) {
+            const struct colour c = pixel_at(&p, x, y);
+            n[0] += c.red > 200 && c.green < 60 && c.blue < 60;
+            n[1] += c.green > 200 && c.red < 60 && c.blue < 60;
+            n[2] += c.blue > 200 && c.red < 60 && c.green < 60;
+        }
+    assert_in_range(n[0], 100, 128);
+    assert_in_range(n[1], 100, 128);
+    assert_in_range(n[2], 200, 256);
+    free(p.pixels);
+    options.has_thumbnail = false;
+    p = draw(r, options);
+    for (int x = p.width - 60; x < p.width; x++)
+        assert_true(same_colour(pixel_at(&p, x, 22), pixel_at(&p, p.width - 1, 22)));
+    free(p.pixels);
+    free(r);
+    ih_bytes_reset(&file);
 }

@@ -29,7 +29,7 @@ static void make_result(struct ih_result *r)
         r->histogram.bins[0][pixels[i].value] = pixels[i].n;
         r->histogram.sum[0] += (uint64_t)pixels[i].value * pixels[i].n;
     }
-    ih_histogram_derive_gray(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &r->spec);
 }
 
 static bool holds(const char *text, const struct ih_result *r)

@@ -81,7 +81,8 @@ static void check_pattern(pattern_function *pattern)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  5,  7,  8,   9,   11,  13,   16,  17,
                                    19, 23, 31, 32, 33, 61, 127, 509, 512, 1009, 4099};
-    static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_bt601};
+    static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_bt601,
+                                                          &ih_luma_none};
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         for (unsigned i = 0; i < 2 * N_CLIP_PAIRS; i++) {
             const uint8_t *clip = clip_pairs[i / 2];

@@ -60,7 +60,7 @@ static void check_gray(uint8_t *values, size_t n)
         low += values[i] <= gray_spec.clip_low;
         high += values[i] >= gray_spec.clip_high;
     }
-    ih_histogram_derive_gray(&h, &gray_spec);
+    ih_histogram_derive(&h, &gray_spec);
     assert_true(ih_histogram_consistent(&h));
     assert_int_equal(h.any_low, low);
     assert_int_equal(h.all_high, high);
@@ -355,7 +355,7 @@ static void init_white(struct ih_result *r, uint64_t n_pixels)
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = r->histogram.bins[0][255] = n_pixels;
     r->histogram.sum[0] = n_pixels * 255;
-    ih_histogram_derive_gray(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &r->spec);
 }
 
 /* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */

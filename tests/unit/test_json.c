@@ -115,7 +115,7 @@ static void init_four(struct ih_result *r, const char *path)
     add(&r->histogram, 0, 0, 1);
     add(&r->histogram, 0, 10, 2);
     add(&r->histogram, 0, 255, 1);
-    ih_histogram_derive_gray(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &r->spec);
 }
 
 #define FOUR_STATS                                                                           \
@@ -229,7 +229,7 @@ TEST(counts_are_exact_to_64_bits)
         struct ih_result r;
         init_result(&r, "huge", 1, counts[i], 1);
         add(&r.histogram, 0, 1, counts[i]);
-        ih_histogram_derive_gray(&r.histogram, &r.spec);
+        ih_histogram_derive(&r.histogram, &r.spec);
         snprintf(expected, sizeof expected, "'width':%s,'height':1,", texts[i]);
         check_part(&r, expected);
         snprintf(expected, sizeof expected, "'count':%s,'sum':%s,'mean':1.000000,", texts[i],

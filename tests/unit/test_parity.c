@@ -68,8 +68,10 @@ static void count_plainly(const uint8_t *pixels, size_t n_pixels, const struct i
             luma = (spec->luma->red * p[0] + spec->luma->green * p[1] + spec->luma->blue * p[2] +
                     32768) >>
                    16;
-        h->bins[IH_LUMA][luma]++;
-        h->sum[IH_LUMA] += luma;
+        if (spec->luma != &ih_luma_none) {
+            h->bins[IH_LUMA][luma]++;
+            h->sum[IH_LUMA] += luma;
+        }
         h->any_low += n_low > 0;
         h->any_high += n_high > 0;
         h->all_low += n_low == n_colours;
@@ -215,6 +217,8 @@ static void sizes_and_patterns(void **state)
 
 static void weights_and_clips(void **state)
 {
+    static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_none,
+                                                          &ih_luma_bt601};
     static const uint8_t clips[][2] = {{0, 255},   {10, 240},  {0, 1},    {254, 255}, {127, 128},
                                        {126, 129}, {128, 200}, {63, 127}, {200, 220}};
     struct subject *s = subject_or_skip(state);
@@ -224,8 +228,8 @@ static void weights_and_clips(void **state)
     for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++)
         for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++)
             for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
-                const struct ih_count_spec spec = {n, i % 2 ? &ih_luma_bt601 : &ih_luma_bt709,
-                                                   clips[i][0], clips[i][1], 0};
+                const struct ih_count_spec spec = {n, lumas[(i + pattern) % 3], clips[i][0],
+                                                   clips[i][1], 0};
                 fill(pixels, 4 * N, (enum pattern)pattern);
                 check(s, pixels, N, SIZE_MAX, &spec, "clips");
             }

@@ -90,6 +90,27 @@ TEST(image)
     ih_counts_close(counts);
 }
 
+TEST(image_without_luma)
+{
+    const struct bytes saved = read_saved("no_luma"), with = read_saved("image");
+    struct ih_counts *counts = open_counts(), *other = open_counts();
+    struct ih_error err = {0};
+    assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
+    assert_string_equal(summary_of(counts).luma, "none");
+    assert_null(ih_counts_plane(counts, IH_LUMA));
+    assert_null(ih_counts_bins(counts, IH_LUMA));
+    assert_int_equal(ih_counts_bins(counts, 0)[10], 2);
+    assert_saves_as(counts, &saved);
+    assert_int_equal(load(other, with.p, with.n, NULL), IH_OK);
+    assert_int_equal(ih_counts_add(other, counts, &err), IH_USAGE);
+    assert_string_equal(err.message, "counted with luma weights none; the others have bt601");
+    assert_int_equal(ih_counts_add(counts, counts, &err), IH_OK);
+    assert_null(ih_counts_plane(counts, IH_LUMA));
+    assert_int_equal(ih_counts_bins(counts, 0)[10], 4);
+    ih_counts_close(other);
+    ih_counts_close(counts);
+}
+
 TEST(sum)
 {
     const struct bytes saved = read_saved("sum");
@@ -144,53 +165,45 @@ TEST(part)
     ih_counts_close(other);
 }
 
+/* The same bytes as make.py, from the PGM itself; damage in the runs. */
 TEST(native)
 {
+    static const char pgm[] = "P5 5 1 4095\n\0\0\0\1\0\1\x0F\xA0\x0F\xFF";
+    enum { RUNS_AT = 112 + 8, FIRST_RUN = RUNS_AT + 4 };
+    const struct ih_settings settings = {.device = "cpu", .bins = IH_BINS_NATIVE};
     const struct bytes saved = read_saved("native");
     struct ih_counts *counts = open_counts(), *sum = open_counts();
-    assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
-    assert_int_equal(ih_counts_n_bins(counts), 4096);
-    assert_int_equal(ih_counts_bins(counts, 0)[0], 200);
-    assert_int_equal(ih_counts_bins(counts, 0)[300], 1);
-    assert_int_equal(ih_counts_bins(counts, 1)[4095], 205);
-    assert_int_equal(ih_counts_bins(counts, IH_LUMA)[4000], 2);
-    const struct ih_summary s = summary_of(counts);
-    assert_int_equal(s.clip_low, 5);
-    assert_int_equal(s.clip_high, 4000);
-    assert_int_equal(s.crushed_any, 201);
-    assert_string_equal(s.reduction, "none");
-    assert_saves_as(counts, &saved);
-    assert_int_equal(ih_counts_add(sum, counts, NULL), IH_OK);
-    assert_int_equal(ih_counts_add(sum, counts, NULL), IH_OK);
-    struct bytes twice = {.n = ih_counts_save(sum, twice.p, sizeof twice.p)};
-    assert_int_equal(load(counts, twice.p, twice.n, NULL), IH_OK);
-    assert_int_equal(ih_counts_bins(counts, 0)[0], 400);
-    assert_saves_as(counts, &twice);
-    ih_counts_close(counts);
-    ih_counts_close(sum);
-}
-
-/* Whatever byte changes, with the right checksum: refused, or saved as the same bytes. */
-TEST(native_damage)
-{
-    const struct bytes saved = read_saved("native");
-    struct ih_counts *counts = open_counts();
+    struct ih_context *context = NULL;
+    struct ih_stats stats;
     struct ih_error err;
-    for (size_t i = 16; i < saved.n - 8; i++)
-        for (unsigned value = 0; value < 256; value += value < 3 || value > 125 ? 1 : 13) {
-            struct bytes b = saved;
-            b.p[i] = (uint8_t)value;
-            mend(&b);
-            if (load(counts, b.p, b.n, &err) == IH_OK)
-                assert_saves_as(counts, &b);
-        }
-    for (size_t n = 16; n < saved.n; n++) {
-        struct bytes b = {.n = n};
-        memcpy(b.p, saved.p, n);
-        mend(&b);
-        assert_int_equal(load(counts, b.p, b.n, &err), IH_CORRUPT);
+    assert_int_equal(load(counts, saved.p, saved.n, &err), IH_OK);
+    assert_saves_as(counts, &saved);
+    assert_int_equal(ih_counts_n_bins(counts), 4096);
+    assert_int_equal(ih_counts_bins(counts, 0)[4000], 1);
+    assert_int_equal(ih_counts_stats(counts, IH_LUMA, &stats, sizeof stats, NULL), IH_OK);
+    assert_int_equal(stats.sum, 0 + 1 + 1 + 4000 + 4095);
+    assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_bins(sum, 0)[1], 4);
+
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    assert_int_equal(ih_count_memory(context, pgm, sizeof pgm - 1, counts, &err), IH_OK);
+    assert_saves_as(counts, &saved);
+    ih_context_close(context);
+
+    const struct {
+        size_t at;
+        uint8_t value;
+    } damage[] = {{113, 1}, {113, 0},           {114, 1},       {RUNS_AT, 1},       {RUNS_AT, 4},
+                  {16, 0},  {FIRST_RUN + 4, 3}, {FIRST_RUN, 5}, {FIRST_RUN + 8, 0}, {20, 1}};
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        struct bytes damaged = saved;
+        damaged.p[damage[i].at] = damage[i].value;
+        mend(&damaged);
+        assert_int_equal(load(counts, damaged.p, damaged.n, &err), IH_CORRUPT);
     }
     ih_counts_close(counts);
+    ih_counts_close(sum);
 }
 
 TEST(other_versions)

@@ -193,7 +193,7 @@ TEST(rows_in_colour)
         plot.heights[i][3] = 8;
     check_row(&plot, 0, true,
               "\033[0;38;5;160m\u2584\033[0;38;5;136m\u2588\033[0;38;5;136;48;5;28m\u2583"
-              "\033[0;38;5;245m\u2588\033[0m");
+              "\033[0;38;5;243m\u2588\033[0m");
 }
 
 /* ---- views ---- */
@@ -311,6 +311,24 @@ TEST(names_are_not_shortened_without_a_terminal)
     shown = show_one("full", 80, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
+    free(r);
+}
+
+/* Standard error has the messages of failed inputs. */
+TEST(failures_are_only_counted)
+{
+    struct ih_result *r = new_result("good.png", 1), *bad = new_result("bad.png", 1);
+    const struct ih_result *results[] = {bad, r, bad}, *good[] = {r};
+    bad->status = IH_CORRUPT;
+    ih_error_set(&bad->error, IH_CORRUPT, "damaged PNG: cut short");
+    struct ih_output_options options = {.layout = "lines"};
+    char *shown = show(&options, results, 3), *expected = show(&options, good, 1);
+    assert_memory_equal(shown, expected, strlen(expected));
+    assert_string_equal(shown + strlen(expected),
+                        "1 image, 1 blown, 1 crushed (from 1 % of the pixels), 2 failed\n");
+    free(shown);
+    free(expected);
+    free(bad);
     free(r);
 }
 

@@ -16,21 +16,23 @@ __all__ += ["ndjson", "read_table", "scan", "total"]
 _defaults = {}
 
 
-def _context(context, bins=None):
-    """Returns the given context, or the default one for these bins, which counts on the CPU."""
-    if isinstance(context, Context):
-        if bins not in (None, context.bins):
-            raise ValueError(f"bins: the context has {context.bins!r}; use Context(bins={bins!r})")
-        return context
-    if context is not None:
+def _context(context, luma=None, bins=None):
+    """Returns the given context, or the default one of a luma and bins, which counts on the CPU."""
+    if context is None:
+        settings = luma, 256 if bins is None else bins
+        if settings not in _defaults:
+            _defaults[settings] = Context(luma=luma, bins=settings[1])
+        return _defaults[settings]
+    if not isinstance(context, Context):
         raise TypeError(f"context: {type(context)} is no imghist.Context")
-    bins = 256 if bins is None else bins
-    if bins not in _defaults:
-        _defaults[bins] = Context(bins=bins)
-    return _defaults[bins]
+    if luma is not None:
+        raise ValueError("luma: a context has its own, Context(luma=...)")
+    if bins not in (None, context.bins):
+        raise ValueError("bins: a context has its own, Context(bins=...)")
+    return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, bins=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -42,14 +44,17 @@ def count(x, /, *, layout=None, order="rgb", range=None, bins=None, context=None
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
              Alpha is scaled from (0, 65535). For a file layout, order='bgr' and range raise ValueError
+    threads  that count a large array; by default one for each core. Smaller arrays and files take one
+    luma     'bt709' (default) or 'bt601', the weights of luma; 'none': channels alone, which is faster,
+             and the Counts have no plane of luma
     bins     256, or 'native': a bin for each value that samples of 9 to 16 bits can have. A uint16
              array has 65,536; with range=(0, 4095), which limits its values, 4,096
-    context  a Context; by default one for the CPU with default settings
+    context  a Context; by default one for the CPU with default settings. It has its own luma and bins
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context, bins).count(x, layout=layout, order=order, range=range)
+    return _context(context, luma, bins).count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(
@@ -61,6 +66,7 @@ def count_many(
     layout=None,
     order="rgb",
     range=None,
+    luma=None,
     bins=None,
     context=None,
 ):
@@ -75,7 +81,7 @@ def count_many(
     The other arguments are those of count. The result is an iterator with close(); it also works in
     a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
-    return _context(context, bins).count_many(
+    return _context(context, luma, bins).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
     )
 
@@ -122,7 +128,16 @@ def count_batch(
 
 
 def scan(
-    paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", bins=None, context=None
+    paths=(),
+    /,
+    *,
+    files_from=None,
+    shard=None,
+    threads=None,
+    on_error="raise",
+    luma=None,
+    bins=None,
+    context=None,
 ):
     """Counts what the command line would count, and iterates over the Counts in its order.
 
@@ -144,7 +159,7 @@ def scan(
     beside single images, and records that were counted with other settings than the context's or
     than the records beside them. See count_many for the rest.
     """
-    return _context(context, bins).scan(
+    return _context(context, luma, bins).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
 

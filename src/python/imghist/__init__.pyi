@@ -2,7 +2,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, overload
 
 from ._imghist import Context as Context
-from ._imghist import Countable, Layout, Order, Path
+from ._imghist import Countable, Layout, Luma, Order, Path
 from ._imghist import Counts as Counts
 from ._imghist import Error as Error
 from ._imghist import Results as Results
@@ -20,6 +20,8 @@ def count(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    threads: int | None = None,
+    luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Counts: ...
@@ -46,6 +48,7 @@ def count_many(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
@@ -59,6 +62,7 @@ def count_many(
     layout: Layout | None = None,
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
@@ -71,6 +75,7 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
+    luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
@@ -83,6 +88,7 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["record"],
+    luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...

@@ -25,6 +25,7 @@ Countable = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | _Readable | _
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Layout = Literal["HW", "WH", "HWC", "CHW", "WHC", "CWH", "HCW", "WCH"]
 Order = Literal["rgb", "bgr"]
+Luma = Literal["bt709", "bt601", "none"]
 _T_co = TypeVar("_T_co", covariant=True)
 
 __version__: str
@@ -249,7 +250,7 @@ class Context:
         *,
         device: str = "cpu",
         kernel: str | None = None,
-        luma: Literal["bt709", "bt601"] | None = "bt709",
+        luma: Luma | None = "bt709",
         alpha: Literal["count", "skip-transparent"] | None = "count",
         clip: tuple[int, int] = (0, 255),
         max_pixels: int = 0,
@@ -272,6 +273,7 @@ class Context:
         layout: Layout | None = None,
         order: Order = "rgb",
         range: tuple[int, int] | None = None,
+        threads: int | None = None,
     ) -> Counts: ...
     @overload
     def count_many(

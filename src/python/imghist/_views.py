@@ -21,7 +21,9 @@ def to_dict(counts):
     for channel in record["channels"]:
         channel.update(zip(_imghist.Stats.__match_args__, map(_number, counts[channel["name"]])))
     record["file"], record["images"], record["warnings"] = counts.file, counts.images, list(counts.warnings)
-    record["mean_luma"], record["mean_luminance"] = channel["mean"], _number(counts.mean_luminance)
+    record["mean_luminance"] = _number(counts.mean_luminance)
+    if counts.luma != "none":
+        record["mean_luma"] = channel["mean"]
     return record
 
 

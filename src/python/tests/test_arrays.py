@@ -458,3 +458,50 @@ def test_a_range_leaves_alpha_alone(tmp_path):
     assert sorted(numpy.repeat(range(256), counts.histogram("alpha").tolist())) == sorted(alpha)
     visible = imghist.Context(alpha="skip-transparent").count(x, range=(2500, 5000))
     assert visible.pixels == sum(a > 0 for a in alpha) == 3
+
+
+def test_without_luma(samples):
+    x = noise(37, 53, 3)
+    counts = imghist.count(x, luma="none")
+    assert counts.planes == ("red", "green", "blue") and counts.luma == "none" and len(counts) == 3
+    assert numpy.array_equal(numpy.asarray(counts.bins), expected(x)[:3])
+    assert counts.crushed_any == (x == 0).any(axis=2).sum() and counts.blown_all == (x == 255).all(axis=2).sum()
+    assert imghist.count(x[..., 0], luma="none").planes == ("gray",)
+    with pytest.raises(KeyError):
+        counts["luma"]
+    assert "mean_luma" not in counts.to_dict() and "mean_luma" in imghist.count(x).to_dict()
+    assert imghist.Counts.from_bytes(counts.to_bytes()) == counts == pickle.loads(pickle.dumps(counts))
+    with pytest.raises(ValueError, match="luma weights"):
+        counts + imghist.count(x)
+    assert sum(imghist.count_many([x, x], luma="none")) == counts + counts
+    assert {c.luma for c in imghist.scan(samples, luma="none")} == {"none"}
+    with pytest.raises(ValueError, match="a context has its own"):
+        imghist.count(x, luma="none", context=imghist.Context())
+    with pytest.raises(ValueError, match="'bt2020' is not one of"):
+        imghist.count(x, luma="bt2020")
+
+
+@pytest.mark.parametrize("luma", ["bt709", "none"])
+def test_large_arrays_and_threads(luma):
+    """Rows that are counted where they lie, alone and in threads: smooth, flat and random, with narrow runs."""
+    smooth = numpy.add.outer(numpy.arange(360), numpy.arange(2200))[..., None] // 9 + numpy.arange(4) * 7
+    x = (smooth + noise(360, 2200, 4) % 6).astype(numpy.uint8)
+    x[100:200] = noise(100, 2200, 4)
+    x[200:250], x[250:280, ::97] = 255, 0
+    x[300:, :, 3] = 255
+    for channels in (1, 3, 4):
+        y = x[..., :channels]
+        views = [(numpy.ascontiguousarray(y), "HWC"), (y[:, 3:-5], "HWC"), (y[::-1, ::2], "HWC")]
+        views += [(numpy.ascontiguousarray(y.transpose(2, 0, 1)), "CHW")]
+        for view, layout in views:
+            pixels = view if layout == "HWC" else view.transpose(1, 2, 0)
+            colours = pixels[..., : 3 if channels > 1 else 1]
+            for threads in (1, 3, None):
+                counts = imghist.count(view, layout=layout, threads=threads, luma=luma)
+                assert numpy.array_equal(numpy.asarray(counts.bins), expected(pixels)[: None if luma == "bt709" else -1])
+                assert counts.blown_all == (colours == 255).all(axis=2).sum()
+                assert counts.crushed_any == (colours == 0).any(axis=2).sum()
+                assert (counts.height, counts.width) == pixels.shape[:2]
+    for threads in (0, 1025, -1):
+        with pytest.raises((ValueError, OverflowError)):
+            imghist.count(x, threads=threads)

@@ -1,0 +1,211 @@
+/*
+ * Small multiples: the histograms of several images on one page, each with its name and clipping.
+ *
+ * All have one scale, so that shapes and heights compare. Heights are shares of an image's pixels,
+ * as images have different sizes. Three quarters of the images are shown as a chart of their own
+ * would show them; of the others, more bars may be cut, which the marks say. Rejected: the scale of
+ * the image with the highest peaks, since one graphic flattens all photos.
+ */
+#include "chart/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Counts become those of so many pixels. */
+static const uint64_t SHEET_PIXELS = 1000000000;
+
+/* In hundredths of the em, from row to row. */
+enum { NAME_ROW = 150, STRIP_ROW = 215, VALUES_ROW = 150, THUMBNAIL_ROWS = 430, FOOTER_ROW = 175 };
+enum { CAPITALS_UP = 105, COLUMN_GAP = 160, ROW_GAP = 60, TO_NUMBERS = 60 };
+
+/* A page without a size: pixels of a panel. With one: panels are about PANEL_ASPECT. */
+enum { PANEL_WIDTH = 340, PANEL_HEIGHT = 250 };
+static const double PANEL_ASPECT = 1.4;
+
+struct ih_chart_sheet {
+    const struct ih_result *results; /* borrowed: [n] */
+    struct ih_result *scaled;        /* owned: [n] */
+    size_t n;
+    bool has_thumbnails;
+    int32_t n_columns, n_rows;
+};
+
+/* ---- the scale ---- */
+
+static int compare_limits(const void *a, const void *b)
+{
+    const double x = ((const struct ih_chart_axis *)a)->limit;
+    const double y = ((const struct ih_chart_axis *)b)->limit;
+    return (x > y) - (x < y);
+}
+
+static void choose_axis(struct ih_chart *chart, double min_gap)
+{
+    const struct ih_chart_sheet *s = chart->sheet;
+    struct ih_chart_axis axes[IH_CHART_SHEET_MAX];
+    for (size_t i = 0; i < s->n; i++) {
+        axes[i] = (struct ih_chart_axis){.scale = chart->axis.scale, .in_percent = true};
+        ih_chart_axis_init(&axes[i], &s->scaled[i].histogram, min_gap);
+    }
+    qsort(axes, s->n, sizeof *axes, compare_limits);
+    chart->axis = axes[(s->n - 1) * 3 / 4];
+    chart->axis.n_pixels = SHEET_PIXELS;
+}
+
+/* ---- layout ---- */
+
+static void choose_grid(struct ih_chart_sheet *s, double width, double height)
+{
+    double best = 0;
+    for (int32_t columns = 1; columns <= (int32_t)s->n; columns++) {
+        const int32_t rows = ((int32_t)s->n + columns - 1) / columns;
+        const double aspect = width / columns / (height / rows) / PANEL_ASPECT;
+        const double fit = aspect < 1 ? aspect : 1 / aspect;
+        if (fit > best) {
+            best = fit;
+            s->n_columns = columns;
+            s->n_rows = rows;
+        }
+    }
+}
+
+static int32_t sheet_ems(const struct ih_chart *chart, int32_t hundredths)
+{
+    return ih_chart_ems(&chart->layout, hundredths) / IH_SUBPIXELS;
+}
+
+/* ---- drawing ---- */
+
+static void draw_line_of_name(struct ih_chart *chart, int32_t y, int32_t room, char *text,
+                              struct ih_colour colour)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    ih_glyphs_shorten(chart->glyphs, (unsigned)l->em, room * IH_SUBPIXELS, text);
+    ih_draw_text(chart, l->left * IH_SUBPIXELS, y + l->em, IH_ALIGN_LEFT, colour, text);
+}
+
+/* The name of an image; left of a thumbnail its size and mean luma too. */
+static void draw_name(struct ih_chart *chart, const struct ih_result *r, int32_t y)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t height =
+        ih_smaller(sheet_ems(chart, THUMBNAIL_ROWS), (int32_t)chart->thumbnail.height);
+    const int32_t thumbnail = ih_draw_thumbnail_width(chart, height);
+    const int32_t room = l->right - l->left - (thumbnail ? thumbnail + l->em / 2 : 0);
+    struct ih_chart_facts facts;
+    char *name = ih_label_name(r->path);
+    if (!name) {
+        chart->canvas->status = IH_MEMORY;
+        return;
+    }
+    ih_draw_thumbnail(chart, l->right, y, height);
+    draw_line_of_name(chart, y, room, name, chart->theme->text);
+    free(name);
+    ih_chart_collect_facts(r, &facts);
+    for (unsigned i = 0; i < 2 && i < facts.n_facts && chart->sheet->has_thumbnails; i++)
+        draw_line_of_name(chart, y + sheet_ems(chart, NAME_ROW) * (int32_t)(i + 1), room,
+                          facts.fact[i], chart->theme->muted);
+}
+
+static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, int32_t width,
+                      int32_t height)
+{
+    const struct ih_chart_sheet *s = chart->sheet;
+    struct ih_chart_layout *l = &chart->layout;
+    chart->result = &s->scaled[i];
+    chart->heights = chart->bars = &s->scaled[i].histogram;
+    chart->values = &s->results[i].histogram;
+    ih_chart_set_bins(chart);
+    l->left = x;
+    l->right = x + width;
+    l->strip_y = y + sheet_ems(chart, s->has_thumbnails ? THUMBNAIL_ROWS : NAME_ROW) +
+                 sheet_ems(chart, CAPITALS_UP);
+    l->top = l->strip_y + sheet_ems(chart, STRIP_ROW - CAPITALS_UP);
+    l->bottom = y + height - sheet_ems(chart, VALUES_ROW);
+    l->ticks_y = y + height - sheet_ems(chart, 20);
+    if (s->has_thumbnails)
+        ih_draw_read_thumbnail(chart, &s->results[i]);
+    ih_chart_axis_find_cut(&chart->axis, chart->heights);
+    draw_name(chart, &s->results[i], y);
+    ih_chart_draw_panel(chart);
+    if (i % (size_t)s->n_columns == 0)
+        ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
+    if (i + (size_t)s->n_columns >= s->n)
+        ih_chart_draw_values(chart);
+}
+
+static void draw_sheet(struct ih_chart *chart)
+{
+    struct ih_chart_sheet *s = chart->sheet;
+    struct ih_chart_layout *l = &chart->layout;
+    const int32_t width = (int32_t)chart->page.width, height = (int32_t)chart->page.height;
+    choose_grid(s, width, height);
+    ih_chart_set_sizes(l, (unsigned)(width / s->n_columns * 5 / 2),
+                       (unsigned)(height / s->n_rows * 5 / 2));
+    l->width = width;
+    l->height = height;
+    l->right = width - l->margin;
+    l->row_pitch = sheet_ems(chart, FOOTER_ROW);
+    l->legend_rows = l->facts_rows = 1;
+    l->facts_y = height - l->margin;
+    l->legend_y = l->facts_y - l->row_pitch;
+    l->title_y = l->margin + l->title_em * 3 / 4;
+    choose_axis(chart, 0.2);
+    ih_chart_draw_header(chart);
+    ih_chart_draw_footer(chart);
+    const int32_t gap = sheet_ems(chart, COLUMN_GAP), row_gap = sheet_ems(chart, ROW_GAP);
+    const int32_t numbers = ih_chart_counts_width(chart) / IH_SUBPIXELS + 1;
+    const int32_t left = l->margin + numbers + sheet_ems(chart, TO_NUMBERS);
+    const int32_t top = l->title_y + l->em;
+    const int32_t cell_width = (l->right + gap - left) / s->n_columns;
+    const int32_t cell_height = (l->legend_y - l->row_pitch - top + row_gap) / s->n_rows;
+    for (size_t i = 0; i < s->n && chart->canvas->status == IH_OK; i++)
+        draw_cell(chart, i, left + (int32_t)i % s->n_columns * cell_width,
+                  top + (int32_t)i / s->n_columns * cell_height, cell_width - gap,
+                  cell_height - row_gap);
+}
+
+enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, const char *title,
+                                   const struct ih_chart_options *options, unsigned char **file,
+                                   size_t *size_bytes, struct ih_error *err)
+{
+    struct ih_chart_options look = *options;
+    struct ih_chart_sheet sheet = {
+        .results = results, .n = n, .has_thumbnails = options->has_thumbnail};
+    const struct ih_result *widest = results; /* for the legend */
+    *file = NULL;
+    *size_bytes = 0;
+    sheet.scaled = malloc(n * sizeof *sheet.scaled);
+    if (!sheet.scaled)
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory");
+    for (size_t i = 0; i < n; i++) {
+        sheet.scaled[i] = results[i];
+        (void)ih_histogram_fold(&results[i].histogram, &sheet.scaled[i].histogram);
+        ih_chart_scale_counts(&sheet.scaled[i].histogram, SHEET_PIXELS);
+        if (results[i].histogram.n_channels > widest->histogram.n_channels)
+            widest = &results[i];
+    }
+    if (look.width == 0) {
+        choose_grid(&sheet, PANEL_ASPECT, 1);
+        look.width = (unsigned)sheet.n_columns * PANEL_WIDTH;
+        look.height = (unsigned)sheet.n_rows * PANEL_HEIGHT;
+    }
+    look.in_percent = true;
+    struct ih_chart chart = {.result = widest,
+                             .heights = &widest->histogram,
+                             .values = &widest->histogram,
+                             .sheet = &sheet,
+                             .draw = draw_sheet,
+                             .title = options->title ? options->title : title};
+    struct ih_chart_facts *facts = &chart.facts;
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        if (ih_chart_draws_plane(&widest->histogram, p))
+            facts->entries[facts->n_entries++] =
+                (struct ih_chart_entry){ih_plane_name(widest->histogram.n_channels, p), p, ""};
+    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%zu image%s", n, n == 1 ? "" : "s");
+    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX,
+             "heights in percent of each image's pixels, on one scale");
+    enum ih_status status = ih_chart_make(&chart, &look, "imghist --sheet", file, size_bytes, err);
+    free(sheet.scaled);
+    return status;
+}
