@@ -130,7 +130,8 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     ih_chart_draw_panel(chart);
     if (i % (size_t)s->n_columns == 0)
         ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
-    if (i + (size_t)s->n_columns >= s->n)
+    const size_t below = i + (size_t)s->n_columns;
+    if (below >= s->n || ih_n_bins(&s->results[below].histogram) != l->n_bins)
         ih_chart_draw_values(chart);
 }
 

@@ -141,6 +141,9 @@ END
   imghist_ok deep.pgm --bins=native --chart=c.svg
   for value in 0 1024 2048 3072 4095; do grep -q ">$value<" c.svg || fail "no $value"; done
   grep -q "4096 values, 16 in a bar" c.svg
+  wide
+  imghist_ok deep.pgm wide.ppm --bins=native --sheet --chart=s.svg
+  for value in 3072 4095 768 1023; do grep -q ">$value<" s.svg || fail "no $value"; done
 }
 
 @test "native: the page folds the total to 256 bars, and has none of different bins" {

@@ -214,7 +214,7 @@ def test_arguments():
     assert native.bins == "native" and imghist.Context().bins == 256
     assert imghist.count(x, context=native).n_bins == imghist.count(x, bins="native", context=native).n_bins == 65536
     assert imghist.count(x.astype(numpy.uint8), bins="native").n_bins == 256
-    with pytest.raises(ValueError, match="the context has 256"):
+    with pytest.raises(ValueError, match="a context has its own"):
         imghist.count(x, bins="native", context=imghist.Context())
     for bins in ("256", 512, -1, "natives"):
         with pytest.raises((ValueError, OverflowError)):
