@@ -116,7 +116,9 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     const struct ih_chart_sheet *s = chart->sheet;
     struct ih_chart_layout *l = &chart->layout;
     chart->result = &s->scaled[i];
-    chart->heights = &s->scaled[i].histogram;
+    chart->heights = chart->bars = &s->scaled[i].histogram;
+    chart->values = &s->results[i].histogram;
+    ih_chart_set_bins(chart);
     l->left = x;
     l->right = x + width;
     l->strip_y = y + sheet_ems(chart, s->has_thumbnails ? THUMBNAIL_ROWS : NAME_ROW) +
@@ -131,7 +133,8 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     ih_chart_draw_panel(chart);
     if (i % (size_t)s->n_columns == 0)
         ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
-    if (i + (size_t)s->n_columns >= s->n)
+    const size_t below = i + (size_t)s->n_columns;
+    if (below >= s->n || ih_n_bins(&s->results[below].histogram) != l->n_bins)
         ih_chart_draw_values(chart);
 }
 
@@ -180,6 +183,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
     for (size_t i = 0; i < n; i++) {
         sheet.scaled[i] = results[i];
+        (void)ih_histogram_fold(&results[i].histogram, &sheet.scaled[i].histogram);
         ih_chart_scale_counts(&sheet.scaled[i].histogram, SHEET_PIXELS);
         if (results[i].histogram.n_channels > widest->histogram.n_channels)
             widest = &results[i];
@@ -201,6 +205,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     look.in_percent = true;
     struct ih_chart chart = {.result = widest,
                              .heights = &widest->histogram,
+                             .values = &widest->histogram,
                              .sheet = &sheet,
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};

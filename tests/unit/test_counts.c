@@ -483,3 +483,31 @@ TEST(native_totals)
     ih_histogram_reset(&b.histogram);
     ih_histogram_reset(&deep.histogram);
 }
+
+/* ---- folding ---- */
+
+/* 257 bins: 2 values in a bar, the last bar has 1. 4096: 16 in a bar. */
+TEST(native_bins_fold_to_256_bars)
+{
+    static const unsigned n_bins[] = {257, 4096, 65536}, n_in_bar[] = {2, 16, 256};
+    for (unsigned i = 0; i < 3; i++) {
+        const struct ih_count_spec spec = {2, &ih_luma_bt709, 0, 256, n_bins[i]};
+        struct ih_histogram h, folded;
+        uint64_t sum = 0;
+        assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+        for (unsigned v = 0; v < n_bins[i]; v++)
+            ih_own_bins(&h, 1)[v] = v;
+        assert_int_equal(ih_histogram_fold(&h, &folded), n_in_bar[i]);
+        assert_null(folded.native);
+        assert_int_equal(folded.bins[0][0], 0);
+        for (unsigned bar = 0; bar < IH_BINS; bar++) {
+            for (unsigned v = bar * n_in_bar[i]; v < (bar + 1) * n_in_bar[i] && v < n_bins[i]; v++)
+                sum += v;
+            assert_int_equal(folded.bins[1][bar], sum);
+            sum = 0;
+        }
+        ih_histogram_reset(&h);
+        assert_int_equal(ih_histogram_fold(&folded, &h), 1);
+        assert_memory_equal(h.bins, folded.bins, sizeof h.bins);
+    }
+}
