@@ -347,7 +347,7 @@ TEST(ranges)
     struct ih_field_set native = fields;
     struct ih_condition *condition = NULL;
     struct ih_error err;
-    native.is_native = true;
+    native.highest = IH_NATIVE_BINS_MAX - 1;
     assert_int_equal(
         ih_condition_parse("median > 65534 and stddev < 32767 and entropy > 15 and depth < 32",
                            &native, &condition, &err),
