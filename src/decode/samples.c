@@ -95,23 +95,42 @@ void ih_extremes_add_be16(struct ih_extremes *extremes, const uint8_t *bytes, si
         ih_extremes_join(extremes, (struct ih_extremes){min, max + 1});
 }
 
-/* The same for samples of a plane. Few samples are new extremes, and a branch that is never taken
- * is faster than two comparisons. */
+/* Blocks of a fixed size, which compilers turn into SIMD code. */
+void ih_extremes_add_native(struct ih_extremes *extremes, const uint8_t *samples, size_t n)
+{
+    enum { BLOCK = 64 };
+    uint16_t min[BLOCK], max[BLOCK], block[BLOCK];
+    memset(min, 0xFF, sizeof min);
+    memset(max, 0, sizeof max);
+    for (; n >= BLOCK; n -= BLOCK, samples += sizeof block) {
+        memcpy(block, samples, sizeof block);
+        for (unsigned i = 0; i < BLOCK; i++) {
+            min[i] = block[i] < min[i] ? block[i] : min[i];
+            max[i] = block[i] > max[i] ? block[i] : max[i];
+        }
+    }
+    for (unsigned i = 0; i < BLOCK; i++)
+        if (min[i] <= max[i])
+            ih_extremes_join(extremes, (struct ih_extremes){min[i], max[i] + 1u});
+    for (; n > 0; n--, samples += 2) {
+        memcpy(block, samples, 2);
+        ih_extremes_add(extremes, block[0]);
+    }
+}
+
+/* The same for samples of a plane. */
 static void note_extremes(const struct ih_samples *s, const uint8_t *bytes, size_t first,
                           size_t step, size_t n)
 {
-    uint32_t min = UINT16_MAX, max = 0, span = 0; /* span: max - min, once there is a sample */
+    unsigned min = UINT16_MAX, max = 0;
     for (size_t i = 0; i < n; i++) {
         uint16_t v;
         if (s->bits == 16)
             memcpy(&v, bytes + 2 * (first + i * step), sizeof v);
         else
             v = (uint16_t)sample(s, bytes, first + i * step);
-        if (i > 0 && v - min <= span)
-            continue;
         min = v < min ? v : min;
         max = v > max ? v : max;
-        span = max - min;
     }
     if (n > 0)
         ih_extremes_join(s->extremes, (struct ih_extremes){min, max + 1});
@@ -122,10 +141,14 @@ static void keep_samples(const struct ih_samples *s, const struct ih_sample_plan
                          bool is_plain, uint8_t *pixels)
 {
     const struct ih_native *native = &s->native;
-    for (unsigned p = 0; p < s->n_colour && s->extremes; p++)
+    const bool is_copied = is_plain && s->bits == 16 && !s->has_range;
+    const bool is_colour = s->n_planes == s->n_colour;
+    for (unsigned p = 0; p < s->n_colour && s->extremes && !(is_copied && is_colour); p++)
         note_extremes(s, planes[p].bytes, planes[p].first, planes[p].step, n);
-    if (is_plain && s->bits == 16 && !s->has_range) {
+    if (is_copied) {
         memcpy(pixels, planes[0].bytes, 2 * n * s->n_channels);
+        if (s->extremes && is_colour)
+            ih_extremes_add_native(s->extremes, pixels, n * s->n_channels);
         return;
     }
     for (unsigned p = 0; p < s->n_planes; p++)

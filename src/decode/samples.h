@@ -102,6 +102,9 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
 void ih_extremes_add_be16(struct ih_extremes *extremes, const uint8_t *bytes, size_t n_pixels,
                           unsigned n_channels);
 
+/* Adds those of native samples, uint16 [n], all of them of colour. */
+void ih_extremes_add_native(struct ih_extremes *extremes, const uint8_t *samples, size_t n);
+
 /* Scales a sample of 0 to max to 8 bits: round(v * 255 / max). */
 static inline uint8_t ih_sample_scale(uint64_t v, uint64_t max)
 {

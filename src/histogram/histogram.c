@@ -260,6 +260,19 @@ void ih_stats_shape(struct ih_stats *s, double variance, double third, double fo
     s->kurtosis = varies ? fourth / (variance * variance) - 3 : (double)NAN;
 }
 
+/* Of 65,536 counters many are equal and small. */
+enum { ENTROPY_TERMS = 256 };
+
+/* share * log2(share) of a counter. terms: of the counters so far, 0: not yet computed */
+static double entropy_term(uint64_t counter, double share, double terms[ENTROPY_TERMS])
+{
+    if (counter >= ENTROPY_TERMS)
+        return share * log2(share);
+    if (terms[counter] == 0)
+        terms[counter] = share * log2(share);
+    return terms[counter];
+}
+
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
@@ -272,7 +285,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
-    double variance = 0, third = 0, fourth = 0;
+    double variance = 0, third = 0, fourth = 0, terms[ENTROPY_TERMS] = {0};
     for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
             continue;
@@ -280,7 +293,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
         variance += share * d * d;
         third += share * d * d * d;
         fourth += share * d * d * d * d;
-        out->entropy -= share * log2(share);
+        out->entropy -= entropy_term(bins[v], share, terms);
     }
     out->mode_share = (double)bins[out->mode] / n;
     ih_stats_shape(out, variance, third, fourth);

@@ -42,14 +42,15 @@ static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = 
     {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
 
 const struct ih_field_set ih_record_fields = {
-    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted",
-    NULL,      0,           false};
+    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL, 0,
+    false,     false};
 
 const struct ih_field_set ih_comparison_fields = {comparison_schema,
                                                   IH_N_COMPARISON_FIELDS,
                                                   "fields of a comparison are ks and emd",
                                                   NULL,
                                                   0,
+                                                  false,
                                                   false};
 
 /* ---- values ---- */

@@ -11,6 +11,7 @@ static const struct ih_field_set fields = {ih_schema,
                                            "quoted",
                                            formats,
                                            0,
+                                           false,
                                            false};
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */

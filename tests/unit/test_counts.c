@@ -410,3 +410,104 @@ TEST(native_bins_fold_to_256_bars)
         assert_memory_equal(h.bins, folded.bins, sizeof h.bins);
     }
 }
+
+/* ---- native bins ---- */
+
+static int compare_words(const void *a, const void *b)
+{
+    return *(const uint16_t *)a - *(const uint16_t *)b;
+}
+
+/* An image of one channel with these values. */
+static struct ih_result native_gray(const char *path, const uint16_t *values, size_t n,
+                                    unsigned n_bins)
+{
+    const struct ih_count_spec spec = {1, &ih_luma_bt709, 3, (uint16_t)(n_bins - 9), n_bins};
+    struct ih_result r = {.path = path, .spec = spec, .info = {.n_channels = 1, .n_bins = n_bins}};
+    assert_int_equal(ih_histogram_init(&r.histogram, &spec, NULL), IH_OK);
+    r.histogram.n_pixels = n;
+    for (size_t i = 0; i < n; i++) {
+        ih_own_bins(&r.histogram, 0)[values[i]]++;
+        r.histogram.sum[0] += values[i];
+    }
+    ih_histogram_derive(&r.histogram, &spec);
+    assert_true(ih_histogram_consistent(&r.histogram));
+    return r;
+}
+
+TEST(native_stats_against_brute_force)
+{
+    enum { N = 3001 };
+    static const unsigned all_bins[] = {257, 1024, 65536};
+    uint16_t values[N];
+    uint32_t random = 1;
+    for (unsigned k = 0; k < 3; k++) {
+        const unsigned n_bins = all_bins[k];
+        double mean = 0, squares = 0, entropy = 0, light = 0;
+        uint64_t low = 0, high = 0;
+        struct ih_stats s;
+        for (size_t i = 0; i < N; i++) {
+            random = random * 1664525u + 1013904223u;
+            values[i] = (uint16_t)(i % 3 ? (random >> 8) % n_bins : (random >> 28) % n_bins);
+            mean += values[i] / (double)N;
+        }
+        struct ih_result r = native_gray("", values, N, n_bins);
+        for (size_t i = 0; i < N; i++) {
+            const double c = values[i] / (double)(n_bins - 1);
+            squares += (values[i] - mean) * (values[i] - mean);
+            entropy -= log2((double)ih_bins(&r.histogram, 0)[values[i]] / N) / N;
+            light += (c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4)) / N;
+            low += values[i] <= r.spec.clip_low;
+            high += values[i] >= r.spec.clip_high;
+        }
+        qsort(values, N, sizeof *values, compare_words);
+        ih_stats_compute(&r.histogram, IH_LUMA, &r.spec, &s);
+        assert_true(fabs(s.mean - mean) < 1e-7 && fabs(s.entropy - entropy) < 1e-9);
+        assert_true(fabs(s.stddev - sqrt(squares / N)) < 1e-7);
+        assert_true(fabs(ih_mean_luminance(&r.histogram) - light) < 1e-9);
+        assert_int_equal(s.crushed, low);
+        assert_int_equal(s.blown, high);
+        assert_int_equal(r.histogram.any_low, low);
+        assert_int_equal(s.min, values[0]);
+        assert_int_equal(s.max, values[N - 1]);
+        for (int p = 0; p < IH_PERCENTILES; p++)
+            assert_int_equal(s.percentile[p],
+                             values[(N * ih_percentile_percents[p] + 99) / 100 - 1]);
+        ih_histogram_reset(&r.histogram);
+    }
+}
+
+/* A total's results share its counters; a copy has its own. */
+TEST(native_totals)
+{
+    static const uint16_t values[] = {0, 5, 5, 1023};
+    struct ih_result a = native_gray("a.pgm", values, 4, 1024),
+                     b = native_gray("b.pgm", values, 2, 1024);
+    struct ih_result deep = native_gray("deep.pgm", values, 4, 65536), out, again;
+    struct ih_total total, copy;
+    struct ih_error err;
+    init_total(&total);
+    assert_int_equal(ih_total_add(&total, &a, &err), IH_OK);
+    assert_int_equal(ih_total_add(&total, &deep, &err), IH_USAGE);
+    assert_string_equal(err.message, "a.pgm has 1024 bins, deep.pgm has 65536: counts of different "
+                                     "bins are not added; count all images again with 256 bins");
+    assert_int_equal(ih_total_copy(&copy, &total, &err), IH_OK);
+    assert_int_equal(ih_total_add(&total, &b, &err), IH_OK);
+    ih_total_result(&total, &out);
+    ih_total_result(&copy, &again);
+    assert_int_equal(ih_n_bins(&out.histogram), 1024);
+    assert_int_equal(out.spec.n_bins, 1024);
+    assert_int_equal(out.histogram.n_channels, 1);
+    assert_int_equal(ih_bins(&out.histogram, 0)[5], 3);
+    assert_int_equal(ih_bins(&out.histogram, IH_LUMA)[1023], 1);
+    assert_int_equal(ih_bins(&again.histogram, 0)[5], 2);
+    assert_true(ih_histogram_consistent(&out.histogram));
+    ih_total_reset(&total);
+    ih_total_reset(&copy);
+    init_total(&total); /* of other bins now */
+    assert_int_equal(ih_total_add(&total, &deep, &err), IH_OK);
+    ih_total_reset(&total);
+    ih_histogram_reset(&a.histogram);
+    ih_histogram_reset(&b.histogram);
+    ih_histogram_reset(&deep.histogram);
+}

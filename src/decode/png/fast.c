@@ -155,16 +155,22 @@ enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t c
     const struct ih_png_image *image = &p->chunks.image;
     size_t n_rows = capacity_pixels / image->width, row_pixels = image->width;
     size_t pixel_bytes = ih_pixel_bytes(ih_png_channels(image), image->is_native);
+    const bool has_plain_samples = /* native, and none of alpha */
+        image->is_native && ih_png_channels(image) % 2 == 1;
     if (n_rows > image->height - p->next_row)
         n_rows = image->height - p->next_row;
     for (size_t i = 0; i < n_rows; i++, p->next_row++) {
         uint8_t *row = p->rows + p->next_row * p->row_bytes;
         const uint8_t *above = p->next_row > 0 ? row + 1 - p->row_bytes : NULL;
         ih_png_unfilter(row[0], row + 1, above, p->row_bytes - 1, p->step);
-        if (image->depth == 16)
+        uint8_t *const expanded = pixels + i * row_pixels * pixel_bytes;
+        if (image->depth == 16 && !has_plain_samples)
             ih_extremes_add_be16(&p->info->extremes, row + 1, row_pixels, ih_png_samples(image));
-        if (ih_png_expand_row(image, row + 1, pixels + i * row_pixels * pixel_bytes, err) != IH_OK)
+        if (ih_png_expand_row(image, row + 1, expanded, err) != IH_OK)
             return err->status;
+        if (has_plain_samples)
+            ih_extremes_add_native(&p->info->extremes, expanded,
+                                   row_pixels * ih_png_samples(image));
     }
     *n_pixels = n_rows * row_pixels;
     return IH_OK;
