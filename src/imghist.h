@@ -478,6 +478,19 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
                                          struct ih_stats *stats, size_t size_bytes,
                                          struct ih_error *err);
 
+/*
+ * Finds a percentile of a plane: the smallest value that occurs whose cumulative count is at least
+ * a share of the count.
+ *
+ * millionths   the share, in millionths of a percent: 99900000 for 99.9 %; at most 100000000
+ * *value       set if the call succeeds
+ *
+ * Returns IH_OK, or IH_USAGE: no such plane, no pixels, or more than 100 %.
+ */
+IH_PUBLIC enum ih_status ih_counts_percentile(const struct ih_counts *counts, unsigned plane,
+                                              uint32_t millionths, unsigned *value,
+                                              struct ih_error *err);
+
 enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts of 256 bins are longer */
 
 /*

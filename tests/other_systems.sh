@@ -98,9 +98,19 @@ for f in sorted(counted):
     for name in c.planes:
         assert c[name].sum == sums[f, name], (f, name)
 print(len(counted), \"files: module and program agree\")"
-      ! command -v uv >/dev/null || { uv tool install -q --python "$python" "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >uv.csv &&
-        uvx -q --python "$python" --from "$wheel" imghist samples/scene.png --csv=stats | cmp - uv.csv && uv tool uninstall -q imghist; }
-      [ ! -d tools/pipx ] || { PYTHONPATH=tools/pipx "$python" -m pipx install -q "$wheel" && ~/.local/bin/imghist samples/scene.png --csv=stats >pipx.csv; }
+      rm -rf ~/.local
+      if command -v uv >/dev/null; then
+        uv tool install -q --python "$python" "$wheel"
+        ~/.local/bin/imghist samples/scene.png --csv=stats >uv.csv
+        uvx -q --python "$python" --from "$wheel" imghist samples/scene.png --csv=stats | cmp - uv.csv
+        uv tool uninstall -q imghist
+        echo "uv tool and uvx install and run it"
+      fi
+      if [ -d tools/pipx ]; then
+        PYTHONPATH=tools/pipx "$python" -m pipx install -q "$wheel"
+        [ "$(~/.local/bin/imghist --version)" = "$(bin/imghist --version)" ]
+        echo "pipx installs and runs it"
+      fi
     else
       "$python" -c "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(\"unpacked\")" "$wheel"
       cp unpacked/*.data/scripts/imghist bin/ && chmod +x bin/imghist

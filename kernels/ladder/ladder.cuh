@@ -31,7 +31,7 @@
 
 enum {
     WARP = 32,
-    RESULT_BYTES = 1024, /* 256 counters, or one float */
+    RESULT_BYTES = 65536 * 4, /* at most */
     GPU_RUNS = 20,
     CPU_RUNS = 5,
     SLOTS = 8, /* copies of the data, read in turn: one copy would partly stay in the L2 cache */
@@ -43,6 +43,7 @@ struct ladder {
     size_t n_bytes;          /* a multiple of 16 */
     uint8_t *data, *d_slots; /* pinned; [SLOTS][n_bytes] in GPU memory */
     void *result, *d_result; /* pinned; in GPU memory */
+    size_t result_bytes;     /* 1024: 256 counters, or one float */
     double read_gb_s;
 };
 
@@ -69,6 +70,7 @@ static void ladder_open(struct ladder *l, const char *what, int argc, char **arg
           NULL,
           NULL,
           NULL,
+          1024,
           0};
     CHECK(cudaHostAlloc(&l->data, l->n_bytes, cudaHostAllocDefault));
     CHECK(cudaHostAlloc(&l->result, RESULT_BYTES, cudaHostAllocDefault));
@@ -117,14 +119,14 @@ static double gpu_ms(const struct ladder &l, const launch_fn &launch, bool with_
     for (int i = 0; i < n_runs; i++) {
         CHECK(cudaEventCreate(&events[2 * i]));
         CHECK(cudaEventCreate(&events[2 * i + 1]));
-        CHECK(cudaMemsetAsync(l.d_result, 0, RESULT_BYTES));
+        CHECK(cudaMemsetAsync(l.d_result, 0, l.result_bytes));
         CHECK(cudaEventRecord(events[2 * i]));
         if (with_copy)
             CHECK(cudaMemcpyAsync(l.d_slots, l.data, l.n_bytes, cudaMemcpyHostToDevice));
         launch(l.d_slots + (with_copy ? 0 : i % SLOTS * l.n_bytes));
         CHECK(cudaGetLastError());
         if (with_copy)
-            CHECK(cudaMemcpyAsync(l.result, l.d_result, RESULT_BYTES, cudaMemcpyDeviceToHost));
+            CHECK(cudaMemcpyAsync(l.result, l.d_result, l.result_bytes, cudaMemcpyDeviceToHost));
         CHECK(cudaEventRecord(events[2 * i + 1]));
     }
     CHECK(cudaDeviceSynchronize());

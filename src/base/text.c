@@ -156,9 +156,10 @@ const char *ih_format_real(double v, char text[IH_REAL_MAX])
         *end++ = '-';
     end = ih_format_count(end, is_whole ? (uint64_t)(fabs(v) + 0.5) : millionths / 1000000);
     *end++ = '.';
-    for (uint64_t digit = 100000; digit > 0; digit /= 10)
-        *end++ = (char)('0' + millionths / digit % 10);
-    *end = '\0';
+    uint32_t rest = (uint32_t)(millionths % 1000000);
+    for (unsigned i = 6; i-- > 0; rest /= 10)
+        end[i] = (char)('0' + rest % 10);
+    end[6] = '\0';
     return text;
 }
 

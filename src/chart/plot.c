@@ -295,7 +295,7 @@ void ih_chart_draw_values(struct ih_chart *chart)
         snprintf(number, sizeof number, "%u", value_tick(l, i));
         int32_t x = value_x(l, i);
         int32_t half = ih_draw_width(chart, number) / 2;
-        int32_t last = (l->right + l->margin / 2) * IH_SUBPIXELS - half;
+        int32_t last = (l->right + l->margin - l->margin / 2) * IH_SUBPIXELS - half;
         ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
                      number);
     }

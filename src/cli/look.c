@@ -103,6 +103,7 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
 {
     struct ih_output_options look = {.layout = data->layout,
                                      .folder = folder,
+                                     .percents = &o->percents,
                                      .verbose = o->is_verbose,
                                      .title = o->chart.title,
                                      .path = data->path,

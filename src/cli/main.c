@@ -183,7 +183,11 @@ static enum ih_exit run_bench(const struct ih_options *o)
         .output_path = data->path,
         .print_error = ih_say,
     };
-    signal(SIGPIPE, SIG_DFL); /* a reader that closes its pipe, as head does, ends the program */
+    sigset_t pipe_signal; /* a reader that closes its pipe, as head does, ends the program */
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    signal(SIGPIPE, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &pipe_signal, NULL);
     return ih_exit_of(ih_bench_run(&bench));
 }
 

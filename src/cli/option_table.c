@@ -50,6 +50,32 @@ static enum ih_status set_output_path(const struct ih_setting *s)
     return IH_OK;
 }
 
+/* A percentile that is given twice is one. */
+static enum ih_status set_percentiles(const struct ih_setting *s)
+{
+    struct ih_percents *const all = &s->options->percents;
+    all->n = 0;
+    for (const char *at = s->value;; at++) {
+        const size_t n = strcspn(at, ",");
+        uint32_t percent;
+        unsigned i = 0;
+        if (!ih_percent_parse(at, n, &percent))
+            return ih_error_set(s->err, IH_USAGE,
+                                "'%.40s' is not a list of numbers from 0 to 100 with at most 6 "
+                                "decimals, as in 0.1,10,99.9",
+                                s->value);
+        while (i < all->n && all->millionths[i] != percent)
+            i++;
+        if (i == IH_PERCENTS_MAX)
+            return ih_error_set(s->err, IH_USAGE, "more than %d percentiles", IH_PERCENTS_MAX);
+        all->millionths[i] = percent;
+        all->n = i == all->n ? i + 1 : all->n;
+        at += n;
+        if (!*at)
+            return IH_OK;
+    }
+}
+
 /* --total and --total-only: the last one applies. */
 static enum ih_status set_total(const struct ih_setting *s)
 {
@@ -157,7 +183,59 @@ static enum ih_status set_number(const struct ih_setting *s)
     return status;
 }
 
-/* A number of pixels or bytes. */
+/* Copies a number without its unit. False: it is too long. */
+static bool cut_unit(char number[IH_COUNT_MAX + 2], const char *text, size_t n_unit)
+{
+    const size_t n = strlen(text) - n_unit;
+    if (n > IH_COUNT_MAX + 1)
+        return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    return true;
+}
+
+/* 64M, 64MB and 64MiB are the same. */
+static bool parse_bytes(const char *text, uint64_t max, uint64_t *bytes)
+{
+    static const char *const units[] = {"iB", "B", ""};
+    char number[IH_COUNT_MAX + 2];
+    size_t i = 0, n = strlen(text);
+    while (n <= strlen(units[i]) || strcmp(text + n - strlen(units[i]), units[i]) != 0)
+        if (!*units[++i])
+            break;
+    return cut_unit(number, text, strlen(units[i])) && ih_parse_number(number, true, max, bytes) &&
+           (i > 0 || strpbrk(number, "kKMG"));
+}
+
+static enum ih_status set_bytes(const struct ih_setting *s)
+{
+    uint64_t *field = (uint64_t *)((char *)s->options + s->option->field);
+    if (parse_bytes(s->value, INT64_MAX, field) && *field > 0)
+        return IH_OK;
+    return ih_error_set(s->err, IH_USAGE, "'%s' is not %s", s->value, s->option->expects);
+}
+
+/* 120, 120s and 2m are the same, as with timeout(1). */
+static enum ih_status set_seconds(const struct ih_setting *s)
+{
+    static const struct {
+        char unit;
+        unsigned seconds;
+    } units[] = {{'h', 3600}, {'m', 60}, {'s', 1}, {'\0', 1}};
+    const size_t n = strlen(s->value);
+    char number[IH_COUNT_MAX + 2];
+    uint64_t count = 0;
+    size_t i = 0;
+    while (units[i].unit && (n == 0 || s->value[n - 1] != units[i].unit))
+        i++;
+    if (!cut_unit(number, s->value, units[i].unit != '\0') ||
+        !ih_parse_number(number, false, IH_TIMEOUT_MAX / units[i].seconds, &count) || count == 0)
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not %s", s->value, s->option->expects);
+    s->options->timeout_s = (unsigned)count * units[i].seconds;
+    return IH_OK;
+}
+
+/* A number of pixels. */
 static enum ih_status set_scaled_number(const struct ih_setting *s)
 {
     uint64_t *field = (uint64_t *)((char *)s->options + s->option->field);
@@ -176,9 +254,8 @@ static enum ih_status set_size(const struct ih_setting *s)
 
 static enum ih_status set_bench(const struct ih_setting *s)
 {
-    if (s->value &&
-        (!ih_parse_number(s->value, true, IH_BENCH_BYTES_MAX, &s->options->bench_bytes) ||
-         s->options->bench_bytes < IH_BENCH_BYTES_MIN))
+    if (s->value && (!parse_bytes(s->value, IH_BENCH_BYTES_MAX, &s->options->bench_bytes) ||
+                     s->options->bench_bytes < IH_BENCH_BYTES_MIN))
         return ih_error_set(s->err, IH_USAGE, "'%s' is not a number of bytes, 1k to 2G", s->value);
     return IH_OK;
 }
@@ -432,6 +509,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
+    {ROW(OUTPUT, RUN, "percentiles", "also these of each channel: 0.1,99.9"), RARE, TEXT("P,..."),
+     .set = set_percentiles},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
@@ -487,9 +566,10 @@ const struct ih_option ih_option_table[] = {
     {ROW(RUN, BENCH | RUN, "threads", "worker threads (one for each core)"), .letter = 'j',
      TEXT("N"), FIELD(n_threads), NUMBER(IH_THREADS_MAX, "a number of threads, 1 to 1024")},
     {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), RARE, TEXT("N"),
-     FIELD(memory_bytes), SCALED("a number of bytes (k, M, G may follow)")},
-    {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), RARE, TEXT("SECONDS"),
-     FIELD(timeout_s), NUMBER(IH_TIMEOUT_MAX, "a number of seconds, 1 to 1000000")},
+     FIELD(memory_bytes), .set = set_bytes,
+     .expects = "a number of bytes (k, M, G may follow, as in 64M or 64MB)"},
+    {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), RARE, TEXT("TIME"),
+     .set = set_seconds, .expects = "a number of seconds, 1 to 1000000 (s, m, h may follow)"},
     {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), RARE,
      FIELD(isolates_all)},
     {ROW(RUN, RUN, "list-skipped", "name the files that a directory walk skips"),

@@ -378,7 +378,8 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
 {
     struct ih_field_set records = ih_record_fields, comparisons = ih_comparison_fields;
     records.formats = formats;
-    records.is_native = comparisons.is_native = o->takes_native;
+    if (o->takes_native)
+        records.highest = comparisons.highest = IH_NATIVE_BINS_MAX - 1;
     records.lacks = o->against ? 0 : IH_AGAINST;
     records.lacks_luma = o->luma == &ih_luma_none;
     const struct {

@@ -94,6 +94,7 @@ struct ih_options {
     bool resumes;                 /* --resume */
     const char *resume_path;      /* of the output that it resumes; NULL: none */
     bool makes_thumbnails;        /* --thumbnails */
+    struct ih_percents percents;  /* --percentiles */
     struct ih_condition *where;   /* owned; NULL: all records are written */
     struct ih_condition *fail_if; /* owned; NULL: none */
     bool fails_fast;              /* stop at the first failed input */

@@ -473,6 +473,14 @@ static void print_notes(uint64_t n, const char *what, bool *has_begun)
     fprintf(stderr, "%" PRIu64 " inputs have %s", n, what);
 }
 
+static void print_matches(uint64_t n, uint64_t n_all, const char *what, const char *option,
+                          bool *has_begun)
+{
+    next_part(has_begun);
+    fprintf(stderr, "%" PRIu64 " of %" PRIu64 " %s%s match%s --%s", n, n_all, what,
+            n_all == 1 ? "" : "s", n == 1 ? "es" : "", option);
+}
+
 static void print_closing_line(const struct ih_voice *v)
 {
     const uint64_t n_inputs = v->n_done + v->n_failed;
@@ -489,6 +497,11 @@ static void print_closing_line(const struct ih_voice *v)
         next_part(&has_begun);
         print_nothing_found(v);
     }
+    if (v->options->where && !v->options->compares && n_inputs > 0)
+        print_matches(v->n_selected, n_inputs, v->n_failed ? "input" : "image", "where",
+                      &has_begun);
+    if (v->n_matched > 0 && v->n_judged > 1)
+        print_matches(v->n_matched, v->n_judged, "record", "fail-if", &has_begun);
     print_notes(v->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
                 &has_begun);
     print_notes(v->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",

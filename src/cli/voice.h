@@ -63,6 +63,8 @@ struct ih_voice {
     /* For the closing line and the report of -v: */
     uint64_t started_ns, ended_ns;        /* ended: the last input so far */
     uint64_t n_done, n_failed, n_skipped; /* inputs */
+    uint64_t n_selected;                  /* with --where, those that match */
+    uint64_t n_judged, n_matched;         /* records that --fail-if has seen, and that match */
     uint64_t n_pixels, n_charts;
     char chart[IH_SHOWN_MAX]; /* the last of them */
     struct ih_times times;    /* of all threads together */

@@ -126,7 +126,6 @@ struct ih_writer {
     bool is_open;             /* the outputs have been opened and not been completed */
     struct ahead *ahead;      /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
-    uint64_t n_matched;       /* records for which --fail-if holds */
 };
 
 /* Whether standard output and the messages go to the same file or pipe. */
@@ -375,12 +374,12 @@ static bool is_selected(const struct ih_condition *where, const struct ih_result
     if (!where)
         return true;
     ih_fields_compute(result, values);
-    return ih_condition_holds(where, values);
+    return ih_condition_holds(where, values, result);
 }
 
 static void match(struct ih_writer *w, const char *path, const char *message)
 {
-    w->n_matched++;
+    w->voice.n_matched++;
     if (w->options->is_quiet)
         return;
     ih_voice_hold(&w->voice);
@@ -390,9 +389,18 @@ static void match(struct ih_writer *w, const char *path, const char *message)
 /* --fail-if judges every record that is written, the total too. */
 static void judge(struct ih_writer *w, const struct ih_result *result)
 {
-    if (!w->options->fail_if || !is_selected(w->options->fail_if, result))
+    const struct ih_condition *const fail_if = w->options->fail_if;
+    struct ih_field_value values[IH_N_FIELDS];
+    char line[IH_MESSAGE_MAX] = "matches --fail-if: ";
+    const size_t n = strlen(line);
+    if (!fail_if)
         return;
-    match(w, result->path, "matches --fail-if");
+    w->voice.n_judged++;
+    ih_fields_compute(result, values);
+    if (!ih_condition_holds(fail_if, values, result))
+        return;
+    ih_condition_describe(fail_if, values, result, line + n, sizeof line - n);
+    match(w, result->path, line);
 }
 
 /* Writes one record. The caller holds the lock. */
@@ -453,7 +461,7 @@ static void write_comparison(struct ih_writer *w)
         write_data(w, &w->sinks[i], NULL, &c);
     if (w->charts)
         write_chart(w, &c.sides[0], &c);
-    if (o->fail_if && ih_condition_holds(o->fail_if, values)) {
+    if (o->fail_if && ih_condition_holds(o->fail_if, values, NULL)) {
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "the comparison matches --fail-if: ks %.6f, emd %.6f",
                  c.largest.ks, c.largest.emd);
@@ -490,6 +498,7 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     w->is_double = selected && !has_failed && !result->is_total && !w->options->compares &&
                    ih_voice_see_name(&w->voice, result->path);
     ih_voice_result(&w->voice, path, result);
+    w->voice.n_selected += selected;
     w->n_failed[w->side] += has_failed;
     w->n_left_out[w->side] += !has_failed && !selected;
     if ((w->options->with_total && selected) || (result->is_total && !result->group))
@@ -751,8 +760,6 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     const struct ih_options *o = w->options;
     const bool has_none = found_no_input(w);
     ih_voice_end(&w->voice, has_none);
-    if (w->charts && o->where && !o->compares && w->voice.n_charts == 0 && w->voice.n_done > 0)
-        ih_voice_note(&w->voice, NULL, "no record matches --where; no chart written");
     if (o->by && ih_groups_n_left_out(w->groups) > 0)
         ih_voice_note(&w->voice, o->by, "%" PRIu64 " inputs are not in this list, and in no group",
                       ih_groups_n_left_out(w->groups));
@@ -763,7 +770,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     if (has_none || w->voice.n_failed || w->n_charts_failed ||
         (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
-    return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
+    return w->voice.n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }
 
 void ih_writer_interrupt(struct ih_writer *w)

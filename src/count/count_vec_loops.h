@@ -128,6 +128,17 @@ static inline void count_singles(uint32_t *a, uint32_t *b, unsigned b_stride, ui
     b[b_stride + (y >> 8 & 0xff)]++;
 }
 
+/* Counts four values of one plane, into four tables. Without luma a core has loads to spare: a load
+ * for each value takes fewer instructions than shifts and masks (Sapphire Rapids, random RGB, ns a
+ * pixel, 2026-11-26: 0.88, with 32-bit loads 0.95). */
+static inline void count_four(uint32_t *a, const uint8_t *v)
+{
+    a[v[0]]++;
+    a[STRIDE + v[1]]++;
+    a[2 * STRIDE + v[2]]++;
+    a[3 * STRIDE + v[3]]++;
+}
+
 /* Counts two pairs, or four values, of blue alone. */
 ALWAYS_INLINE void count_blue(struct ih_counter *t, const struct group *g, unsigned i)
 {
@@ -136,12 +147,7 @@ ALWAYS_INLINE void count_blue(struct ih_counter *t, const struct group *g, unsig
         t->pairs[2][x & 0xffff]++;
         t->pairs[2][x >> 16]++;
     } else if (g->as == SINGLES) {
-        const uint32_t x = load32(&g->values[2][4 * i]);
-        uint32_t *a = t->subtables[8];
-        a[x & 0xff]++;
-        a[STRIDE + (x >> 8 & 0xff)]++;
-        a[2 * STRIDE + (x >> 16 & 0xff)]++;
-        a[3 * STRIDE + (x >> 24)]++;
+        count_four(t->subtables[8], &g->values[2][4 * i]);
     }
 }
 
@@ -155,6 +161,11 @@ ALWAYS_INLINE void count_unit(struct ih_counter *t, const struct group *g, unsig
         count_pairs(t->pairs[c], t->pairs[c + 1], load32(&g->pairs[c][2 * i]),
                     load32(&g->pairs[c + 1][2 * i]));
     } else if (g->as == SINGLES) {
+        if (!has_luma) {
+            count_four(t->subtables[0], &g->values[0][4 * i]);
+            count_four(t->subtables[4], &g->values[1][4 * i]);
+            return;
+        }
         const uint32_t x = load32(&g->values[c][4 * i]), y = load32(&g->values[c + 1][4 * i]);
         uint32_t *a = t->subtables[4 * c], *b = c == 0 ? t->subtables[4] : t->luma[0];
         const unsigned b_stride = c == 0 ? STRIDE : LUMA_STRIDE;
@@ -273,12 +284,8 @@ static inline void count_alpha(struct ih_counter *t, vec alpha, uint8_t first)
         return;
     }
     vec_store(values, alpha);
-    for (unsigned i = 0; i < GROUP; i += 4) {
-        a[values[i]]++;
-        a[STRIDE + values[i + 1]]++;
-        a[2 * STRIDE + values[i + 2]]++;
-        a[3 * STRIDE + values[i + 3]]++;
-    }
+    for (unsigned i = 0; i < GROUP; i += 4)
+        count_four(a, &values[i]);
 }
 
 ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels,

@@ -65,6 +65,7 @@ struct ih_backend {
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
     /* NULL: pixels are counted only in bands. */
     void (*count_here)(void *lane, const uint8_t *const samples[], size_t n_pixels);
+    bool (*takes_native)(void *state); /* samples of 16 bits; NULL: all units do */
     /* Both NULL if the backend counts only pixels. */
     bool (*takes_planes)(void *state);
     enum ih_status (*count_planes)(void *lane, const struct ih_planes *planes,
@@ -162,7 +163,7 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  * Counts the pixels in the last buffer. This may go on after the call, so the caller must not touch
  * the buffer again, and an error may show in a later call.
  *
- * n_pixels   interleaved, spec.n_channels bytes each, from the buffer's start
+ * n_pixels   interleaved, ih_pixel_bytes(spec) each, from the buffer's start
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 

@@ -35,6 +35,9 @@ struct cuda_lane {
     struct slot slots[N_SLOTS];
     unsigned current;                        /* the slot handed out last */
     struct ih_gpu_totals *d_totals, *totals; /* on the device, and pinned */
+    /* Of native samples: [planes][n_bins], then the clip counts. On the device, and pinned. */
+    unsigned long long *d_native, *native;
+    size_t n_native; /* counters allocated in both */
     uint64_t n_pixels;
     bool has_planes; /* the image comes as planes */
 };
@@ -84,6 +87,8 @@ static void lane_close(void *lane)
     }
     cudaFree(l->d_totals);
     cudaFreeHost(l->totals);
+    cudaFree(l->d_native);
+    cudaFreeHost(l->native);
     if (l->stream)
         cudaStreamDestroy(l->stream);
     free(l);
@@ -120,6 +125,84 @@ static enum ih_status lane_open(void *state, void **lane, struct ih_error *err)
     return ih_cuda_status(err, e, "cannot open a GPU stream");
 }
 
+/* ---- native samples ---- */
+
+/* The planes that the kernel counts: luma and clip counts of gray follow from its bins. */
+static unsigned native_planes(const struct ih_count_spec *spec)
+{
+    return spec->n_channels + (spec->n_channels >= 3);
+}
+
+static size_t native_counters(const struct ih_count_spec *spec)
+{
+    return (size_t)native_planes(spec) * spec->n_bins + IH_GPU_BATCH_CLIPS;
+}
+
+static cudaError_t native_begin(struct cuda_lane *l)
+{
+    const size_t n = native_counters(&l->spec);
+    cudaError_t e = cudaSuccess;
+    if (n > l->n_native) {
+        cudaFree(l->d_native);
+        cudaFreeHost(l->native);
+        l->d_native = l->native = NULL;
+        l->n_native = 0;
+        e = cudaMalloc((void **)&l->d_native, n * sizeof *l->native);
+        if (e == cudaSuccess)
+            e = cudaHostAlloc((void **)&l->native, n * sizeof *l->native, cudaHostAllocDefault);
+        if (e == cudaSuccess)
+            l->n_native = n;
+    }
+    return e == cudaSuccess ? cudaMemsetAsync(l->d_native, 0, n * sizeof *l->native, l->stream) : e;
+}
+
+/* Counts the current slot's pixels. */
+static cudaError_t native_count(const struct cuda_lane *l, uint64_t n_pixels)
+{
+    const struct ih_gpu_wide_args args = {
+        .d_pixels = (const uint16_t *)l->slots[l->current].d_pixels,
+        .n_pixels = n_pixels,
+        .n_images = 1,
+        .n_channels = l->spec.n_channels,
+        .n_bins = l->spec.n_bins,
+        .has_luma = l->spec.n_channels >= 3,
+        .measures = ih_gpu_measures_make(&l->spec),
+        .d_bins = l->d_native,
+        .d_clips = l->d_native + native_counters(&l->spec) - IH_GPU_BATCH_CLIPS,
+        .gpu = &l->device->gpu,
+        .stream = l->stream,
+    };
+    return ih_histogram_wide(&args);
+}
+
+/* Converts the counters, copied back, to a histogram. out is overwritten. */
+static enum ih_status native_read(const struct cuda_lane *l, struct ih_histogram *out,
+                                  struct ih_error *err)
+{
+    const unsigned n_bins = l->spec.n_bins, n_planes = native_planes(&l->spec);
+    const unsigned long long *from = l->native;
+    const enum ih_status status = ih_histogram_init(out, &l->spec, err);
+    if (status != IH_OK)
+        return status;
+    out->n_pixels = l->n_pixels;
+    for (unsigned i = 0; i < n_planes; i++) {
+        const unsigned plane = i < l->spec.n_channels ? i : IH_LUMA;
+        uint64_t *bins = ih_own_bins(out, plane);
+        for (unsigned v = 0; v < n_bins; v++) {
+            bins[v] = *from++;
+            out->sum[plane] += v * bins[v];
+        }
+    }
+    out->any_low = from[0];
+    out->any_high = from[1];
+    out->all_low = from[2];
+    out->all_high = from[3];
+    ih_histogram_derive(out, &l->spec);
+    return IH_OK;
+}
+
+/* ---- counting ---- */
+
 static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err)
 {
     struct cuda_lane *l = lane;
@@ -128,7 +211,8 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     l->has_planes = false;
     cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: after the work of an unfinished image */
-        e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
+        e = spec->n_bins ? native_begin(l)
+                         : cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
     return ih_cuda_status(err, e, "GPU");
 }
 
@@ -174,9 +258,9 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
     struct cuda_lane *l = lane;
     const struct ih_gpu_histogram_args args = ih_cuda_args(
         l->device, &l->spec, l->slots[l->current].d_pixels, n_pixels, l->d_totals, l->stream);
-    cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
+    cudaError_t e = upload(l, n_pixels * ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
     if (e == cudaSuccess)
-        e = ih_histogram_replicated(&args);
+        e = l->spec.n_bins ? native_count(l, n_pixels) : ih_histogram_replicated(&args);
     return finish_launch(l, e, n_pixels, err);
 }
 
@@ -212,13 +296,21 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
 {
     struct cuda_lane *l = lane;
     cudaError_t e = use_device(l);
+    const bool is_native = l->spec.n_bins > 0;
     if (e == cudaSuccess)
-        e = cudaMemcpyAsync(l->totals, l->d_totals, sizeof *l->totals, cudaMemcpyDeviceToHost,
-                            l->stream);
+        e = is_native ? cudaMemcpyAsync(l->native, l->d_native,
+                                        native_counters(&l->spec) * sizeof *l->native,
+                                        cudaMemcpyDeviceToHost, l->stream)
+                      : cudaMemcpyAsync(l->totals, l->d_totals, sizeof *l->totals,
+                                        cudaMemcpyDeviceToHost, l->stream);
     if (e == cudaSuccess)
         e = cudaStreamSynchronize(l->stream);
     if (e != cudaSuccess)
         return ih_cuda_status(err, e, "GPU");
+    if (is_native) {
+        *kernel = "wide";
+        return native_read(l, out, err);
+    }
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
     *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[0].name;
     return IH_OK;
@@ -229,7 +321,7 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
 /* Counts one pixel: loads the kernel and checks that this GPU can run it. */
 static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
 {
-    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_histogram h;
     void *lane = NULL;
     uint8_t *pixels;
@@ -281,6 +373,13 @@ static const char *describe(void *state)
     return d->description;
 }
 
+/* The table of the kernel fits into shared memory. */
+static bool takes_native(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->gpu.shared_bytes_optin >= IH_GPU_WIDE_SHARED_BYTES;
+}
+
 static bool takes_planes(void *state)
 {
     const struct ih_cuda_unit *d = state;
@@ -299,6 +398,7 @@ const struct ih_backend ih_backend_cuda = {
     .begin = begin,
     .band = band,
     .count = count,
+    .takes_native = takes_native,
     .takes_planes = takes_planes,
     .count_planes = count_planes,
     .end = cuda_end,

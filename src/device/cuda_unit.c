@@ -42,10 +42,12 @@ const char *ih_cuda_why_no_gpu(cudaError_t error)
 
 struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec)
 {
+    /* Kernels count luma in any case; ih_histogram_derive drops it. Their weights have 16 bits. */
+    const struct ih_luma_weights *luma = spec->luma == &ih_luma_none ? &ih_luma_bt709 : spec->luma;
     return (struct ih_gpu_measures){
-        .luma_red = spec->luma->red,
-        .luma_green = spec->luma->green,
-        .luma_blue = spec->luma->blue,
+        .luma_red = luma->red,
+        .luma_green = luma->green,
+        .luma_blue = luma->blue,
         .clip_low = spec->clip_low,
         .clip_high = spec->clip_high,
     };

@@ -106,8 +106,14 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
     return IH_OK;
 }
 
-/* Native samples are counted on the CPU, whatever the device is. The lane goes back to the device
- * with the next image of 8 bits. */
+/* Whether the device has started and cannot count the image's native samples. */
+static bool needs_cpu(const struct ih_lane *l)
+{
+    const struct ih_device *d = l->device;
+    return l->spec.n_bins && d->backend->takes_native && !d->backend->takes_native(d->units[0]);
+}
+
+/* The lane goes back to the device with the next image of 8 bits. */
 static enum ih_status choose_cpu(struct ih_lane *l, struct ih_error *err)
 {
     void *unit;
@@ -131,6 +137,8 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
         l->backend->lane_close(l->lane); /* native samples came before */
         l->lane = NULL;
     }
+    if (has_started && needs_cpu(l))
+        return choose_cpu(l, err);
     if (has_started && l->lane && l->backend == &ih_backend_cpu && d->backend != &ih_backend_cpu)
         bind(l, d->backend, next_unit(d), NULL);
     if (l->lane || (!has_started && !stand_in))
@@ -143,19 +151,19 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
 static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *staged,
                                    struct ih_error *err)
 {
-    const size_t n_channels = l->spec.n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
     const uint8_t *from = staged->pixels;
     enum ih_status status = IH_OK;
     for (size_t n_left = staged->n_pixels, n; status == IH_OK && n_left > 0; n_left -= n) {
         uint8_t *to;
         size_t size_bytes;
-        status = l->backend->band(l->lane, n_channels, &to, &size_bytes, err);
+        status = l->backend->band(l->lane, pixel_bytes, &to, &size_bytes, err);
         if (status != IH_OK)
             return status;
-        n = size_bytes / n_channels < n_left ? size_bytes / n_channels : n_left;
-        memcpy(to, from, n * n_channels);
+        n = size_bytes / pixel_bytes < n_left ? size_bytes / pixel_bytes : n_left;
+        memcpy(to, from, n * pixel_bytes);
         status = l->backend->count(l->lane, n, err);
-        from += n * n_channels;
+        from += n * pixel_bytes;
     }
     return status;
 }
@@ -165,7 +173,8 @@ static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 {
     enum ih_status status = ih_device_wait(l->device, err);
     if (status == IH_OK)
-        status = bind(l, l->device->backend, next_unit(l->device), err);
+        status = needs_cpu(l) ? choose_cpu(l, err)
+                              : bind(l, l->device->backend, next_unit(l->device), err);
     if (status == IH_OK)
         status = l->backend->begin(l->lane, &l->spec, err);
     for (size_t i = 0; status == IH_OK && i < l->n_counted; i++)
@@ -181,7 +190,7 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     assert(spec->clip_low < spec->clip_high);
     drop_staged(l);
     l->spec = *spec;
-    const enum ih_status status = spec->n_bins ? choose_cpu(l, err) : choose_unit(l, err);
+    const enum ih_status status = choose_unit(l, err);
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 

@@ -3,7 +3,9 @@
 #include "histogram/histogram.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,13 +158,57 @@ const struct ih_field *ih_stats_fields(void)
     return stats_fields;
 }
 
-/* The least cumulative count >= percent / 100 * count, without overflow or rounding: the multiples
- * of 100 in count and the rest are scaled separately. */
-static uint64_t least_reaching(unsigned percent, uint64_t count)
+/* The least cumulative count >= the share of count, without overflow or rounding: the multiples of
+ * WHOLE in count and the rest are scaled separately. */
+static uint64_t least_reaching(uint32_t millionths, uint64_t count)
 {
-    uint64_t hundreds = count / 100 * percent;
-    uint64_t rest = (count % 100 * percent + 99) / 100;
-    return hundreds + rest;
+    enum { WHOLE = 100 * IH_PERCENT };
+    const uint64_t wholes = count / WHOLE * millionths;
+    const uint64_t rest = (count % WHOLE * millionths + WHOLE - 1) / WHOLE;
+    return wholes + rest;
+}
+
+unsigned ih_percentile(const struct ih_histogram *h, unsigned plane, uint32_t millionths)
+{
+    const uint64_t *bins = ih_bins(h, plane);
+    const uint64_t least = least_reaching(millionths, ih_count_range(bins, 0, ih_n_bins(h) - 1));
+    uint64_t cumulative = bins[0];
+    unsigned v = 0;
+    while ((cumulative < least || cumulative == 0) && v + 1 < ih_n_bins(h))
+        cumulative += bins[++v];
+    return cumulative ? v : UINT_MAX;
+}
+
+bool ih_percent_parse(const char *text, size_t n, uint32_t *millionths)
+{
+    uint32_t value = 0, unit = IH_PERCENT;
+    bool has_digit = false, is_fraction = false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '.' && has_digit && !is_fraction && i + 1 < n) {
+            is_fraction = true;
+            continue;
+        }
+        if (text[i] < '0' || text[i] > '9' || (is_fraction && unit == 1))
+            return false;
+        has_digit = true;
+        unit /= is_fraction ? 10 : 1;
+        value = (is_fraction ? value : value * 10) + (uint32_t)(text[i] - '0') * unit;
+        if (value > 100 * IH_PERCENT)
+            return false;
+    }
+    *millionths = value;
+    return has_digit;
+}
+
+const char *ih_percent_key(uint32_t millionths, char key[IH_PERCENT_KEY_MAX])
+{
+    snprintf(key, IH_PERCENT_KEY_MAX, "p%u.%06u", (unsigned)(millionths / IH_PERCENT) % 1000,
+             (unsigned)(millionths % IH_PERCENT));
+    size_t n = strlen(key);
+    while (key[n - 1] == '0')
+        n--;
+    key[key[n - 1] == '.' ? n - 1 : n] = '\0';
+    return key;
 }
 
 static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
@@ -170,7 +216,7 @@ static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
     uint64_t cumulative = bins[0];
     unsigned v = 0;
     for (unsigned k = 0; k < IH_PERCENTILES; k++) {
-        const uint64_t least = least_reaching(ih_percentile_percents[k], out->count);
+        const uint64_t least = least_reaching(ih_percentile_percents[k] * IH_PERCENT, out->count);
         while (cumulative < least)
             cumulative += bins[++v];
         out->percentile[k] = v;
@@ -187,47 +233,42 @@ static unsigned greatest_common_divisor(unsigned a, unsigned b)
     return a;
 }
 
-/* mode, distinct and step */
-static void describe_values(const uint64_t *bins, struct ih_stats *out)
-{
-    out->mode = out->min;
-    for (unsigned v = out->min, before = v; v <= out->max; v++) {
-        if (bins[v] == 0)
-            continue;
-        out->distinct++;
-        if (bins[v] > bins[out->mode])
-            out->mode = v;
-        if (out->step != 1)
-            out->step = greatest_common_divisor(v - before, out->step);
-        before = v;
-    }
-}
-
 /*
  * N. Otsu, "A threshold selection method from gray-level histograms", 1979: the variance between
  * the classes is largest. Here it is (moment - n * mean)^2 / (n * (count - n)), without a constant
  * factor, of the n values <= v, counted from a value near the mean so that the moments stay small.
  * Rounding must not choose between equal variances, so a larger one is larger by some ulps.
  */
-static void find_otsu(const uint64_t *bins, struct ih_stats *out)
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_stats *s)
 {
-    const double centre = (double)(out->sum / out->count), larger = 1 + 1e-12;
-    const double mean = (double)(out->sum % out->count) / (double)out->count; /* - centre */
-    double moment = 0, largest = 0;
-    uint64_t n = 0;
-    out->otsu = out->min;
-    for (unsigned v = out->min; v < out->max; v++) {
-        if (bins[v] == 0)
-            continue;
-        n += bins[v];
-        moment += (double)bins[v] * (v - centre);
-        const double distance = moment - (double)n * mean;
-        const double between = distance * distance / ((double)n * (double)(out->count - n));
-        if (between > largest * larger) {
-            largest = between;
-            out->otsu = v;
+    if (s->count == 0)
+        return;
+    const uint64_t *bins = ih_bins(h, plane);
+    const double count = (double)s->count, centre = (double)(s->sum / s->count);
+    const double mean = (double)(s->sum % s->count) / count; /* - centre */
+    double n = 0, moment = 0, value = s->min - centre;
+    double square = 0, sizes = 1; /* the largest variance is square / sizes */
+    s->mode = s->otsu = s->min;
+    for (unsigned v = s->min; v <= s->max; v++, value++) {
+        const double b = (double)(int64_t)bins[v]; /* below 2^56 */
+        s->distinct += bins[v] != 0;
+        if (bins[v] > bins[s->mode])
+            s->mode = v;
+        n += b;
+        moment += b * value;
+        const double distance = moment - n * mean;
+        const double here = n * (count - n);
+        if (distance * distance * sizes > square * here * (1 + 1e-12) && v < s->max) {
+            square = distance * distance;
+            sizes = here;
+            s->otsu = v;
         }
     }
+    for (unsigned v = s->min, before = v; v <= s->max && s->step != 1; v++)
+        if (bins[v]) {
+            s->step = greatest_common_divisor(v - before, s->step);
+            before = v;
+        }
 }
 
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
@@ -248,8 +289,6 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
     for (out->max = last; bins[out->max] == 0;)
         out->max--;
     find_percentiles(bins, out);
-    describe_values(bins, out);
-    find_otsu(bins, out);
 }
 
 void ih_stats_shape(struct ih_stats *s, double variance, double third, double fourth)
@@ -278,6 +317,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
 {
     const uint64_t *bins = ih_bins(h, plane);
     ih_stats_count(h, plane, spec, out);
+    ih_stats_describe(h, plane, out);
     if (out->count == 0) {
         out->mean = out->stddev = out->entropy = out->mode_share = (double)NAN;
         out->skewness = out->kurtosis = (double)NAN;
@@ -292,7 +332,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
         const double share = (double)bins[v] / n, d = v - out->mean;
         variance += share * d * d;
         third += share * d * d * d;
-        fourth += share * d * d * d * d;
+        fourth += share * d * d * (d * d);
         out->entropy -= entropy_term(bins[v], share, terms);
     }
     out->mode_share = (double)bins[out->mode] / n;

@@ -90,6 +90,23 @@ uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
  * its bins, all <= any <= n_pixels. False means a bug in a backend, never bad input. */
 bool ih_histogram_consistent(const struct ih_histogram *h);
 
+/* Percentiles of choice, in millionths of a percent, so that their decimals are exact. */
+enum { IH_PERCENT = 1000000, IH_PERCENTS_MAX = 16, IH_PERCENT_KEY_MAX = 16 };
+struct ih_percents {
+    unsigned n;
+    uint32_t millionths[IH_PERCENTS_MAX];
+};
+
+/* The smallest value that occurs whose cumulative count is at least the share of the plane's count;
+ * UINT_MAX without pixels. */
+unsigned ih_percentile(const struct ih_histogram *h, unsigned plane, uint32_t millionths);
+
+/* Reads n bytes of digits with an optional point: 0 to 100, at most 6 decimals. */
+bool ih_percent_parse(const char *text, size_t n, uint32_t *millionths);
+
+/* "p99.9". Returns key. */
+const char *ih_percent_key(uint32_t millionths, char key[IH_PERCENT_KEY_MAX]);
+
 extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
 
 enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
@@ -98,9 +115,12 @@ enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);
 
-/* The integers among them alone. The real numbers are 0. */
+/* The count, sum, extremes, percentiles and clipped pixels alone. The others are 0. */
 void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
                     struct ih_stats *out);
+
+/* Fills in mode, otsu, distinct and step after ih_stats_count. */
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_stats *stats);
 
 /* Fills in stddev, skewness and kurtosis from the central moments. */
 void ih_stats_shape(struct ih_stats *stats, double variance, double third, double fourth);

@@ -51,9 +51,11 @@ void ih_result_compute_stats(struct ih_result *r)
 {
     const unsigned n_channels = r->histogram.n_channels;
     for (unsigned p = 0; p < IH_PLANES; p++)
-        if (p == IH_LUMA && n_channels > 0 && ih_colour_channels(n_channels) == 1)
+        if (!ih_histogram_plane(&r->histogram, p))
+            continue;
+        else if (p == IH_LUMA && n_channels > 0 && ih_colour_channels(n_channels) == 1)
             r->stats[p] = r->stats[0]; /* the luma of gray is its gray */
-        else if (ih_histogram_plane(&r->histogram, p))
+        else
             ih_stats_compute(&r->histogram, p, &r->spec, &r->stats[p]);
     r->has_stats = true;
 }

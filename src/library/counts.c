@@ -1,6 +1,7 @@
 /* Counts: the result of one image or the sum of many, and queries on it. */
 #include "library/library.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,5 +232,19 @@ enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct
         return ih_error_set(err, IH_USAGE, "the counts have no plane %u", plane);
     ih_stats_compute(&c->result.histogram, plane, &c->result.spec, &s);
     copy_out(stats, size_bytes, &s, sizeof s);
+    return IH_OK;
+}
+
+enum ih_status ih_counts_percentile(const struct ih_counts *c, unsigned plane, uint32_t millionths,
+                                    unsigned *value, struct ih_error *err)
+{
+    if (!ih_counts_plane(c, plane))
+        return ih_error_set(err, IH_USAGE, "the counts have no plane %u", plane);
+    if (millionths > 100 * IH_PERCENT)
+        return ih_error_set(err, IH_USAGE, "a percentile goes from 0 to 100");
+    const unsigned v = ih_percentile(&c->result.histogram, plane, millionths);
+    if (v == UINT_MAX)
+        return ih_error_set(err, IH_USAGE, "there are no pixels");
+    *value = v;
     return IH_OK;
 }

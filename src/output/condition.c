@@ -4,6 +4,8 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,13 +13,18 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NODES_MAX = 256, DEPTH_MAX = 32 };
+enum { NODES_MAX = 256, DEPTH_MAX = 32, FIELD_NAME_MAX = 24 };
 
 enum truth { NO, YES, UNKNOWN };
 
 struct operand {
-    bool is_field, is_percentage;
-    unsigned field;
+    bool is_field, is_percentage, is_pixels;
+    char name[FIELD_NAME_MAX];        /* of a field */
+    struct ih_record_field about;     /* the same */
+    unsigned field;                   /* its index, if it has no channel */
+    const char *channel;              /* static; NULL: it is no statistic of a channel */
+    const struct ih_field *statistic; /* NULL: a percentile of choice */
+    uint32_t percent;                 /* its millionths */
     enum ih_value_type type;
     double number;
     char *text; /* in the condition's text */
@@ -30,7 +37,9 @@ enum comparison {
     GREATER = 4,
     LESS_OR_EQUAL = LESS | EQUAL,
     NOT_EQUAL = LESS | GREATER,
-    GREATER_OR_EQUAL = EQUAL | GREATER
+    GREATER_OR_EQUAL = EQUAL | GREATER,
+    MATCH = 8, /* a pattern */
+    NO_MATCH = 16
 };
 
 struct node {
@@ -74,7 +83,20 @@ static bool is_letter(char c)
 
 static bool is_name_byte(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+/* The bytes of blanks and one of these words at text, or 0. */
+static size_t unit_bytes(const char *text)
+{
+    static const char *const units[] = {"%", "pixels", "pixel"};
+    const size_t n_blanks = strspn(text, " \t\n");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const size_t n = strlen(units[i]);
+        if (strncmp(text + n_blanks, units[i], n) == 0 && !is_name_byte(text[n_blanks + n]))
+            return n_blanks + n;
+    }
+    return 0;
 }
 
 /* Goes on to the next token. */
@@ -106,13 +128,12 @@ static enum ih_status advance(struct parser *p)
         p->n += n_after > 0 ? n_after + 1 : 0;
         if (n_before + n_after == 0 || n_before > 20 || n_after > 20)
             return condition_fail(p, "not a number");
-        const size_t n_blanks = strspn(p->at + p->n, " \t\n");
-        p->n += p->at[p->n + n_blanks] == '%' ? n_blanks + 1 : 0;
+        p->n += unit_bytes(p->at + p->n);
         if (is_name_byte(p->at[p->n]))
             return condition_fail(p, "not a number in plain digits, as 5, 0.5 or 5%");
-    } else if (strchr("<>=!()", c)) {
+    } else if (strchr("<>=!()~", c)) {
         p->kind = TOKEN_OPERATOR;
-        p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
+        p->n = (c != '(' && c != ')' && p->at[1] == '=') || (c == '!' && p->at[1] == '~') ? 2 : 1;
     } else {
         return condition_fail(p, strchr("&|", c) ? "write and, or, not"
                                                  : "not a field, number, quoted text or operator");
@@ -161,25 +182,50 @@ static double number_of(const char *digits)
     return (is_negative ? -value : value) / unit;
 }
 
-static enum ih_status parse_field(struct parser *p, struct operand *out)
+/* The channel whose name is before the point in the token, if there is one; static. *name and *n:
+ * the rest of the token. */
+static const char *find_channel(const struct parser *p, const char **name, size_t *n)
 {
-    const struct ih_record_field *const fields = p->fields->fields;
-    const char *nearest = NULL;
-    unsigned fewest = UINT_MAX;
-    char what[IH_MESSAGE_MAX];
-    for (unsigned i = 0; i < p->fields->n; i++) {
-        if (!fields[i].column || (fields[i].in & p->fields->lacks))
+    static const char *const channels[] = {"gray", "red", "green", "blue", "alpha", "luma"};
+    *name = p->at;
+    *n = p->n;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        const size_t n_channel = strlen(channels[i]);
+        if (p->n <= n_channel || p->at[n_channel] != '.' ||
+            memcmp(p->at, channels[i], n_channel) != 0)
             continue;
-        if (is_token(p, fields[i].column)) {
-            if (p->fields->lacks_luma && ih_field_is_of_luma(&fields[i]))
-                return condition_fail(p, "a field of luma, which --luma=none does not count");
-            *out = (struct operand){
-                .is_field = true, .field = i, .type = ih_field_value_type(&fields[i])};
-            return advance(p);
-        }
-        if (ih_word_is_nearer(p->at, p->n, fields[i].column, &fewest))
-            nearest = fields[i].column;
+        *name += n_channel + 1;
+        *n -= n_channel + 1;
+        return channels[i];
     }
+    return NULL;
+}
+
+/* "red.mean", "red.p99.9", or "p99.9" of the luma. */
+static bool find_statistic(const struct parser *p, struct operand *out)
+{
+    static const struct ih_field percentile = {"", IH_FIELD_VALUE, 0, NULL};
+    const char *name;
+    size_t n;
+    out->channel = find_channel(p, &name, &n);
+    for (const struct ih_field *f = ih_stats_fields(); f->key && out->channel; f++)
+        if (strlen(f->key) == n && memcmp(f->key, name, n) == 0)
+            out->statistic = f;
+    if (!out->statistic &&
+        !(n > 1 && *name == 'p' && ih_percent_parse(name + 1, n - 1, &out->percent)))
+        return false;
+    out->about = ih_statistic_field(out->statistic ? out->statistic : &percentile);
+    out->channel = out->channel ? out->channel : "luma";
+    return true;
+}
+
+static enum ih_status unknown_field(const struct parser *p)
+{
+    const struct ih_field_set *const fields = p->fields;
+    char nearest[FIELD_NAME_MAX] = "", what[IH_MESSAGE_MAX];
+    const char *name;
+    size_t n;
+    unsigned fewest = UINT_MAX;
     if (is_joint(p))
         return condition_fail(p,
                               "a field or number is missing; write and, or, not in small letters");
@@ -189,10 +235,39 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
                      "'%s' is a distance: --against=REF gives it, or --diff for --fail-if", f->key);
             return condition_fail(p, what);
         }
+    for (unsigned i = 0; i < fields->n; i++)
+        if (fields->fields[i].column && !(fields->fields[i].in & fields->lacks) &&
+            ih_word_is_nearer(p->at, p->n, fields->fields[i].column, &fewest))
+            snprintf(nearest, sizeof nearest, "%s", fields->fields[i].column);
+    const char *channel = find_channel(p, &name, &n);
+    for (const struct ih_field *f = ih_stats_fields(); f->key && fields->has_statistics; f++)
+        if (ih_word_is_nearer(name, n, f->key, &fewest))
+            snprintf(nearest, sizeof nearest, "%s.%s", channel ? channel : "luma", f->key);
     snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,
-             nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "",
-             p->fields->which);
+             *nearest ? "did you mean " : "", nearest, *nearest ? "? " : "", fields->which);
     return condition_fail(p, what);
+}
+
+static enum ih_status parse_field(struct parser *p, struct operand *out)
+{
+    const struct ih_record_field *const fields = p->fields->fields;
+    unsigned i = 0;
+    while (i < p->fields->n && !(fields[i].column && !(fields[i].in & p->fields->lacks) &&
+                                 is_token(p, fields[i].column)))
+        i++;
+    if (i < p->fields->n && p->fields->lacks_luma && ih_field_is_of_luma(&fields[i]))
+        return condition_fail(p, "a field of luma, which --luma=none does not count");
+    out->field = i;
+    if (i < p->fields->n)
+        out->about = fields[i];
+    else if (p->n >= FIELD_NAME_MAX || !p->fields->has_statistics || !find_statistic(p, out))
+        return unknown_field(p);
+    if (i == p->fields->n && p->fields->lacks_luma && strcmp(out->channel, "luma") == 0)
+        return condition_fail(p, "a field of luma, which --luma=none does not count");
+    out->is_field = true;
+    out->type = ih_field_value_type(&out->about);
+    snprintf(out->name, sizeof out->name, "%.*s", (int)p->n, p->at);
+    return advance(p);
 }
 
 static enum ih_status parse_operand(struct parser *p, struct operand *out)
@@ -203,6 +278,7 @@ static enum ih_status parse_operand(struct parser *p, struct operand *out)
     case TOKEN_NUMBER:
         out->type = IH_TYPE_REAL;
         out->is_percentage = p->at[p->n - 1] == '%';
+        out->is_pixels = is_letter(p->at[p->n - 1]);
         out->number = number_of(p->at);
         return advance(p);
     case TOKEN_TEXT:
@@ -222,8 +298,8 @@ static enum ih_status parse_operator(struct parser *p, enum comparison *out)
     static const struct {
         const char *sign;
         enum comparison comparison;
-    } operators[] = {{"==", EQUAL},         {"!=", NOT_EQUAL}, {"<", LESS},
-                     {"<=", LESS_OR_EQUAL}, {">", GREATER},    {">=", GREATER_OR_EQUAL}};
+    } operators[] = {{"==", EQUAL},  {"!=", NOT_EQUAL},        {"<", LESS},  {"<=", LESS_OR_EQUAL},
+                     {">", GREATER}, {">=", GREATER_OR_EQUAL}, {"~", MATCH}, {"!~", NO_MATCH}};
     for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
         if (is_token(p, operators[i].sign)) {
             *out = operators[i].comparison;
@@ -241,7 +317,7 @@ static enum ih_status parse_operator(struct parser *p, enum comparison *out)
 static enum ih_status check_text(const struct parser *p, const struct operand *operand, char *text)
 {
     static const char *const statuses[] = {"ok", "error", NULL};
-    const struct ih_record_field *const field = &p->fields->fields[operand->field];
+    const struct ih_record_field *const field = &operand->about;
     const char *const *const texts = field->field.kind == IH_FIELD_STATUS   ? statuses
                                      : field->field.kind == IH_FIELD_FORMAT ? p->fields->formats
                                                                             : NULL;
@@ -253,7 +329,7 @@ static enum ih_status check_text(const struct parser *p, const struct operand *o
     for (size_t i = 0; texts[i]; i++)
         if (strcmp(texts[i], text) == 0)
             return IH_OK;
-    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of", field->column, text);
+    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of", operand->name, text);
     for (size_t i = 0; texts[i] && n < IH_MESSAGE_MAX; i++)
         n += snprintf(what + n, sizeof what - (size_t)n, "%s %s", i ? "," : "", texts[i]);
     return condition_fail(p, what);
@@ -267,24 +343,40 @@ static bool decides_nothing(enum comparison comparison, double n, double low, do
            (comparison == GREATER && n == high);
 }
 
-/* The largest number that a field has; 0: there is none. Of native bins, values have 16 bits. */
-static double high_of(const struct ih_field_set *set, const struct ih_record_field *f)
+/* The highest number of a field; 0: without end. Native values, their deviation and their entropy
+ * go further than those of 8 bits. */
+static double highest_of(double highest, const struct ih_record_field *field)
 {
-    const bool is_of_values = f->field.kind == IH_FIELD_LUMA_VALUE ||
-                              f->field.kind == IH_FIELD_LUMA_REAL ||
-                              (f->field.kind == IH_FIELD_REAL && f->high > 1); /* emd */
-    return !set->is_native || !is_of_values ? f->high : f->high == 8 ? 16 : f->high * 257;
+    const double more = highest / 255;
+    return more > 1 && field->high == 8                 ? 16
+           : field->high == 255 || field->high == 127.5 ? field->high * more
+                                                        : field->high;
 }
 
-/* Refuses a number that looks like a share of a count, and a comparison that decides nothing. */
+/* A bare number of pixels could be meant as a percentage. 0 is the same in both. */
+static enum ih_status refuse_bare(const struct parser *p, const char *name, double n)
+{
+    char what[IH_MESSAGE_MAX], share[48] = "", pixels[48] = "";
+    if (n <= 100)
+        snprintf(share, sizeof share, "%.10g%% for a share of them", n < 1 ? 100 * n : n);
+    if (n == floor(n))
+        snprintf(pixels, sizeof pixels, "%s%.20g pixel%s", *share ? ", or " : "", n,
+                 n == 1 ? "" : "s");
+    snprintf(what, sizeof what, "%s counts pixels; write %s%s", name, share, pixels);
+    return condition_fail(p, what);
+}
+
+/* Refuses a number whose unit is missing or wrong, and a comparison that decides nothing. */
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
                                    const struct operand *operand, const struct operand *number)
 {
-    const struct ih_record_field *const field = &p->fields->fields[operand->field];
-    static const struct ih_field_set native = {.is_native = true};
-    const double n = number->number, most = high_of(p->fields, field);
-    const double high = most > 0 ? most : HUGE_VAL;
+    const struct ih_record_field *const field = &operand->about;
+    const char *const name = operand->name;
+    const double n = number->number, limit = highest_of(p->fields->highest, field);
+    const double high = limit > 0 ? limit : HUGE_VAL;
     const bool is_integer = operand->type == IH_TYPE_INTEGER, has_share = field->in & IH_SHARE;
+    const bool counts =
+        field->field.kind == IH_FIELD_COUNT || field->field.kind == IH_FIELD_CLIPPED;
     char what[IH_MESSAGE_MAX];
     if (number->is_percentage && !has_share)
         return condition_fail(p, "the field has no percentage");
@@ -293,24 +385,24 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
                    ? condition_fail(
                          p, "a percentage goes from 0 to 100: the comparison decides nothing")
                    : IH_OK;
-    if (is_integer && has_share && n > 0 && n < 1)
-        snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them",
-                 field->column, 100 * n);
+    if (is_integer && has_share && n > 0 && !number->is_pixels && (n <= 100 || n == floor(n)))
+        return refuse_bare(p, name, n);
+    if (number->is_pixels && !counts)
+        snprintf(what, sizeof what, "%s is no number of pixels", name);
     else if (has_share && !is_integer && n > 1)
-        snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%",
-                 field->column);
-    else if (decides_nothing(comparison, n, 0, high) && most > 0)
+        snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%", name);
+    else if (field->in & IH_SIGNED)
+        return IH_OK;
+    else if (decides_nothing(comparison, n, 0, high) && limit > 0)
         snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing%s",
-                 field->column, high,
-                 decides_nothing(comparison, n, 0, high_of(&native, field))
+                 name, high,
+                 decides_nothing(comparison, n, 0, highest_of(IH_NATIVE_BINS_MAX - 1, field))
                      ? ""
                      : " (without --bins=native)");
     else if (decides_nothing(comparison, n, 0, high))
-        snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing",
-                 field->column);
+        snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing", name);
     else if (is_integer && (comparison == EQUAL || comparison == NOT_EQUAL) && n != floor(n))
-        snprintf(what, sizeof what, "%s is a whole number: the comparison decides nothing",
-                 field->column);
+        snprintf(what, sizeof what, "%s is a whole number: the comparison decides nothing", name);
     else
         return IH_OK;
     return condition_fail(p, what);
@@ -327,14 +419,20 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
 {
     const unsigned field = !o[0].is_field; /* its index, if there is only one */
     const bool is_text = o[0].type == IH_TYPE_TEXT;
+    if (comparison & (MATCH | NO_MATCH))
+        return is_text && o[0].is_field && o[1].type == IH_TYPE_TEXT && !o[1].is_field
+                   ? IH_OK
+                   : condition_fail(p, "~ compares a field of text with a quoted pattern, as in "
+                                       "file ~ '*.jpg'");
     if (is_text != (o[1].type == IH_TYPE_TEXT))
         return condition_fail(p, "a number is compared with a text");
     if (!o[0].is_field && !o[1].is_field)
         return condition_fail(p, "the comparison has no field");
     if (o[0].is_field && o[1].is_field)
         return is_text ? condition_fail(p, "two fields of text are compared; quote a text")
-               : o[0].field == o[1].field ? condition_fail(p, "a field is compared with itself")
-                                          : IH_OK;
+               : strcmp(o[0].name, o[1].name) == 0
+                   ? condition_fail(p, "a field is compared with itself")
+                   : IH_OK;
     if (!is_text)
         return check_number(p, field == 0 ? comparison : mirrored(comparison), &o[field],
                             &o[!field]);
@@ -442,38 +540,53 @@ void ih_condition_free(struct ih_condition *condition)
 
 /* ---- evaluation ---- */
 
-static struct ih_field_value operand_value(const struct operand *o, const struct operand *other,
-                                           const struct ih_field_value *values)
+/* A result and the values of its fields. */
+struct subject {
+    const struct ih_field_value *values;
+    const struct ih_result *result;
+};
+
+static struct ih_field_value field_value(const struct operand *o, const struct subject *of)
 {
-    if (o->is_field)
-        return values[o->field];
-    struct ih_field_value value = {.type = o->type, .text = o->text, .real = o->number};
-    if (o->is_percentage)
-        value.real = o->number / 100 * values[other->field].whole;
-    return value;
+    return !o->channel    ? of->values[o->field]
+           : o->statistic ? ih_statistic_value(of->result, o->channel, o->statistic)
+                          : ih_percentile_value(of->result, o->channel, o->percent);
 }
 
-static enum truth condition_compare(const struct node *node, const struct ih_field_value *values)
+static enum truth condition_compare(const struct node *node, const struct subject *of)
 {
-    const struct operand *o = node->operands;
-    const struct ih_field_value a = operand_value(&o[0], &o[1], values),
-                                b = operand_value(&o[1], &o[0], values);
-    if (a.type == IH_TYPE_NONE || b.type == IH_TYPE_NONE)
+    struct ih_field_value values[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const struct operand *o = &node->operands[i];
+        values[i] =
+            o->is_field
+                ? field_value(o, of)
+                : (struct ih_field_value){.type = o->type, .text = o->text, .real = o->number};
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (node->operands[i].is_percentage)
+            values[i].real = node->operands[i].number / 100 * values[!i].whole;
+    const struct ih_field_value *const a = &values[0], *const b = &values[1];
+    if (a->type == IH_TYPE_NONE || b->type == IH_TYPE_NONE)
         return UNKNOWN;
-    const int difference =
-        a.type == IH_TYPE_TEXT ? strcmp(a.text, b.text) : (a.real > b.real) - (a.real < b.real);
+    if (node->comparison & (MATCH | NO_MATCH))
+        return (fnmatch(b->text, a->text, 0) == 0) == (node->comparison == MATCH) ? YES : NO;
+    const int difference = a->type == IH_TYPE_TEXT ? strcmp(a->text, b->text)
+                                                   : (a->real > b->real) - (a->real < b->real);
     const enum comparison order = difference < 0 ? LESS : difference > 0 ? GREATER : EQUAL;
     return node->comparison & order ? YES : NO;
 }
 
 /* The nodes that a node uses precede it, so one pass computes each of them before it is needed. */
-bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values)
+bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values,
+                        const struct ih_result *result)
 {
+    const struct subject of = {values, result};
     enum truth truths[NODES_MAX] = {NO};
     for (unsigned i = 0; i < condition->n_nodes; i++) {
         const struct node *node = &condition->nodes[i];
         if (node->kind == COMPARE) {
-            truths[i] = condition_compare(node, values);
+            truths[i] = condition_compare(node, &of);
             continue;
         }
         const enum truth a = truths[node->left], b = truths[node->right];
@@ -486,4 +599,50 @@ bool ih_condition_holds(const struct ih_condition *condition, const struct ih_fi
             truths[i] = a == UNKNOWN || b == UNKNOWN ? UNKNOWN : a;
     }
     return truths[condition->root] == YES;
+}
+
+/* Whether an earlier comparison of the condition names the field too. */
+static bool is_named_before(const struct ih_condition *condition, const struct operand *o)
+{
+    for (unsigned i = 0; i < condition->n_nodes; i++)
+        for (unsigned k = 0; k < 2 && condition->nodes[i].kind == COMPARE; k++) {
+            const struct operand *other = &condition->nodes[i].operands[k];
+            if (other == o)
+                return false;
+            if (other->is_field && strcmp(other->name, o->name) == 0)
+                return true;
+        }
+    return false;
+}
+
+void ih_condition_describe(const struct ih_condition *condition,
+                           const struct ih_field_value *values, const struct ih_result *result,
+                           char *text, size_t size)
+{
+    const struct subject of = {values, result};
+    size_t n = 0;
+    *text = '\0';
+    for (unsigned i = 0; i < 2 * condition->n_nodes; i++) {
+        const struct operand *o = &condition->nodes[i / 2].operands[i % 2];
+        char shown[96], real[IH_REAL_MAX];
+        if (condition->nodes[i / 2].kind != COMPARE || !o->is_field ||
+            is_named_before(condition, o))
+            continue;
+        const struct ih_field_value v = field_value(o, &of);
+        if (v.type == IH_TYPE_NONE)
+            snprintf(shown, sizeof shown, "unknown");
+        else if (v.type == IH_TYPE_TEXT)
+            snprintf(shown, sizeof shown, "'%.80s'", v.text);
+        else if (v.type == IH_TYPE_REAL)
+            snprintf(shown, sizeof shown, "%s", ih_format_real(v.real, real));
+        else if (v.whole > 0)
+            snprintf(shown, sizeof shown, "%" PRIu64 " (%.4g%%)", v.integer,
+                     100 * v.real / v.whole);
+        else
+            snprintf(shown, sizeof shown, "%" PRIu64, v.integer);
+        const int more = snprintf(text + n, size - n, "%s%s %s", n ? ", " : "", o->name, shown);
+        if (more < 0 || (size_t)more >= size - n)
+            return; /* cut */
+        n += (size_t)more;
+    }
 }

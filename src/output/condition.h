@@ -4,15 +4,20 @@
  *   condition   = term { "or" term }
  *   term        = factor { "and" factor }
  *   factor      = "not" factor | "(" condition ")" | comparison
- *   comparison  = operand ("==" | "!=" | "<" | "<=" | ">" | ">=") operand
- *   operand     = field | number [ "%" ] | text in single or double quotes
+ *   comparison  = operand ("==" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") operand
+ *   operand     = field | channel "." statistic | number [ "%" | "pixels" ]
+ *               | text in single or double quotes
  *
  * - "not" binds closest, then "and", then "or".
- * - schema.def lists the fields: of a record, or of a comparison of two inputs.
+ * - schema.def lists the fields: of a record, or of a comparison of two inputs. red.p99 is a
+ *   statistic of a channel, and p99.9 a percentile of the luma.
  * - Numbers are compared with numbers, and texts with texts, byte by byte. The name of a format may
  *   be in upper case.
  * - A percentage is compared with a field that has a share: blown_any > 5% compares the number of
- *   pixels with 5 % of the image's pixels.
+ *   pixels with 5 % of the image's pixels. A number of pixels says so, blown_any > 5 pixels,
+ * because blown_any > 5 looks like a percentage too.
+ * - "~" compares a field of text with a pattern, as the shell does: file ~ '*.jpg'. A star also
+ *   stands for slashes.
  * - A comparison that can never be true, such as a share > 5, is an error.
  * - A comparison with a value that the record lacks is unknown, as in SQL. So are "not", "and" and
  *   "or" of it, unless the other operand decides.
@@ -38,7 +43,14 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
 void ih_condition_free(struct ih_condition *condition);
 
 /* Returns false if the condition is false or unknown. values: one for each of the fields that the
- * condition was parsed with. */
-bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values);
+ * condition was parsed with. result: whose channels it is about; NULL if those have none. */
+bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values,
+                        const struct ih_result *result);
+
+/* Lists the fields that the condition names, with their values: "blown_any 120 (6%), red.p99 255".
+ * text: char [size_bytes] */
+void ih_condition_describe(const struct ih_condition *condition,
+                           const struct ih_field_value *values, const struct ih_result *result,
+                           char *text, size_t size_bytes);
 
 #endif

@@ -13,12 +13,14 @@
 #include "histogram/total.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct csv_state {
     FILE *stream; /* borrowed */
     const struct layout *layout;
+    const struct ih_percents *percents; /* borrowed; NULL: none */
     bool has_header, has_failed;
     bool has_distances;
 };
@@ -94,9 +96,35 @@ static char *csv_put_text(char *p, const char *text)
     return p + n;
 }
 
-/* printf would take several times as long. */
-static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
+static void put_percentile(FILE *f, const struct ih_result *r, unsigned plane, uint32_t percent)
 {
+    const unsigned v = r->status == IH_OK ? ih_percentile(&r->histogram, plane, percent) : UINT_MAX;
+    putc(',', f);
+    if (v != UINT_MAX)
+        fprintf(f, "%u", v);
+}
+
+/* The percentiles of choice, or the names of their columns, without those that there are anyway. */
+static void put_percentiles(const struct csv_state *s, const struct ih_result *r, unsigned plane,
+                            bool (*is_there)(const char *key))
+{
+    char key[IH_PERCENT_KEY_MAX];
+    for (unsigned i = 0; s->percents && i < s->percents->n; i++) {
+        const uint32_t percent = s->percents->millionths[i];
+        if (is_there(ih_percent_key(percent, key)))
+            continue;
+        if (!r)
+            fprintf(s->stream, ",%s", key);
+        else
+            put_percentile(s->stream, r, plane, percent);
+    }
+}
+
+/* printf would take several times as long. */
+static void put_stats(const struct csv_state *s, const char *name, const struct ih_result *r,
+                      unsigned plane)
+{
+    FILE *f = s->stream;
     struct ih_stats stats;
     char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_STATISTICS_MAX * (IH_REAL_MAX + 1)];
     char *end = row;
@@ -115,6 +143,7 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         end += strlen(ih_format_field(field, &stats, stats.count > 0, end));
     }
     fwrite(row, 1, (size_t)(end - row), f);
+    put_percentiles(s, r, plane, ih_is_statistic);
 }
 
 static void image_channels(const struct csv_state *s, const char *name, const struct ih_result *r)
@@ -122,7 +151,7 @@ static void image_channels(const struct csv_state *s, const char *name, const st
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_histogram_plane(&r->histogram, p))
             continue;
-        put_stats(s->stream, name, r, p);
+        put_stats(s, name, r, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
             if (r->histogram.native) /* its bins have no columns */
@@ -216,6 +245,7 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
         putc(',', s->stream);
         fputs(text, s->stream);
     }
+    put_percentiles(s, r, IH_LUMA, ih_is_column);
     putc('\n', s->stream);
 }
 
@@ -237,8 +267,10 @@ static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *op
     struct csv_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct csv_state){
-        .stream = stream, .layout = layout, .has_distances = options->has_distances};
+    *s = (struct csv_state){.stream = stream,
+                            .layout = layout,
+                            .percents = options->percents,
+                            .has_distances = options->has_distances};
     *state = s;
     return IH_OK;
 }
@@ -251,11 +283,15 @@ static void put_header(struct csv_state *s)
     fputs(s->layout->header, s->stream);
     for (const struct ih_field *f = ih_stats_fields(); f->key && s->layout->has_stats; f++)
         fprintf(s->stream, ",%s", f->key);
+    if (s->layout->has_stats)
+        put_percentiles(s, NULL, 0, ih_is_statistic);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->stream, ",bin_%u", v);
     for (unsigned i = 0; i < IH_N_FIELDS && s->layout->image == image_fields; i++)
         if (has_column(s, &ih_schema[i]))
             fprintf(s->stream, ",%s", ih_schema[i].column);
+    if (s->layout->image == image_fields)
+        put_percentiles(s, NULL, 0, ih_is_column);
     putc('\n', s->stream);
 }
 
@@ -285,8 +321,9 @@ static void csv_compare(FILE *f, const struct ih_output_options *options,
                         const struct ih_comparison *c)
 {
     const struct ih_field *const statistics = ih_stats_fields();
-    char names[2][NAME_BYTES], text[IH_REAL_MAX];
-    (void)options;
+    char names[2][NAME_BYTES], text[IH_REAL_MAX], key[IH_PERCENT_KEY_MAX];
+    static const struct ih_percents none = {.n = 0};
+    const struct ih_percents *const percents = options->percents ? options->percents : &none;
     for (unsigned i = 0; i < 2; i++)
         make_name(names[i], &c->sides[i]);
     fputs("file_a,file_b,channel", f);
@@ -294,6 +331,9 @@ static void csv_compare(FILE *f, const struct ih_output_options *options,
         fprintf(f, ",%s", d->key);
     for (const struct ih_field *s = statistics; s->key; s++)
         fprintf(f, ",%s_a,%s_b", s->key, s->key);
+    for (unsigned k = 0; k < percents->n; k++)
+        if (!ih_is_statistic(ih_percent_key(percents->millionths[k], key)))
+            fprintf(f, ",%s_a,%s_b", key, key);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
@@ -308,6 +348,10 @@ static void csv_compare(FILE *f, const struct ih_output_options *options,
         for (const struct ih_field *s = statistics; s->key; s++)
             for (unsigned i = 0; i < 2; i++)
                 fprintf(f, ",%s", ih_format_field(s, &stats[i], stats[i].count > 0, text));
+        for (unsigned k = 0; k < percents->n; k++)
+            for (unsigned i = 0; i < 2; i++)
+                if (!ih_is_statistic(ih_percent_key(percents->millionths[k], key)))
+                    put_percentile(f, &c->sides[i], p, percents->millionths[k]);
         putc('\n', f);
     }
 }

@@ -18,7 +18,8 @@
 #include <string.h>
 
 struct json_state {
-    FILE *stream; /* borrowed */
+    FILE *stream;                       /* borrowed */
+    const struct ih_percents *percents; /* borrowed; NULL: none */
     bool is_verbose;
     bool has_begun; /* the document's first line is written */
     bool has_image, has_group, has_total;
@@ -99,11 +100,16 @@ static void put_fields(FILE *f, const char *before, const struct ih_field *field
 }
 
 static void json_put_statistics(FILE *f, const char *before, const struct ih_result *r,
-                                unsigned plane)
+                                unsigned plane, const struct ih_percents *percents)
 {
     struct ih_stats stats;
+    char key[IH_PERCENT_KEY_MAX];
     ih_result_stats(r, plane, &stats);
     put_fields(f, before, ih_stats_fields(), &stats, stats.count > 0);
+    for (unsigned i = 0; percents && i < percents->n; i++)
+        if (!ih_is_statistic(ih_percent_key(percents->millionths[i], key)))
+            fprintf(f, stats.count > 0 ? ",\"%s\":%u" : ",\"%s\":null", key,
+                    ih_percentile(&r->histogram, plane, percents->millionths[i]));
 }
 
 static void put_histogram(FILE *f, const uint64_t *bins)
@@ -146,7 +152,7 @@ static void put_ranges(FILE *f, const uint64_t *bins, unsigned n_bins)
     fputs(next ? "]]" : "]", f);
 }
 
-static void put_channels(FILE *f, const struct ih_result *r)
+static void put_channels(FILE *f, const struct ih_result *r, const struct ih_percents *percents)
 {
     const char *before = "";
     putc('[', f);
@@ -155,7 +161,7 @@ static void put_channels(FILE *f, const struct ih_result *r)
         if (!name)
             continue;
         fprintf(f, "%s{\"name\":\"%s\"", before, name);
-        json_put_statistics(f, ",", r, p);
+        json_put_statistics(f, ",", r, p, percents);
         if (r->spec.n_bins)
             put_ranges(f, ih_bins(&r->histogram, p), r->spec.n_bins);
         else
@@ -201,7 +207,8 @@ static void put_warnings(FILE *f, unsigned warnings)
 /* ---- records ---- */
 
 /* Writes a value of type OTHER. */
-static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
+static void put_other(FILE *f, const struct ih_result *r, unsigned kind,
+                      const struct ih_percents *percents)
 {
     switch (kind) {
     case IH_FIELD_FILE_BYTES:
@@ -225,7 +232,7 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
         put_warnings(f, r->info.warnings);
         break;
     case IH_FIELD_CHANNELS:
-        put_channels(f, r);
+        put_channels(f, r, percents);
         break;
     case IH_FIELD_SRGB:
         fputs(r->info.not_applied & IH_NOT_SRGB ? "false" : "true", f);
@@ -236,7 +243,7 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind)
 }
 
 static void json_put_field(FILE *f, const char *before, struct ih_record_view *view,
-                           const struct ih_record_field *field)
+                           const struct ih_record_field *field, const struct ih_percents *percents)
 {
     const struct ih_field_value value = ih_record_value(view, field);
     char member[MEMBER_MAX + IH_REAL_MAX], *end = add_key(member, before, field->field.key);
@@ -252,19 +259,20 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
     if (value.type == IH_TYPE_TEXT)
         ih_json_put_string(f, value.text);
     else if (value.type == IH_TYPE_OTHER)
-        put_other(f, view->result, field->field.kind);
+        put_other(f, view->result, field->field.kind, percents);
 }
 
-static void put_record(FILE *f, const struct ih_result *r, bool is_verbose)
+static void put_record(const struct json_state *s, const struct ih_result *r)
 {
     struct ih_record_view view;
     const char *before = "{";
+    FILE *f = s->stream;
     ih_record_view_init(&view, r);
     for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
-            !ih_field_is_absent(field, r) && (is_verbose || !(field->in & IH_VERBOSE)) &&
+            !ih_field_is_absent(field, r) && (s->is_verbose || !(field->in & IH_VERBOSE)) &&
             !(r->is_read && (field->in & IH_OF_RUN))) {
-            json_put_field(f, before, &view, field);
+            json_put_field(f, before, &view, field, s->percents);
             before = ",";
         }
     putc('}', f);
@@ -277,7 +285,7 @@ static void put_named(FILE *f, struct ih_record_view *view, const char *const *k
     for (; *keys; keys++)
         for (size_t i = 0; i < IH_N_FIELDS; i++)
             if (ih_schema[i].field.key && strcmp(ih_schema[i].field.key, *keys) == 0)
-                json_put_field(f, ",", view, &ih_schema[i]);
+                json_put_field(f, ",", view, &ih_schema[i], NULL);
 }
 
 /* No record: its schema is another one, so it is not taken for a result file. */
@@ -291,7 +299,6 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
                                           "file",     "file_b64", NULL};
     const char *before = "";
     struct ih_record_view sides[2];
-    (void)options;
     for (unsigned i = 0; i < 2; i++)
         ih_record_view_init(&sides[i], &c->sides[i]);
     fputs("{\"schema\":\"imghist-diff/1\"", f);
@@ -311,7 +318,7 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
         put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);
-            json_put_statistics(f, "{", &c->sides[i], p);
+            json_put_statistics(f, "{", &c->sides[i], p, options->percents);
             putc('}', f);
         }
         putc('}', f);
@@ -328,7 +335,8 @@ static enum ih_status json_begin(FILE *stream, const struct ih_output_options *o
     struct json_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct json_state){.stream = stream, .is_verbose = options->verbose};
+    *s = (struct json_state){
+        .stream = stream, .percents = options->percents, .is_verbose = options->verbose};
     *state = s;
     return IH_OK;
 }
@@ -364,7 +372,7 @@ static void record_json(void *state, const struct ih_result *result)
         fputs(s->has_image ? ",\n" : "\n", s->stream);
         s->has_image = true;
     }
-    put_record(s->stream, result, s->is_verbose);
+    put_record(s, result);
 }
 
 static void end_json(void *state)
@@ -379,7 +387,7 @@ static void end_json(void *state)
 static void record_ndjson(void *state, const struct ih_result *result)
 {
     const struct json_state *s = state;
-    put_record(s->stream, result, s->is_verbose);
+    put_record(s, result);
     putc('\n', s->stream);
 }
 

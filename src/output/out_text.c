@@ -33,6 +33,7 @@
 #include "output/text_parts.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,24 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
         fprintf(f, "%*s(in colour: from %d %% of the pixels)\n", INDENT, "", IH_MARKED_PERCENT);
 }
 
+/* Those of --percentiles, of the luma. */
+static void put_percentiles(const struct text *s, const struct ih_result *r)
+{
+    const struct ih_percents *const percents = s->options.percents;
+    char key[IH_PERCENT_KEY_MAX];
+    const char *before = "luma: ";
+    for (unsigned i = 0; percents && i < percents->n; i++) {
+        const unsigned v = ih_percentile(&r->histogram, IH_LUMA, percents->millionths[i]);
+        if (v == UINT_MAX)
+            return;
+        fprintf(s->stream, "%*s%s%s %u", *before == ',' ? 0 : INDENT, "", before,
+                ih_percent_key(percents->millionths[i], key), v);
+        before = ", ";
+    }
+    if (*before == ',')
+        putc('\n', s->stream);
+}
+
 static void put_versions(const struct text *s, const struct ih_result *r)
 {
     if (s->options.verbose && r->decoder_version && r->counted_by && r->kernel)
@@ -346,6 +365,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     put_plot(s, &r->histogram);
     put_table(s, r);
     put_clipping(s, &r->histogram);
+    put_percentiles(s, r);
     put_luminance(s, r);
     put_versions(s, r);
 }

@@ -28,7 +28,8 @@ struct ih_output_options {
     const char *title;  /* HTML; NULL: the folder. Borrowed until close, as path */
     const char *path;   /* HTML: of the page; NULL: standard output */
     bool thumbnails;    /* HTML: images have thumbnails, except those of result files */
-    bool verbose;       /* name the decoder, device and kernel of each result */
+    const struct ih_percents *percents; /* also these of each channel; NULL: none. Borrowed */
+    bool verbose;                       /* name the decoder, device and kernel of each result */
 };
 
 struct ih_output {

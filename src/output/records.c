@@ -24,6 +24,7 @@ struct reader {
     unsigned n_native;           /* room for so many bins of each plane */
     /* A name, the statistics, and the histogram or ranges; the key after the last is NULL. */
     struct ih_field channel_fields[IH_STATISTICS_MAX + 3], *bins_field;
+    uint64_t shape_fields; /* bits of those statistics that earlier records lack */
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
@@ -45,8 +46,11 @@ static void reader_init(struct reader *r)
         r->log2[i] = log2(1 + i / (double)LOG2_STEPS);
     struct ih_field *field = r->channel_fields;
     *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
-    for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
+    for (const struct ih_field *s = ih_stats_fields(); s->key; s++) {
+        r->shape_fields |= (uint64_t)(s->offset_bytes >= offsetof(struct ih_stats, skewness))
+                           << (s - ih_stats_fields());
         *field++ = *s;
+    }
     r->bins_field = field;
     *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
 }
@@ -441,7 +445,7 @@ static inline double log2_of(const double table[LOG2_STEPS + 1], double x)
 
 /* The statistics of a plane. The real ones come from formulas that are faster than those of
  * ih_stats_compute and good enough for 6 decimals. */
-static void compute(const struct reader *r, unsigned plane, struct ih_stats *s)
+static void compute(const struct reader *r, unsigned plane, bool has_shape, struct ih_stats *s)
 {
     const uint64_t *bins = ih_bins(&r->result.histogram, plane);
     const unsigned n_bins = ih_n_bins(&r->result.histogram);
@@ -453,11 +457,18 @@ static void compute(const struct reader *r, unsigned plane, struct ih_stats *s)
     for (unsigned v = 0; v < n_bins; v++, d++) {
         const double b = (double)(int64_t)bins[v]; /* below 2^56 */
         squares += b * d * d;
-        cubes += b * d * d * d;
-        fourths += b * d * d * (d * d);
         logs += b * log2_of(r->log2, b);
     }
     s->entropy = log2(n) - logs / n;
+    if (has_shape) {
+        d = s->min - s->mean;
+        for (unsigned v = s->min; v <= s->max; v++, d++) {
+            const double square = (double)(int64_t)bins[v] * d * d;
+            cubes += square * d;
+            fourths += square * (d * d);
+        }
+        ih_stats_describe(&r->result.histogram, plane, s);
+    }
     s->mode_share = (double)bins[s->mode] / n;
     ih_stats_shape(s, squares / n, cubes / n, fourths / n);
 }
@@ -486,8 +497,8 @@ static bool check_statistics(const struct reader *r, struct ih_json_in *in, stru
 {
     const unsigned n = r->result.histogram.n_channels; /* luma follows them */
     for (unsigned i = 0; i < r->n_channels; i++) {
-        compute(r, i == n ? (unsigned)IH_LUMA : i, s);
         uint64_t has = r->has_statistics[i] >> 1; /* without the name */
+        compute(r, i == n ? (unsigned)IH_LUMA : i, has & r->shape_fields, s);
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++, has >>= 1)
             if ((has & 1) && !is_same_statistic(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);

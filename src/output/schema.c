@@ -1,8 +1,10 @@
 #include "output/schema.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- tables ---- */
 
@@ -42,16 +44,34 @@ static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = 
     {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
 
 const struct ih_field_set ih_record_fields = {
-    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted", NULL, 0,
-    false,     false};
+    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted",
+    true,      255,         NULL,
+    0,         false};
 
 const struct ih_field_set ih_comparison_fields = {comparison_schema,
                                                   IH_N_COMPARISON_FIELDS,
                                                   "fields of a comparison are ks and emd",
+                                                  false,
+                                                  255,
                                                   NULL,
                                                   0,
-                                                  false,
                                                   false};
+
+bool ih_is_statistic(const char *key)
+{
+    const struct ih_field *f = ih_stats_fields();
+    while (f->key && strcmp(f->key, key) != 0)
+        f++;
+    return f->key != NULL;
+}
+
+bool ih_is_column(const char *key)
+{
+    for (unsigned i = 0; i < IH_N_FIELDS; i++)
+        if (ih_schema[i].column && strcmp(ih_schema[i].column, key) == 0)
+            return true;
+    return false;
+}
 
 /* ---- values ---- */
 
@@ -205,6 +225,65 @@ void ih_fields_compute(const struct ih_result *result, struct ih_field_value val
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         if (ih_schema[i].column)
             values[i] = ih_record_value(&view, &ih_schema[i]);
+}
+
+struct ih_record_field ih_statistic_field(const struct ih_field *s)
+{
+    static const struct {
+        const char *key;
+        unsigned in;
+        double high;
+    } others[] = {{"mean", 0, 255},           {"stddev", 0, 127.5},
+                  {"entropy", 0, 8},          {"skewness", IH_SIGNED, 0},
+                  {"kurtosis", IH_SIGNED, 0}, {"mode_share", IH_SHARE, 1},
+                  {"crushed", IH_SHARE, 0},   {"blown", IH_SHARE, 0}};
+    struct ih_record_field field = {*s, s->key, 0, s->kind == IH_FIELD_VALUE ? 255 : 0};
+    if (s->kind == IH_FIELD_VALUE)
+        field.field.kind = IH_FIELD_LUMA_VALUE;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].key, s->key) == 0) {
+            field.in = others[i].in;
+            field.high = others[i].high;
+        }
+    return field;
+}
+
+/* IH_PLANES: the result has no such channel. */
+static unsigned plane_of(const struct ih_result *r, const char *channel)
+{
+    unsigned p = 0;
+    if (r->is_end || r->status != IH_OK)
+        return IH_PLANES;
+    for (const char *name; p < IH_PLANES; p++)
+        if ((name = ih_plane_name(r->histogram.n_channels, p)) && strcmp(name, channel) == 0)
+            break;
+    return p;
+}
+
+struct ih_field_value ih_statistic_value(const struct ih_result *r, const char *channel,
+                                         const struct ih_field *f)
+{
+    const unsigned p = plane_of(r, channel);
+    struct ih_stats stats;
+    if (p == IH_PLANES)
+        return none;
+    ih_result_stats(r, p, &stats);
+    const void *at = (const char *)&stats + f->offset_bytes;
+    if (f->kind == IH_FIELD_REAL)
+        return real_value(*(const double *)at);
+    if (f->kind != IH_FIELD_COUNT)
+        return integer_value(*(const unsigned *)at, stats.count > 0);
+    struct ih_field_value value = integer_value(*(const uint64_t *)at, true);
+    value.whole = (double)stats.count;
+    return value;
+}
+
+struct ih_field_value ih_percentile_value(const struct ih_result *r, const char *channel,
+                                          uint32_t millionths)
+{
+    const unsigned p = plane_of(r, channel);
+    const unsigned v = p < IH_PLANES ? ih_percentile(&r->histogram, p, millionths) : UINT_MAX;
+    return integer_value(v, v != UINT_MAX);
 }
 
 void ih_comparison_fields_compute(const struct ih_comparison *c,

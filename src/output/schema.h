@@ -76,7 +76,8 @@ enum {
     IH_VERBOSE = 128,      /* only with -v */
     IH_OF_RUN = 256,       /* the place in a run, which a record that was read has lost */
     IH_SHARE = 512,        /* a condition may compare it with a percentage */
-    IH_AGAINST = 1024      /* only with --against */
+    IH_AGAINST = 1024,     /* only with --against */
+    IH_SIGNED = 2048       /* a number that may be negative, without limits */
 };
 
 struct ih_record_field {
@@ -110,6 +111,11 @@ enum {
  * values. */
 const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
                             char text[IH_REAL_MAX]);
+
+/* Whether a percentile of choice is among the statistics of channels, or the columns of
+ * --csv=images, anyway. */
+bool ih_is_statistic(const char *key);
+bool ih_is_column(const char *key);
 
 /* ---- values ---- */
 
@@ -171,6 +177,17 @@ struct ih_field_value ih_record_value(struct ih_record_view *view,
 /* The values of all fields that have a column. */
 void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS]);
 
+/* A statistic of channels as a field of conditions, as in red.p99. */
+struct ih_record_field ih_statistic_field(const struct ih_field *statistic);
+
+/* A statistic of the channel of this name, "red"; NONE if the result lacks the channel. */
+struct ih_field_value ih_statistic_value(const struct ih_result *result, const char *channel,
+                                         const struct ih_field *statistic);
+
+/* A percentile of choice of it. */
+struct ih_field_value ih_percentile_value(const struct ih_result *result, const char *channel,
+                                          uint32_t millionths);
+
 /* The largest distances of any channel (compare.h). */
 enum { IH_N_COMPARISON_FIELDS = 2 };
 void ih_comparison_fields_compute(const struct ih_comparison *comparison,
@@ -180,14 +197,15 @@ void ih_comparison_fields_compute(const struct ih_comparison *comparison,
 struct ih_field_set {
     const struct ih_record_field *fields;
     unsigned n;
-    const char *which; /* what they are, for messages */
+    const char *which;   /* what they are, for messages */
+    bool has_statistics; /* also those of channels: red.p99 */
+    double highest;      /* value of a pixel: 255, or more with native bins */
 
     /* Texts that the field "format" may have, NULL at the end. NULL: any. */
     const char *const *formats;
 
     unsigned lacks;  /* fields with one of these flags do not exist in this run */
     bool lacks_luma; /* luma is not counted: its fields are errors */
-    bool is_native;  /* values go to 65535, not 255 */
 };
 
 extern const struct ih_field_set ih_record_fields, ih_comparison_fields;

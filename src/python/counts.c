@@ -2,6 +2,7 @@
  * Stats, the statistics of one plane as a named tuple. */
 #include "module.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,20 +209,60 @@ PyType_Spec py_bins_spec = {.name = "imghist.Bins",
 
 /* ---- planes and statistics ---- */
 
+/* Stats has one more field, which is not of the tuple: what percentile needs, the counts and the
+ * number of the plane. */
+static PyObject *stats_percentile(PyObject *object, PyObject *percent)
+{
+    PyObject *of = PyObject_GetAttrString(object, "_of");
+    const double p = PyFloat_AsDouble(percent), millionths = nearbyint(p * 1e6);
+    PyObject *result = NULL, *counts;
+    unsigned plane, value;
+    struct ih_error err;
+    if (!of || PyErr_Occurred())
+        result = NULL;
+    else if (!(p >= 0 && p <= 100 && fabs(p * 1e6 - millionths) < 1e-3))
+        PyErr_SetString(PyExc_ValueError, "a percentile is 0 to 100, with at most 6 decimals");
+    else if (!PyArg_ParseTuple(of, "OI:percentile", &counts, &plane))
+        result = NULL;
+    else if (ih_counts_percentile(self_of(counts)->counts, plane, (uint32_t)millionths, &value,
+                                  &err) == IH_OK)
+        result = PyLong_FromUnsignedLong(value);
+    else
+        PyErr_SetString(PyExc_ValueError, err.message);
+    Py_XDECREF(of);
+    return result;
+}
+
+static PyMethodDef percentile_method = {
+    "percentile", stats_percentile, METH_O,
+    "percentile($self, percent, /)\n--\n\nThe smallest value that occurs whose cumulative count is "
+    "at least percent / 100 * count.\n0 to 100, with at most 6 decimals."};
+
+static bool add_percentile(PyTypeObject *type)
+{
+    PyObject *method = PyDescr_NewMethod(type, &percentile_method);
+    const bool is_added =
+        method && PyObject_SetAttrString((PyObject *)type, "percentile", method) == 0;
+    Py_XDECREF(method);
+    return is_added;
+}
+
 /* The fields of ih_stats, and the code of Arrow for each. */
 bool py_stats_add(PyObject *module, struct py_state *state)
 {
-    PyStructSequence_Field fields[PY_STATS_MAX + 1] = {{NULL, NULL}};
+    PyStructSequence_Field fields[PY_STATS_MAX + 2] = {{NULL, NULL}};
     char codes[PY_STATS_MAX + 1] = "";
     int n = 0;
     for (const struct ih_field *f = ih_stats_fields(); f->key && n < PY_STATS_MAX; f++, n++) {
         fields[n] = (PyStructSequence_Field){f->key, f->meaning};
         codes[n] = f->kind == IH_FIELD_COUNT ? 'L' : f->kind == IH_FIELD_VALUE ? 'C' : 'g';
     }
+    fields[n] = (PyStructSequence_Field){"_of", "The counts and the plane."};
     PyStructSequence_Desc desc = {"imghist.Stats",
                                   "Statistics of one plane, as exact as the counts.", fields, n};
     state->stats = PyStructSequence_NewType(&desc);
-    return state->stats && PyModule_AddType(module, state->stats) == 0 &&
+    return state->stats && add_percentile(state->stats) &&
+           PyModule_AddType(module, state->stats) == 0 &&
            PyModule_AddStringConstant(module, "STATS_CODES", codes) == 0;
 }
 
@@ -234,12 +275,13 @@ static PyObject *stats_value(const struct ih_stats *stats, const struct ih_field
                                                                  : *(const unsigned *)at);
 }
 
-static PyObject *stats_new(struct py_state *state, const struct ih_stats *s)
+static PyObject *stats_new(PyObject *counts, unsigned plane, const struct ih_stats *s)
 {
     const struct ih_field *f = ih_stats_fields();
-    PyObject *stats = PyStructSequence_New(state->stats);
-    for (Py_ssize_t i = 0; stats && f[i].key && i < PY_STATS_MAX; i++) {
-        PyObject *value = stats_value(s, &f[i]);
+    PyObject *stats = PyStructSequence_New(py_state_of(counts)->stats);
+    for (Py_ssize_t i = 0, is_last = 0; stats && !is_last && i <= PY_STATS_MAX; i++) {
+        is_last = !f[i].key;
+        PyObject *value = is_last ? Py_BuildValue("(OI)", counts, plane) : stats_value(s, &f[i]);
         if (value)
             PyStructSequence_SetItem(stats, i, value);
         else
@@ -280,7 +322,7 @@ static PyObject *counts_subscript(PyObject *object, PyObject *key)
     const unsigned plane = self_of(object)->planes[i];
     if (ih_counts_stats(self_of(object)->counts, plane, &stats, sizeof stats, &err) != IH_OK)
         return py_error_raise(py_state_of(object), &err, NULL);
-    return stats_new(py_state_of(object), &stats);
+    return stats_new(object, plane, &stats);
 }
 
 static Py_ssize_t counts_length(PyObject *object)

@@ -230,7 +230,8 @@ static ptrdiff_t read_stream(void *user, void *buffer, size_t size_bytes)
 static bool open_object(struct py_input *input, PyObject *object, const struct py_layout *layout,
                         bool is_read)
 {
-    if (PyUnicode_Check(object) || py_has(object, "__fspath__"))
+    const bool is_buffer = PyObject_CheckBuffer(object); /* no path: this look is the cheaper one */
+    if (PyUnicode_Check(object) || (!is_buffer && py_has(object, "__fspath__")))
         return open_path(input, object);
     if (py_tensor_is_one(object))
         return open_array(input, object, layout);

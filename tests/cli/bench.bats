@@ -48,6 +48,14 @@ rows() { grep -c "^$1,$2,$3," <<<"$output" || :; }
   run --separate-stderr bash -c '"$IMGHIST" --bench --device=cpu | head -n 6; echo "${PIPESTATUS[0]}"'
   assert_output_has "histogram of gray pixels, 100 MiB"
   [ "${lines[-1]}" -eq $((128 + 13)) ] && [ -z "$stderr" ] || fail "ends in ${lines[-1]}: $stderr"
+  needs python3
+  run python3 -c 'import os, signal, subprocess
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE])
+reader, writer = os.pipe()
+os.close(reader)
+run = subprocess.run([os.environ["IMGHIST"], "--bench=4k", "--device=cpu"], stdout=writer, stderr=subprocess.PIPE)
+print(run.returncode, run.stderr)'
+  assert_output "-13 b''"
 }
 
 @test "bench: -o writes the complete report to a file" {

@@ -108,8 +108,8 @@ END
 2 | not a number of threads, 1 to 1024 | ./imghist a.pgm -j all
 2 | LO,HI with 0 <= LO < HI <= 255 | ./imghist a.pgm --clip=250,5
 2 | a size from 320x200 to 8192x8192 | ./imghist a.pgm --chart=c.svg --chart-size=100
-2 | not a number of bytes (k, M, G may follow) | ./imghist a.pgm --memory=lots
-2 | a number of seconds, 1 to | ./imghist a.pgm --timeout=1m
+2 | not a number of bytes (k, M, G may follow | ./imghist a.pgm --memory=lots
+2 | a number of seconds, 1 to | ./imghist a.pgm --timeout=1d
 2 | I/N with 1 <= I <= N | ./imghist a.pgm --shard=5/4
 2 | none of auto, cpu, cuda, cuda:N | ./imghist a.pgm --device=tpu
 2 | IMGHIST_DEVICE: 'tpu' is none of | IMGHIST_DEVICE=tpu ./imghist a.pgm
@@ -245,7 +245,7 @@ END
 }
 
 @test "mistakes: the last line names the help that shows the option" {
-  imghist a.pgm --timeout=1m
+  imghist a.pgm --timeout=1d
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option"
   imghist a.pgm --size=1x1
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option without a use"
@@ -269,9 +269,16 @@ last() {
   last --luma=bt601 --luma=bt709
   last --clip=5,250 --clip=0,255
   imghist_ok a.pgm --csv=stats --fail-if 'width > 9' --fail-if 'width > 9' --where 'width > 0' --where 'width > 0'
-  assert_no_stderr
+  [ "$stderr" = "imghist: 1 of 1 image matches --where" ] || fail "the same condition twice"
   sed -e 's/\\-/-/g' -e 's/^\.[A-Z]* //' -e 's/"//g' -e 's/ ,/,/g' "$TESTS/../src/cli/imghist.1" | paste -sd' ' | tr -s ' ' |
     grep -q -- 'a second one of --where, --fail-if, --chart, --region, --mask, --shard and --files-from is refused' || fail "the man page"
+}
+
+@test "mistakes: sizes and times take their units" {
+  for value in --memory={64M,64MB,64MiB,67108864B} --timeout={5,5s,2m,1h}; do imghist_quiet a.pgm "$value" -o out.csv; done
+  for value in --memory={B,iB,64iB,64MBB,0B,1TB} --timeout={s,0s,5d,300h,5ss}; do imghist_refused 2 "is not a number of" a.pgm "$value"; done
+  head -c 100 /dev/zero >raw
+  imghist_ok raw --raw=1 --memory=1kB --csv=stats
 }
 
 @test "mistakes: no permission" {

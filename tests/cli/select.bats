@@ -92,11 +92,50 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_quiet *.pgm --csv=stats --fail-if 'width > 2'
   imghist_status 4 *.pgm --csv=stats --fail-if 'mean_luma < 50 or mean_luma > 150'
   [ "$(grep -c 'matches --fail-if' <<<"$stderr")" -eq 2 ] || fail "names"
-  assert_stderr_has "imghist: black.pgm: matches --fail-if"
+  assert_stderr_has "imghist: black.pgm: matches --fail-if: mean_luma 0.000000"
+  assert_stderr_has "imghist: white.pgm: matches --fail-if: mean_luma 191.250000"
+  [ "${stderr_lines[-1]}" = "imghist: 2 of 3 records match --fail-if" ] || fail "how many"
   [ "$(wc -l <<<"$output")" -eq 7 ] || fail "all records are written"
   imghist_status 4 *.pgm --csv=stats -q --fail-if 'mean_luma < 50'
   assert_no_stderr
   imghist_status 1 *.pgm gone.pgm --csv=stats --fail-if 'mean_luma < 50'
   imghist_ok *.pgm --csv=stats --where 'width == 1' --fail-if 'mean_luma < 50'
   imghist_status 4 *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
+}
+
+@test "select: --where says how many match, and patterns and channels choose" {
+  images
+  echo text >bad.png
+  for arguments in "2|file ~ '*a*.pgm'" "1|gray.p99.9 < 50" "3|luma.p50 >= 0 and file !~ '*.png'" "0|red.mean >= 0"; do
+    run --separate-stderr "$IMGHIST" *.pgm --where "${arguments#*|}" --csv=images
+    local n=${arguments%%|*} s=es
+    [ "$n" -eq 1 ] || s=
+    [ "$stderr" = "imghist: $n of 3 images match$s --where" ] || fail "$arguments: $stderr"
+    [ ${#lines[@]} -eq $((n + 1)) ] || fail "$arguments: $output"
+  done
+  imghist_fails 1 "imghist: 1 of 2 inputs failed; 2 of 2 inputs match --where" black.pgm bad.png --where "file ~ '*'" --print0
+  imghist_quiet *.pgm --where "file ~ '*'" -q -o out.csv
+}
+
+@test "select: --percentiles is in every output, by hand, and merges compute them anew" {
+  pgm ramp.pgm 10 10 "$(printf '\\x%02x' {1..100})"
+  imghist_ok ramp.pgm --percentiles=0,0.5,10.000001,99,99.5,100 --csv=stats
+  [[ ${lines[0]} == *,step,p0,p0.5,p10.000001,p99.5,p100 ]] || fail "header: p99 is there anyway"
+  [[ ${lines[1]} == *,1,1,1,11,100,100 ]] || fail "row"
+  local expected=$output
+  "$IMGHIST" ramp.pgm --ndjson -o old.ndjson
+  imghist_quiet old.ndjson --percentiles=0,0.5,10.000001,99,99.5,100 --csv=stats
+  assert_output "$expected"
+  imghist_ok ramp.pgm --percentiles=0.5,25,99.5 --csv
+  [[ ${lines[0]} == *,step,p0.5,p99.5,bin_0,* ]] || fail "channels"
+  imghist_status 1 ramp.pgm gone.pgm --percentiles=0.5,25,99.5 --csv=images
+  [[ ${lines[0]} == *,crushed_all_share,p0.5,p25,p99.5 && ${lines[1]} == *,1,25,100 && ${lines[2]} == *,,, ]] || fail "images"
+  imghist_output_has '"step":1,"p0.5":1,"p99.5":100,"histogram":' ramp.pgm --percentiles=0.5,25,99.5 --json
+  imghist_output_has $'\n  luma: p0.5 1, p25 25\n' ramp.pgm --percentiles=0.5,25
+  "$IMGHIST" ramp.pgm --percentiles=0.5 --ndjson -o new.ndjson
+  cmp <("$IMGHIST" new.ndjson --csv) <("$IMGHIST" ramp.pgm --csv) || fail "read back"
+  imghist_ok --diff ramp.pgm ramp.pgm --percentiles=0.5,99.5 --csv
+  [[ ${lines[0]} == *,step_a,step_b,p0.5_a,p0.5_b,p99.5_a,p99.5_b && ${lines[1]} == *,1,1,100,100 ]] || fail "--diff"
+  imghist_refused 2 "--percentiles: '101' is not a list of numbers from 0 to 100" ramp.pgm --percentiles=101
+  imghist_refused 2 "--percentiles: more than 16" ramp.pgm --percentiles="$(seq -s, 1 17)"
 }

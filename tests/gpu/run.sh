@@ -120,6 +120,9 @@ done
 # Every plan of the kernel for batches, whatever the size of the images.
 tests/bench/gpu_batch.sh --check >"$logs/gpu_batch.log" 2>&1 || failed gpu_batch
 library+="plans $(sed -n 's/^parity on small inputs: //p' "$logs/gpu_batch.log")"
+# Samples of 9 to 16 bits, and counters driven over 2^15, 2^16 and 2^32.
+tests/bench/gpu_wide.sh --check >"$logs/gpu_wide.log" 2>&1 || failed gpu_wide
+library+=", wide $(tail -n 1 "$logs/gpu_wide.log")"
 say "library: $library"
 
 # ---- the ladder --------------------------------------------------------------------------------
@@ -161,6 +164,7 @@ for tool in memcheck racecheck; do
   sanitize device_buffer "$tool" --report-api-errors no "$build/device_buffer"
   sanitize device_batch "$tool" --report-api-errors no "$build/device_batch"
   sanitize gpu_batch "$tool" build/gpu_batch --check
+  sanitize gpu_wide "$tool" build/gpu_wide --check
 done
 
 race=$(tests/gpu/race.sh "$build") || fail "race.sh: $race"
@@ -201,6 +205,7 @@ for layout in long channels; do
     compare "--csv=$layout --kernel=$kernel" "--kernel=$kernel" -- "--csv=$layout" samples "${photos[@]}"
   done
 done
+compare "--bins=native" -- --bins=native --csv=long tests/formats/files
 "$imghist" -q --device=cpu --csv=stats samples "${photos[@]}" >"$logs/images.csv" 2>/dev/null </dev/null || :
 n_images=$(grep -c ',luma,' "$logs/images.csv") || fail "no image in samples/ could be counted"
 

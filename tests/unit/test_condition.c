@@ -9,9 +9,10 @@ static const struct ih_field_set fields = {ih_schema,
                                            IH_N_FIELDS,
                                            "fields are the columns of --csv=images, and texts are "
                                            "quoted",
+                                           true,
+                                           255,
                                            formats,
                                            0,
-                                           false,
                                            false};
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
@@ -41,9 +42,18 @@ static bool holds(const char *text, const struct ih_result *r)
     if (ih_condition_parse(text, &fields, &condition, &err) != IH_OK)
         fail_msg("%s: %s", text, err.message);
     ih_fields_compute(r, values);
-    const bool result = ih_condition_holds(condition, values);
+    const bool result = ih_condition_holds(condition, values, r);
     ih_condition_free(condition);
     return result;
+}
+
+static void check_error(const char *text, const char *expected)
+{
+    struct ih_condition *condition = NULL;
+    struct ih_error err = {0};
+    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
+    assert_string_equal(err.message, expected);
+    assert_null(condition);
 }
 
 static void check_all(const struct ih_result *r, bool expected, const char *const *texts)
@@ -63,23 +73,23 @@ TEST(comparisons)
 {
     struct ih_result r;
     make_result(&r);
-    check_all(&r, true,
-              LIST("width == 5", "width != 4", "width < 6", "width <= 5", "width > 4", "width >= 5",
-                   "5 == width", "4.5 < width", "width > height", "width > 0", "width<6",
-                   "pixels == 10", "depth == 8", "mean_luma == 152", "median == 100", "p01 == 0",
-                   "p99 == 255", "stddev > 88.91 and stddev < 88.92",
-                   "entropy > 1.3609 and entropy < 1.361",
-                   "mean_luminance > 0.4637 and mean_luminance < 0.4638", "mean_luminance > 40%",
-                   "format == 'jpeg'", "format == \"jpeg\"", "file == 'a b.jpg'", "file > 'a'",
-                   "status == 'ok'", "status != 'error'", "blown_any == 4", "blown_all == 4",
-                   "blown_any == 40%", "blown_any_share == 0.4", "blown_any_share == 40%",
-                   "crushed_any == 10%", "crushed_all >= 10%", "blown_any == 40 %",
-                   "40\t%== blown_any", "blown_any <= 100% and blown_any >= 0%", "blown_any == 4.0",
-                   "format == 'JPEG'", "'Jpeg' == format", "status == 'OK'", "format != 'png'",
-                   "format > 'abc'", "error != 'x' or height == 2", "blown_any_share >= 0"));
+    check_all(
+        &r, true,
+        LIST("width == 5", "width != 4", "width < 6", "width <= 5", "width > 4", "width >= 5",
+             "5 == width", "4.5 < width", "width > height", "width > 0", "width<6", "pixels == 10",
+             "depth == 8", "mean_luma == 152", "median == 100", "p01 == 0", "p99 == 255",
+             "stddev > 88.91 and stddev < 88.92", "entropy > 1.3609 and entropy < 1.361",
+             "mean_luminance > 0.4637 and mean_luminance < 0.4638", "mean_luminance > 40%",
+             "format == 'jpeg'", "format == \"jpeg\"", "file == 'a b.jpg'", "file > 'a'",
+             "status == 'ok'", "status != 'error'", "blown_any == 4 pixels", "blown_all == 4pixels",
+             "blown_any == 40%", "blown_any_share == 0.4", "blown_any_share == 40%",
+             "crushed_any == 10%", "crushed_all >= 10%", "blown_any == 40 %", "40\t%== blown_any",
+             "blown_any <= 100% and blown_any >= 0%", "blown_any == 4.0 pixels", "format == 'JPEG'",
+             "'Jpeg' == format", "status == 'OK'", "format != 'png'", "format > 'abc'",
+             "error != 'x' or height == 2", "blown_any_share >= 0"));
     check_all(&r, false,
               LIST("width == 4", "width != 5", "width < 5", "width <= 4", "width > 5", "width >= 6",
-                   "blown_any > 40%", "blown_any < 40%", "blown_any > 4", "format == 'PNG'",
+                   "blown_any > 40%", "blown_any < 40%", "blown_any > 4 pixels", "format == 'PNG'",
                    "file == 'A B.JPG'", "file == ''"));
 }
 
@@ -117,15 +127,6 @@ TEST(missing_values)
     check_all(&r, false, LIST("mean_luma >= 0", "median >= 0", "blown_any_share >= 0"));
 }
 
-static void check_error(const char *text, const char *expected)
-{
-    struct ih_condition *condition = NULL;
-    struct ih_error err = {0};
-    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
-    assert_string_equal(err.message, expected);
-    assert_null(condition);
-}
-
 TEST(errors)
 {
     check_error("", "column 1: a field, number or quoted text is missing");
@@ -151,6 +152,114 @@ TEST(errors)
     check_error("width > 123456789012345678901", "column 9: not a number");
 }
 
+/* Statistics of channels, of 10 pixels with R 1..10, G all 7, B 0 and 255 in turn. */
+static void make_colours(struct ih_result *r)
+{
+    make_result(r);
+    r->info.n_channels = r->spec.n_channels = 3;
+    ih_histogram_clear(&r->histogram, 3);
+    r->histogram.n_pixels = 10;
+    for (unsigned i = 1; i <= 10; i++) {
+        const unsigned values[] = {i, 7, i % 2 * 255};
+        for (unsigned c = 0; c < 3; c++) {
+            r->histogram.bins[c][values[c]]++;
+            r->histogram.sum[c] += values[c];
+        }
+        r->histogram.bins[IH_LUMA][i * 20]++;
+        r->histogram.sum[IH_LUMA] += i * 20;
+    }
+}
+
+TEST(statistics_of_channels)
+{
+    struct ih_result r;
+    make_colours(&r);
+    check_all(&r, true,
+              LIST("red.mean == 5.5", "red.median == 5", "red.p25 == 3", "red.max > 9",
+                   "red.p99.9 == 10", "red.p0 == 1", "red.p10 == 1", "red.p10.000001 == 2",
+                   "green.stddev == 0", "green.mode_share == 100%",
+                   "green.mode == 7 and green.distinct == 1", "blue.blown == 50%",
+                   "blue.blown == 5 pixels", "blue.crushed >= 5 pixel", "blue.step == 255",
+                   "blue.mean > red.mean", "luma.p99 == 200", "p40 == 80", "p40.5 == 100",
+                   "p99 == 200", "red.skewness < 0.001 and red.skewness > -0.001",
+                   "blue.kurtosis == -2", "red.p99 == 10 and blue.mean < 200", "not red.p99 > 250",
+                   "gray.mean > 5 or red.mean > 5", "blue.blown > 0", "red.blown == 0",
+                   "red.count == 10 pixels"));
+    check_all(&r, false,
+              LIST("gray.mean >= 0", "not gray.mean >= 0", "alpha.p50 == 0", "green.skewness < 5",
+                   "not green.kurtosis < 5", "red.p10 > 1"));
+    make_result(&r);
+    check_all(&r, true, LIST("gray.p50 == 100", "gray.otsu == 100", "luma.blown == 40%"));
+    check_all(&r, false, LIST("red.p50 == 100", "not red.p50 == 100"));
+    r.status = IH_CORRUPT;
+    check_all(&r, false, LIST("gray.mean >= 0", "p50 >= 0"));
+    check_error("red.mena > 5",
+                "column 1: no field 'red.mena'; did you mean red.mean? fields are the columns of "
+                "--csv=images, and texts are quoted");
+    check_error("skewnes > 5",
+                "column 1: no field 'skewnes'; did you mean luma.skewness? fields are the columns "
+                "of --csv=images, and texts are quoted");
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const names[] = {"purple.mean", "red.p100.5", "red.p1.2345678"};
+        char text[64], expected[160];
+        snprintf(text, sizeof text, "%s > 5", names[i]);
+        snprintf(expected, sizeof expected,
+                 "column 1: no field '%s'; fields are the columns of --csv=images, "
+                 "and texts are quoted",
+                 names[i]);
+        check_error(text, expected);
+    }
+    check_error("red.p99 > 255", "column 1: red.p99 goes from 0 to 255: the comparison decides "
+                                 "nothing (without --bins=native)");
+    check_error("red.entropy > 8",
+                "column 1: red.entropy goes from 0 to 8: the comparison decides nothing");
+    check_error("red.p99 > 5%", "column 1: the field has no percentage");
+    check_error("red.mean == red.mean", "column 1: a field is compared with itself");
+}
+
+TEST(patterns)
+{
+    struct ih_result r;
+    make_result(&r);
+    r.path = "2024/wedding/a.jpg";
+    check_all(&r, true,
+              LIST("file ~ '*wedding*'", "file ~ '*.jp?'", "file !~ '*.png'", "file ~ '2024/*'",
+                   "format ~ 'jp*g' and width == 5", "file ~ '*[abc].jpg'",
+                   "not file ~ 'wedding'"));
+    check_all(&r, false,
+              LIST("file ~ 'wedding'", "file ~ '*.JPG'", "file !~ '*wedding*'", "error ~ '*'",
+                   "error !~ '*'"));
+    static const char why[] =
+        "column 1: ~ compares a field of text with a quoted pattern, as in file ~ '*.jpg'";
+    check_error("width ~ '5'", why);
+    check_error("file ~ format", why);
+    check_error("'*.jpg' ~ file", why);
+    check_error("file ~ 5", why);
+}
+
+/* What --fail-if says: each field once, with its value. */
+TEST(descriptions)
+{
+    static const char *const texts[][2] = {
+        {"blown_any > 30% and (blown_any < 50% or width == 5)", "blown_any 4 (40%), width 5"},
+        {"mean_luma > 1 or red.p99 > 5", "mean_luma 152.000000, red.p99 unknown"},
+        {"file ~ '*' and gray.p99.9 > 5", "file 'a b.jpg', gray.p99.9 255"}};
+    struct ih_result r;
+    struct ih_field_value values[IH_N_FIELDS];
+    make_result(&r);
+    ih_fields_compute(&r, values);
+    for (unsigned i = 0; i < 3; i++) {
+        struct ih_condition *condition = NULL;
+        char text[200];
+        assert_int_equal(ih_condition_parse(texts[i][0], &fields, &condition, NULL), IH_OK);
+        ih_condition_describe(condition, values, &r, text, sizeof text);
+        assert_string_equal(text, texts[i][1]);
+        ih_condition_describe(condition, values, &r, text, 12);
+        assert_int_equal(strlen(text), 11);
+        ih_condition_free(condition);
+    }
+}
+
 /* Comparisons that no record can decide are mistakes: a text that the field never has, a percentage
  * above 100, a share above 1, a part of a pixel. */
 TEST(never)
@@ -168,6 +277,14 @@ TEST(never)
                 "column 1: blown_any counts pixels; write 5% for a share of them");
     check_error("0.5 < crushed_all",
                 "column 1: crushed_all counts pixels; write 50% for a share of them");
+    check_error("blown_any > 5",
+                "column 1: blown_any counts pixels; write 5% for a share of them, or 5 pixels");
+    check_error("1 <= crushed_any",
+                "column 1: crushed_any counts pixels; write 1% for a share of them, or 1 pixel");
+    check_error("blown_any > 1000", "column 1: blown_any counts pixels; write 1000 pixels");
+    check_error("red.blown > 1.5",
+                "column 1: red.blown counts pixels; write 1.5% for a share of them");
+    check_error("median > 5 pixels", "column 1: median is no number of pixels");
     check_error("blown_any < 0%",
                 "column 1: a percentage goes from 0 to 100: the comparison decides nothing");
     check_error("100% < blown_any",
@@ -221,7 +338,8 @@ TEST(ranges)
         check_error(text, expected);
         if (ih_field_value_type(field) != IH_TYPE_INTEGER)
             continue;
-        snprintf(text, sizeof text, "%s != 1.5", field->column);
+        snprintf(text, sizeof text, "%s != 1.5%s", field->column,
+                 field->in & IH_SHARE ? " pixels" : "");
         snprintf(expected, sizeof expected,
                  "column 1: %s is a whole number: the comparison decides nothing", field->column);
         check_error(text, expected);
@@ -229,7 +347,7 @@ TEST(ranges)
     struct ih_field_set native = fields;
     struct ih_condition *condition = NULL;
     struct ih_error err;
-    native.is_native = true;
+    native.highest = IH_NATIVE_BINS_MAX - 1;
     assert_int_equal(
         ih_condition_parse("median > 65534 and stddev < 32767 and entropy > 15 and depth < 32",
                            &native, &condition, &err),
@@ -283,9 +401,9 @@ TEST(limits)
 /* Words in a random order never crash, and what parses has one value. */
 TEST(random_words)
 {
-    static const char *const words[] = {"width ", "file ", "== ", "> ",        "5 ",
-                                        "5% ",    "'x' ",  "( ",  ") ",        "not ",
-                                        "and ",   "or ",   "-",   "blown_any "};
+    static const char *const words[] = {
+        "width ",     "file ", "== ", "> ",   "5 ",   "5% ", "'x' ", "~ ",        "pixels ",
+        "red.p99.9 ", "( ",    ") ",  "not ", "and ", "or ", "-",    "blown_any "};
     struct ih_result r;
     unsigned n_parsed = 0;
     uint32_t random = 1;
@@ -301,7 +419,7 @@ TEST(random_words)
         if (ih_condition_parse(text, &fields, &condition, &err) == IH_OK) {
             struct ih_field_value values[IH_N_FIELDS];
             ih_fields_compute(&r, values);
-            (void)ih_condition_holds(condition, values);
+            (void)ih_condition_holds(condition, values, &r);
             n_parsed++;
         }
         ih_condition_free(condition);

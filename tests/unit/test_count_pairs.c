@@ -72,6 +72,41 @@ static const struct ih_count_vectors *vectors_of(unsigned i)
     return i == 0 ? ih_count_vectors_base : ih_count_vectors_best();
 }
 
+/* The same pixels with alpha, interleaved and with each channel apart. */
+static void check_alpha(struct ih_counter *counter, const struct ih_count_spec *rgb_spec,
+                        const uint8_t *rgb, size_t n)
+{
+    struct ih_count_spec spec = *rgb_spec;
+    struct ih_histogram expected, got;
+    uint8_t *rgba = malloc(4 * n + 1), *planes = malloc(4 * n + 1);
+    assert_true(rgba && planes);
+    spec.n_channels = 4;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(rgba + 4 * i, rgb + 3 * i, 3);
+        rgba[4 * i + 3] = i / 64 % 2 ? (uint8_t)(i * 37) : 255;
+        for (size_t c = 0; c < 4; c++)
+            planes[c * n + i] = rgba[4 * i + c];
+    }
+    const uint8_t *const samples[4] = {planes, planes + n, planes + 2 * n, planes + 3 * n};
+    ih_counter_begin(counter, &ih_count_reference, &spec);
+    ih_counter_add(counter, rgba, n);
+    ih_counter_end(counter, &expected);
+    for (unsigned k = 0; k < 2 * N_LOOPS; k++) {
+        ih_counter_begin(counter, &ih_count_tables, &spec);
+        counter->vectors = vectors_of(k / 2);
+        counter->pairs_from_pixels = 0;
+        if (k % 2 == 0)
+            ih_counter_add(counter, rgba, n);
+        else if (counter->vectors->planar)
+            ih_counter_add_planar(counter, samples, n);
+        ih_counter_end(counter, &got);
+        if (k % 2 == 0 || counter->vectors->planar)
+            assert_same(&expected, &got);
+    }
+    free(planes);
+    free(rgba);
+}
+
 /* Uses pairs from the first pixel on; adds at most step pixels per call. */
 static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
                   pattern_function *pattern, size_t n, size_t offset, size_t step,
@@ -93,16 +128,19 @@ static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
         ih_counter_end(counter, &got);
         assert_same(&expected, &got);
     }
+    if (step >= n)
+        check_alpha(counter, spec, pixels, n);
     free(block);
 }
 
 TEST(sizes)
 {
+    static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_none,
+                                                          &ih_luma_bt601};
     static const uint8_t clips[][2] = {{0, 255}, {10, 240}, {0, 1}, {127, 128}, {254, 255}};
     struct ih_counter *counter = make_counter();
     for (unsigned c = 0; c < 10; c++) {
-        const struct ih_count_spec spec = {3, c % 2 ? &ih_luma_bt601 : &ih_luma_bt709,
-                                           clips[c / 2][0], clips[c / 2][1], 0};
+        const struct ih_count_spec spec = {3, lumas[c % 3], clips[c / 2][0], clips[c / 2][1], 0};
         for (unsigned p = 0; p < N_PATTERNS; p++) {
             for (size_t n = 0; n < 70; n++)
                 check(counter, &spec, patterns[p], n, n % 16, n + 1, UINT32_MAX);

@@ -159,6 +159,14 @@ TEST(lossless)
         }
 }
 
+TEST(ycc_that_begins_between_two_chroma_samples)
+{
+    static struct file f;
+    write_file(
+        &f, &(struct kind){.n_components = 3, .bits = 8, .chroma_dx = 2, .chroma_dy = 1, .x0 = 1});
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "this kind of YCbCr");
+}
+
 /* Only a colour box makes components YCbCr. A codestream has none, however they are subsampled. */
 TEST(no_colour_box)
 {

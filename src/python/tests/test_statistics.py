@@ -2,6 +2,7 @@
 
 import fractions
 import math
+import pickle
 
 import pytest
 
@@ -64,6 +65,8 @@ def check(stats, x):
     assert stats.step == numpy.gcd.reduce(numpy.diff(values)) if len(values) > 1 else stats.step == 0
     for name, p in zip("p01 p05 p25 median p75 p95 p99".split(), (1, 5, 25, 50, 75, 95, 99)):
         assert getattr(stats, name) == percentile(ordered, p)
+    for p in (0, 0.1, 2.5, 10, 33.333333, 50, 99.9, 99.999999, 100):
+        assert stats.percentile(p) == percentile(ordered, p)
     if len(values) == 1:
         assert math.isnan(stats.skewness) and math.isnan(stats.kurtosis)
         return
@@ -96,6 +99,20 @@ def test_totals(counted):
         total = sum(counts for counts, _ in some)
         for i in range(3 if has_colour else 1):
             check(total[i], numpy.concatenate([planes(x)[i if x.ndim == 3 else 0].ravel() for _, x in some]))
+
+
+def test_percentile():
+    stats = imghist.count(numpy.arange(100, dtype=numpy.uint8).reshape(10, 10))["gray"]
+    again = pickle.loads(pickle.dumps(stats))
+    assert again == stats and again.percentile(99.0001) == stats.percentile(99.0001) == 99
+    assert stats.percentile(99) == stats.p99 == 98 and len(stats) == len(imghist.Stats.__match_args__)
+    for wrong in (-1, 100.5, 1 / 3, math.nan):
+        with pytest.raises(ValueError, match="0 to 100"):
+            stats.percentile(wrong)
+    with pytest.raises(ValueError, match="no pixels"):
+        imghist.count(numpy.zeros((0, 3), dtype=numpy.uint8))["gray"].percentile(50)
+    with pytest.raises(TypeError):
+        stats.percentile("50")
 
 
 def test_scipy(counted):
