@@ -212,7 +212,8 @@ TEST(statistics_of_channels)
     check_error("red.p99 > 255", "column 1: red.p99 goes from 0 to 255: the comparison decides "
                                  "nothing (without --bins=native)");
     check_error("red.entropy > 8",
-                "column 1: red.entropy goes from 0 to 8: the comparison decides nothing");
+                "column 1: red.entropy goes from 0 to 8: the comparison decides nothing "
+                "(without --bins=native)");
     check_error("red.p99 > 5%", "column 1: the field has no percentage");
     check_error("red.mean == red.mean", "column 1: a field is compared with itself");
 }
