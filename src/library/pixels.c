@@ -145,6 +145,8 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
     for (unsigned i = 1; i < n && has_counted; i++) /* of a failed part: none */
         if (others[i - 1].status == IH_OK)
             ih_histogram_reset(&others[i - 1].histogram);
+    if (status != IH_OK && has_counted && result->status == IH_OK)
+        ih_histogram_reset(&result->histogram);
     result->info.height = array->height;
     free(others);
     free(parts);
