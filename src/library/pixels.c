@@ -132,7 +132,8 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
             (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
         parts[i].rows.height = end - first;
     }
-    if (status == IH_OK)
+    const bool has_counted = status == IH_OK;
+    if (has_counted)
         count_parts(parts, n, &is_failed);
     for (unsigned i = 0; i < n && status == IH_OK; i++) {
         status = parts[i].result->status;
@@ -141,6 +142,11 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
         else if (status == IH_OK && i > 0)
             ih_histogram_add(&result->histogram, &parts[i].result->histogram);
     }
+    for (unsigned i = 1; i < n && has_counted; i++) /* of a failed part: none */
+        if (others[i - 1].status == IH_OK)
+            ih_histogram_reset(&others[i - 1].histogram);
+    if (status != IH_OK && has_counted && result->status == IH_OK)
+        ih_histogram_reset(&result->histogram);
     result->info.height = array->height;
     free(others);
     free(parts);
