@@ -133,10 +133,6 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
     void *const stand_in = d->stand_in;
     const bool has_started = d->is_started && d->status == IH_OK;
     pthread_mutex_unlock(&d->lock);
-    if (!has_started && !stand_in && l->lane && l->backend == &ih_backend_cpu) {
-        l->backend->lane_close(l->lane); /* native samples came before */
-        l->lane = NULL;
-    }
     if (has_started && needs_cpu(l))
         return choose_cpu(l, err);
     if (has_started && l->lane && l->backend == &ih_backend_cpu && d->backend != &ih_backend_cpu)
