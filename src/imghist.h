@@ -426,7 +426,8 @@ struct ih_summary {
     unsigned warnings;     /* set of enum ih_warning; 0 for sums */
     const char *version;   /* of the library that counted; "": empty, or versions differ */
     const char *reduction; /* how other depths became 8 bits: "round(v*255/max)", or
-                              "round((v-64)*255/876)" with a range of 16-bit samples */
+                              "round((v-64)*255/876)" with a range of 16-bit samples; "none" and
+                              "clamp(v,64,940)" with native bins */
     const char *range;     /* of the file's samples: "full", "limited" if they were expanded to
                               full range, "" if not known */
     unsigned n_frames;     /* images in the file; 0: not known, pixels or sums */
@@ -499,8 +500,7 @@ enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts of 256 bins are longer *
  *
  * bytes   uint8 [size_bytes], written if size_bytes is enough; NULL if size_bytes is 0
  *
- * Returns the number of bytes needed, at most IH_SAVED_BYTES_MAX. Native bins take more: 8 bytes
- * for each value that occurs and 8 for each run of such values, in each plane.
+ * Returns the number of bytes needed: at most IH_SAVED_BYTES_MAX for 256 bins, else less than 2^22.
  */
 IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, size_t size_bytes);
 

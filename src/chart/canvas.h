@@ -72,7 +72,7 @@ struct ih_canvas {
     void (*text)(struct ih_canvas *canvas, const struct ih_text_place *place, const char *text,
                  const struct ih_paint *paint);
 
-    /* Draws pixels, uint8 [height][width][3], of at most this size: never enlarged. NULL: the
+    /* Draws pixels, uint8 [height][width][3], of at least this size: never enlarged. NULL: the
      * format has no pictures. */
     void (*picture)(struct ih_canvas *canvas, int32_t x_px, int32_t y_px, int32_t width_px,
                     int32_t height_px, const struct ih_picture *picture);

@@ -174,6 +174,7 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
 {
     struct ih_chart_layout *l = &chart->layout;
     ih_chart_set_sizes(l, width, height);
+    ih_chart_set_bins(chart);
     l->row_pitch = chart_ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
     if (chart->thumbnail.pixels)
@@ -300,8 +301,13 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
                              unsigned char **file, size_t *size_bytes, struct ih_error *err)
 {
-    struct ih_chart chart = {
-        .result = result, .heights = &result->histogram, .title = options->title};
+    struct ih_histogram bars;
+    struct ih_chart chart = {.result = result,
+                             .bars = &bars,
+                             .heights = &bars,
+                             .values = &result->histogram,
+                             .title = options->title};
+    (void)ih_histogram_fold(&result->histogram, &bars);
     ih_chart_collect_facts(result, &chart.facts);
     if (options->has_thumbnail)
         ih_draw_read_thumbnail(&chart, result);

@@ -32,7 +32,8 @@ static void make_pair(const struct ih_comparison *c, struct pair *out)
 {
     const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
     out->area = c->sides[0];
-    out->line = c->sides[1].histogram;
+    (void)ih_histogram_fold(&c->sides[0].histogram, &out->area.histogram);
+    (void)ih_histogram_fold(&c->sides[1].histogram, &out->line);
     compare_scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
     compare_scale(&out->line, n_a > n_b ? n_a : n_b);
     out->heights = out->area.histogram;
@@ -125,8 +126,10 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
     make_pair(comparison, &pair);
     struct ih_chart chart = {.result = &pair.area,
+                             .bars = &pair.area.histogram,
                              .other = &pair.line,
                              .heights = &pair.heights,
+                             .values = &comparison->sides[0].histogram,
                              .title = options->title ? options->title : title};
     for (unsigned p = 0; p < ih_colour_channels(pair.line.n_channels); p++)
         add_entry(comparison, p, &chart.facts);

@@ -63,7 +63,8 @@ void ih_draw_read_thumbnail(struct ih_chart *chart, const struct ih_result *resu
 int32_t ih_draw_thumbnail_width(const struct ih_chart *chart, int32_t height)
 {
     const struct ih_picture *p = &chart->thumbnail;
-    return p->pixels ? ih_larger(1, height * (int32_t)p->width / (int32_t)p->height) : 0;
+    return p->pixels && height > 0 ? ih_larger(1, height * (int32_t)p->width / (int32_t)p->height)
+                                   : 0;
 }
 
 void ih_draw_thumbnail(struct ih_chart *chart, int32_t x, int32_t y, int32_t height)

@@ -92,7 +92,7 @@ static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned p
 
 /* ---- the state of one chart ---- */
 
-enum { IH_CHART_FACTS_MAX = 8, IH_CHART_ENTRIES_MAX = 4 };
+enum { IH_CHART_FACTS_MAX = 9, IH_CHART_ENTRIES_MAX = 4 };
 
 /* An entry of the legend. */
 struct ih_chart_entry {
@@ -116,6 +116,7 @@ struct ih_chart_layout {
     int32_t em, title_em;             /* sizes of type */
     int32_t hair;                     /* the thinnest line */
     int32_t left, top, right, bottom; /* of the plot */
+    unsigned n_bins, n_in_bar;        /* values of the samples, and those that a bar sums */
     int32_t numbers_right;            /* right end of the numbers left of the plot */
     int32_t title_y, strip_y, ticks_y;
     int32_t thumbnail_height; /* room for it in the upper right corner; 0: none */
@@ -129,9 +130,11 @@ struct ih_chart_layout {
 
 struct ih_chart {
     const struct ih_result *result;
-    const struct ih_histogram *other;   /* drawn as lines over the result; NULL: none */
-    const struct ih_histogram *heights; /* sets the scale and is cut: the result's, or the higher
-                                           bars of both */
+    const struct ih_histogram *bars; /* at most IH_BINS: the result's bins, or native ones folded */
+    const struct ih_histogram *other;   /* drawn as lines over the bars; NULL: none */
+    const struct ih_histogram *heights; /* sets the scale and is cut: the bars, or the higher bars
+                                           of both */
+    const struct ih_histogram *values;  /* what the bars were folded from */
     const char *title;                  /* of the options */
     const struct ih_chart_theme *theme;
     struct ih_glyphs *glyphs;
@@ -162,11 +165,20 @@ static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hund
     return l->em * hundredths * IH_SUBPIXELS / 100;
 }
 
-/* The left edge of bin v, in 1/IH_SUBPIXELS of a pixel, exactly; v = IH_BINS: the right edge of the
- * plot. */
-static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v)
+/* Sets the layout's bins from the chart's values. */
+static inline void ih_chart_set_bins(struct ih_chart *chart)
 {
-    return l->left * IH_SUBPIXELS + (int32_t)v * (l->right - l->left);
+    chart->layout.n_bins = ih_n_bins(chart->values);
+    chart->layout.n_in_bar = (chart->layout.n_bins + IH_BINS - 1) / IH_BINS;
+}
+
+/* The left edge of bar i, in 1/IH_SUBPIXELS of a pixel, exactly for IH_BINS bars; the right edge of
+ * the plot for i past the last one. */
+static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned i)
+{
+    const int64_t n = (l->n_bins + l->n_in_bar - 1) / l->n_in_bar;
+    const int64_t width = (int64_t)(l->right - l->left) * IH_SUBPIXELS;
+    return l->left * IH_SUBPIXELS + (int32_t)(i < n ? i * width / n : width);
 }
 
 /* ---- draw.c: brushes ---- */
@@ -258,12 +270,12 @@ void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned
 /*
  * Lays out and draws a chart on any canvas.
  *
- * chart   result, heights, theme, glyphs, page, canvas, facts and axis.scale are set
+ * chart   result, bars, heights, values, theme, glyphs, page, canvas, facts and axis.scale are set
  */
 void ih_chart_draw_all(struct ih_chart *chart);
 
-/* Draws a chart whose result, other, heights, title and facts are set. source: for the
- * metadata of the file. The rest is that of ih_chart_draw. */
+/* Draws a chart whose result, bars, other, heights, values, title and facts are set.
+ * source: for the metadata of the file. The rest is that of ih_chart_draw. */
 enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
                              const char *source, unsigned char **file, size_t *size_bytes,
                              struct ih_error *err);

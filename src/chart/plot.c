@@ -27,12 +27,18 @@ enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
 
 /* Values with a number and a grid line: quarters of the range, and the last value. */
 enum { N_VALUE_TICKS = 5 };
-static const unsigned value_ticks[N_VALUE_TICKS] = {0, 64, 128, 192, 255};
 
-/* The middle of bin v, in 1/IH_SUBPIXELS of a pixel: the place of its number and its grid line. */
-static int32_t value_x(const struct ih_chart_layout *l, unsigned v)
+static unsigned value_tick(const struct ih_chart_layout *l, unsigned i)
 {
-    return (ih_chart_bin_x(l, v) + ih_chart_bin_x(l, v + 1)) / 2;
+    return i + 1 < N_VALUE_TICKS ? l->n_bins * i / (N_VALUE_TICKS - 1) : l->n_bins - 1;
+}
+
+/* The middle of a tick's value, in 1/IH_SUBPIXELS of a pixel. */
+static int32_t value_x(const struct ih_chart_layout *l, unsigned tick)
+{
+    const unsigned v = value_tick(l, tick), bar = v / l->n_in_bar;
+    const int64_t left = ih_chart_bin_x(l, bar), width = ih_chart_bin_x(l, bar + 1) - left;
+    return (int32_t)(left + width * (2 * (v % l->n_in_bar) + 1) / (2 * l->n_in_bar));
 }
 
 static int32_t bar_y(const struct ih_chart *chart, double n)
@@ -76,7 +82,7 @@ static void draw_grid(struct ih_chart *chart)
         ih_draw_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
     }
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
+        int32_t x = value_x(l, i) / IH_SUBPIXELS;
         ih_draw_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
     }
 }
@@ -88,7 +94,7 @@ static void draw_axes(struct ih_chart *chart)
     int32_t length = ih_chart_ems(l, TICK_LENGTH) / IH_SUBPIXELS;
     ih_draw_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line, t->axis_opacity);
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
+        int32_t x = value_x(l, i) / IH_SUBPIXELS;
         ih_draw_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
                     t->axis_opacity);
     }
@@ -116,7 +122,7 @@ static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
  * are veiled. */
 static void draw_areas(struct ih_chart *chart)
 {
-    const struct ih_histogram *h = &chart->result->histogram;
+    const struct ih_histogram *h = chart->bars;
     const unsigned n = ih_colour_channels(h->n_channels);
     uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
@@ -201,7 +207,7 @@ static int32_t line_width(const struct ih_chart *chart, int32_t hundredths)
  * on a logarithmic scale nearly everywhere. */
 static void draw_edges(struct ih_chart *chart)
 {
-    const struct ih_histogram *h = &chart->result->histogram;
+    const struct ih_histogram *h = chart->bars;
     const int32_t width = line_width(chart, EDGE_WIDTH);
     for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
         draw_along(chart, h->bins[plane], width, chart->theme->edges[plane], 255);
@@ -286,8 +292,8 @@ void ih_chart_draw_values(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        snprintf(number, sizeof number, "%u", value_ticks[i]);
-        int32_t x = value_x(l, value_ticks[i]);
+        snprintf(number, sizeof number, "%u", value_tick(l, i));
+        int32_t x = value_x(l, i);
         int32_t half = ih_draw_width(chart, number) / 2;
         int32_t last = (l->right + l->margin - l->margin / 2) * IH_SUBPIXELS - half;
         ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
@@ -336,12 +342,10 @@ struct end {
 
 static void find_marks(const struct ih_histogram *h, struct end *end)
 {
-    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
-        for (unsigned v = end->first; v <= end->last; v++)
-            if (h->bins[plane][v] > 0) {
-                end->marks[end->n_marks++] = plane;
-                break;
-            }
+    const bool is_colour = ih_colour_channels(h->n_channels) > 1;
+    for (unsigned plane = 0; plane < 3 && is_colour && end->any > 0; plane++)
+        if (ih_count_range(ih_bins(h, plane), end->first, end->last) > 0)
+            end->marks[end->n_marks++] = plane;
 }
 
 /* From the end of the plot to the text. */
@@ -443,12 +447,12 @@ static void draw_strip(struct ih_chart *chart)
                        .any = h->any_high,
                        .all = h->all_high,
                        .first = spec->clip_high,
-                       .last = IH_BINS - 1};
+                       .last = ih_n_bins(chart->values) - 1};
     const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)
         return;
-    find_marks(h, &low);
-    find_marks(h, &high);
+    find_marks(chart->values, &low);
+    find_marks(chart->values, &high);
     for (enum detail detail = ANY_AND_ALL; detail <= ANY; detail++) {
         describe_end(chart, &low, detail);
         describe_end(chart, &high, detail);
@@ -466,7 +470,7 @@ void ih_chart_draw_panel(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    const struct ih_histogram *h = &chart->result->histogram;
+    const struct ih_histogram *h = chart->bars;
     ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
     draw_zones(chart);
     draw_areas(chart);

@@ -18,8 +18,8 @@ static const uint64_t SHEET_PIXELS = 1000000000;
 enum { NAME_ROW = 150, STRIP_ROW = 215, VALUES_ROW = 150, THUMBNAIL_ROWS = 430, FOOTER_ROW = 175 };
 enum { CAPITALS_UP = 105, COLUMN_GAP = 160, ROW_GAP = 60, TO_NUMBERS = 60 };
 
-/* A page without a size: pixels of a panel. With one: panels are about PANEL_ASPECT. */
-enum { PANEL_WIDTH = 340, PANEL_HEIGHT = 250 };
+/* Pixels of a panel, on a page without a size; with one, it has at least the last two. */
+enum { PANEL_WIDTH = 340, PANEL_HEIGHT = 250, LEAST_WIDTH = 200, LEAST_HEIGHT = 160 };
 static const double PANEL_ASPECT = 1.4;
 
 struct ih_chart_sheet {
@@ -88,9 +88,12 @@ static void draw_line_of_name(struct ih_chart *chart, int32_t y, int32_t room, c
 static void draw_name(struct ih_chart *chart, const struct ih_result *r, int32_t y)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const int32_t height =
-        ih_smaller(sheet_ems(chart, THUMBNAIL_ROWS), (int32_t)chart->thumbnail.height);
-    const int32_t thumbnail = ih_draw_thumbnail_width(chart, height);
+    int32_t height = ih_smaller(sheet_ems(chart, THUMBNAIL_ROWS), (int32_t)chart->thumbnail.height);
+    int32_t thumbnail = ih_draw_thumbnail_width(chart, height);
+    if (thumbnail > (l->right - l->left) / 2) { /* a panorama */
+        height = height * (l->right - l->left) / 2 / thumbnail;
+        thumbnail = ih_draw_thumbnail_width(chart, height);
+    }
     const int32_t room = l->right - l->left - (thumbnail ? thumbnail + l->em / 2 : 0);
     struct ih_chart_facts facts;
     char *name = ih_label_name(r->path);
@@ -113,7 +116,9 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     const struct ih_chart_sheet *s = chart->sheet;
     struct ih_chart_layout *l = &chart->layout;
     chart->result = &s->scaled[i];
-    chart->heights = &s->scaled[i].histogram;
+    chart->heights = chart->bars = &s->scaled[i].histogram;
+    chart->values = &s->results[i].histogram;
+    ih_chart_set_bins(chart);
     l->left = x;
     l->right = x + width;
     l->strip_y = y + sheet_ems(chart, s->has_thumbnails ? THUMBNAIL_ROWS : NAME_ROW) +
@@ -128,7 +133,8 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     ih_chart_draw_panel(chart);
     if (i % (size_t)s->n_columns == 0)
         ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
-    if (i + (size_t)s->n_columns >= s->n)
+    const size_t below = i + (size_t)s->n_columns;
+    if (below >= s->n || ih_n_bins(&s->results[below].histogram) != l->n_bins)
         ih_chart_draw_values(chart);
 }
 
@@ -137,7 +143,6 @@ static void draw_sheet(struct ih_chart *chart)
     struct ih_chart_sheet *s = chart->sheet;
     struct ih_chart_layout *l = &chart->layout;
     const int32_t width = (int32_t)chart->page.width, height = (int32_t)chart->page.height;
-    choose_grid(s, width, height);
     ih_chart_set_sizes(l, (unsigned)(width / s->n_columns * 5 / 2),
                        (unsigned)(height / s->n_rows * 5 / 2));
     l->width = width;
@@ -178,6 +183,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
     for (size_t i = 0; i < n; i++) {
         sheet.scaled[i] = results[i];
+        (void)ih_histogram_fold(&results[i].histogram, &sheet.scaled[i].histogram);
         ih_chart_scale_counts(&sheet.scaled[i].histogram, SHEET_PIXELS);
         if (results[i].histogram.n_channels > widest->histogram.n_channels)
             widest = &results[i];
@@ -187,9 +193,19 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
         look.width = (unsigned)sheet.n_columns * PANEL_WIDTH;
         look.height = (unsigned)sheet.n_rows * PANEL_HEIGHT;
     }
+    choose_grid(&sheet, look.width, look.height);
+    if (look.width / (unsigned)sheet.n_columns < LEAST_WIDTH ||
+        look.height / (unsigned)sheet.n_rows < LEAST_HEIGHT) {
+        free(sheet.scaled);
+        return ih_error_set(
+            err, IH_USAGE,
+            "--chart-size is too small for %zu images, which need %d x %d pixels each", n,
+            LEAST_WIDTH, LEAST_HEIGHT);
+    }
     look.in_percent = true;
     struct ih_chart chart = {.result = widest,
                              .heights = &widest->histogram,
+                             .values = &widest->histogram,
                              .sheet = &sheet,
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};

@@ -43,11 +43,9 @@ static void add_size(const struct ih_result *result, struct ih_chart_facts *fact
 /* The alpha plane of a total only counts images with alpha; all others are opaque. */
 static void add_transparency(const struct ih_histogram *h, struct ih_chart_facts *facts)
 {
-    const uint64_t *alpha = h->bins[h->n_channels - 1];
+    const uint64_t *alpha = ih_bins(h, h->n_channels - 1);
     char clear[IH_LABEL_MAX], partly[IH_LABEL_MAX];
-    uint64_t n_partly = 0;
-    for (unsigned v = 1; v < IH_BINS - 1; v++)
-        n_partly += alpha[v];
+    const uint64_t n_partly = ih_count_range(alpha, 1, ih_n_bins(h) - 2);
     ih_label_percent(clear, alpha[0], h->n_pixels);
     ih_label_percent(partly, n_partly, h->n_pixels);
     char *fact = next_fact(facts);
@@ -113,10 +111,13 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
+    if (h->native)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_native,
+                 (h->n_native + IH_BINS - 1) / IH_BINS);
     if (result->info.format)
         add_format(result, facts);
-    if (h->n_channels != ih_colour_channels(h->n_channels) && h->bins[h->n_channels - 1][0] > 0 &&
-        result->alpha == IH_ALPHA_COUNT)
+    if (h->n_channels != ih_colour_channels(h->n_channels) &&
+        ih_bins(h, h->n_channels - 1)[0] > 0 && result->alpha == IH_ALPHA_COUNT)
         snprintf(next_fact(facts), IH_LABEL_MAX,
                  "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
     for (unsigned plane = 0; plane < IH_PLANES; plane++)

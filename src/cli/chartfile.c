@@ -288,6 +288,10 @@ static enum ih_status keep(struct ih_charts *c, const struct ih_result *result,
     copy->thumbnail = result->thumbnail ? malloc(result->thumbnail_bytes) : NULL;
     if (copy->thumbnail)
         memcpy(copy->thumbnail, result->thumbnail, result->thumbnail_bytes);
+    if (ih_histogram_own(&copy->histogram, err) != IH_OK) {
+        copy->histogram.native = NULL; /* the result's */
+        return IH_MEMORY;
+    }
     return copy->path ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
 }
 
@@ -390,6 +394,7 @@ void ih_charts_close(struct ih_charts *c)
     for (size_t i = 0; i < c->n_sheet; i++) {
         free(c->sheet_paths[i]);
         free(c->sheet[i].thumbnail);
+        ih_histogram_reset(&c->sheet[i].histogram);
     }
     free(c->sheet);
     free(c);

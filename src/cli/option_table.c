@@ -572,7 +572,7 @@ const struct ih_option ih_option_table[] = {
      .set = set_seconds, .expects = "a number of seconds, 1 to 1000000 (s, m, h may follow)"},
     {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), RARE,
      FIELD(isolates_all)},
-    {ROW(RUN, RUN, "list-skipped", "name the files that a directory walk skips"),
+    {ROW(RUN, RUN, "list-skipped", "name the files that a directory walk skips"), RARE,
      FIELD(lists_skipped)},
     {ROW(RUN, RUN, "fail-fast", "stop at the first failed input"), FIELD(fails_fast)},
     {ROW(RUN, RUN, "progress", "show progress (auto: on a terminal)"),

@@ -38,7 +38,6 @@ static const char *hint_of(const char *written)
                       "--files-from=-'"},
         {"--include", "imghist takes what is listed: 'find DIR -name PATTERN -type f | imghist "
                       "--files-from=-'"},
-        {"--bins", "every histogram has 256 bins; --csv=bins or --csv=long writes them"},
         {"--crop", "did you mean --region?"},
         {"--jsonl", "did you mean --ndjson?"},
         {"--gray", "every image has counts of luma; --raw=1 reads gray samples"},
@@ -377,8 +376,10 @@ static const char *const formats[] = {
 /* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
-    struct ih_field_set records = ih_record_fields;
+    struct ih_field_set records = ih_record_fields, comparisons = ih_comparison_fields;
     records.formats = formats;
+    if (o->takes_native)
+        records.highest = comparisons.highest = IH_NATIVE_BINS_MAX - 1;
     records.lacks = o->against ? 0 : IH_AGAINST;
     records.lacks_luma = o->luma == &ih_luma_none;
     const struct {
@@ -386,7 +387,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
         const struct ih_field_set *fields;
         struct ih_condition **condition;
     } all[] = {{"where", &records, &o->where},
-               {"fail-if", o->compares ? &ih_comparison_fields : &records, &o->fail_if}};
+               {"fail-if", o->compares ? &comparisons : &records, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = ih_option_value(o, all[i].name);
         struct ih_error reason;
@@ -408,6 +409,16 @@ static enum ih_status find_resume_file(struct ih_options *o, struct ih_error *er
         }
     return !o->resumes || n == 1 ? IH_OK
                                  : refuse(o, "resume", "needs one -o FILE.ndjson to continue", err);
+}
+
+/* Columns for each bin are those of 256. */
+static bool lacks_columns(const struct ih_options *o)
+{
+    for (size_t i = 0; i < o->n_outputs && o->takes_native && !o->compares; i++)
+        if (o->outputs[i].output == &ih_output_csv &&
+            (!o->outputs[i].layout || strcmp(o->outputs[i].layout, "channels") == 0))
+            return true;
+    return false;
 }
 
 /* The reference comes first among the paths, so that it is complete before the other inputs come:
@@ -478,6 +489,11 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return err->status;
     if (o->chart.is_sheet && !o->chart.format)
         return refuse(o, "sheet", "needs the name of one file, as in --chart=FILE.png", err);
+    if (lacks_columns(o))
+        return refuse(o, "csv",
+                      "the layout channels has columns for 256 bins; with --bins=native use "
+                      "--csv=long, bins, stats or images",
+                      err);
     if (o->raw_width && !o->raw_channels)
         return refuse(o, "size", "only for --raw: other files tell their size", err);
     if (o->raw_depth && !o->raw_channels)

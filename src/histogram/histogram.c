@@ -63,6 +63,19 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->all_high += other->all_high;
 }
 
+unsigned ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *folded)
+{
+    const unsigned n_bins = ih_n_bins(h), n = (n_bins + IH_BINS - 1) / IH_BINS;
+    *folded = *h;
+    folded->native = NULL;
+    for (unsigned p = 0; p < IH_PLANES && h->native; p++) {
+        memset(folded->bins[p], 0, sizeof folded->bins[p]);
+        for (unsigned v = 0; v < n_bins; v++)
+            folded->bins[p][v / n] += ih_bins(h, p)[v];
+    }
+    return n;
+}
+
 uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
 {
     uint64_t n = 0;

@@ -66,6 +66,10 @@ void ih_histogram_reset(struct ih_histogram *h);
 /* h += other. Both have the same n_channels and n_bins. */
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 
+/* Fills *folded, which owns nothing, with at most 256 bars for a drawing: each bar is the sum of n
+ * values, the last one perhaps of fewer. Returns n; 1 for 256 bins, which are copied. */
+unsigned ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *folded);
+
 /* Fills in the counts of a gray image that follow from its gray bins, so that backends need not
  * count them: luma, and the pixels clipped in any or all channels. Without luma, clears its plane,
  * so that backends may count it all the same. */

@@ -9,26 +9,30 @@ const char *const ih_range_names[IH_RANGES] = {"", "full", "limited"};
 
 /* ---- reduction ---- */
 
-void ih_reduction_print(struct ih_sample_range range, char text[IH_REDUCTION_BYTES])
+void ih_reduction_print(struct ih_sample_range range, bool is_native, char text[IH_REDUCTION_BYTES])
 {
     if (range.high == 0)
-        snprintf(text, IH_REDUCTION_BYTES, "%s", IH_REDUCTION);
+        snprintf(text, IH_REDUCTION_BYTES, "%s", is_native ? "none" : IH_REDUCTION);
+    else if (is_native)
+        snprintf(text, IH_REDUCTION_BYTES, "clamp(v,%u,%u)", (unsigned)range.low,
+                 (unsigned)range.high);
     else
         snprintf(text, IH_REDUCTION_BYTES, "round((v-%u)*255/%u)", (unsigned)range.low,
                  (unsigned)(range.high - range.low));
 }
 
-bool ih_reduction_parse(const char *text, struct ih_sample_range *range)
+bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range *range)
 {
     char again[IH_REDUCTION_BYTES];
-    unsigned low = 0, width = 0;
+    unsigned low = 0, high = 0;
     *range = (struct ih_sample_range){0, 0};
-    if (strcmp(text, IH_REDUCTION) == 0)
-        return true;
-    if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &width) == 2 && width > 0 &&
-        low + width <= UINT16_MAX)
-        *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)(low + width)};
-    ih_reduction_print(*range, again);
+    if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &high) == 2)
+        high += low;
+    else
+        sscanf(text, "clamp(v,%5u,%5u)", &low, &high);
+    if (low < high && high <= UINT16_MAX)
+        *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
+    ih_reduction_print(*range, is_native, again);
     return strcmp(text, again) == 0;
 }
 

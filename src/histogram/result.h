@@ -24,11 +24,13 @@ struct ih_sample_range {
 };
 enum { IH_REDUCTION_BYTES = 40 };
 
-/* The rule as JSON has it: IH_REDUCTION, or "round((v-0)*255/4095)". */
-void ih_reduction_print(struct ih_sample_range range, char text[IH_REDUCTION_BYTES]);
+/* The rule as JSON has it: IH_REDUCTION, or "round((v-0)*255/4095)". Native samples are not
+ * reduced: "none", or "clamp(v,64,940)". */
+void ih_reduction_print(struct ih_sample_range range, bool is_native,
+                        char text[IH_REDUCTION_BYTES]);
 
 /* Returns false for a text that ih_reduction_print does not write. */
-bool ih_reduction_parse(const char *text, struct ih_sample_range *range);
+bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range *range);
 
 /* Which pixels are counted. */
 enum ih_alpha {

@@ -50,8 +50,8 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return differ(m, "alpha", ih_alpha_name(r->alpha), ih_alpha_name(m->alpha), err);
     if (m->has_range &&
         (m->range.low != r->sample_range.low || m->range.high != r->sample_range.high)) {
-        ih_reduction_print(r->sample_range, own);
-        ih_reduction_print(m->range, other);
+        ih_reduction_print(r->sample_range, spec->n_bins, own);
+        ih_reduction_print(m->range, m->n_bins, other);
         return differ(m, "samples reduced by", own, other, err);
     }
     if (m->has_selection && !total_is_same(m->region, r->region))

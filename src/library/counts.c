@@ -40,7 +40,7 @@ void ih_counts_clear(struct ih_counts *counts)
 static void set_full(struct ih_counts *c)
 {
     c->is_empty = false;
-    ih_reduction_print(c->result.sample_range, c->reduction);
+    ih_reduction_print(c->result.sample_range, c->result.spec.n_bins, c->reduction);
 }
 
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)

@@ -345,9 +345,9 @@ static bool decides_nothing(enum comparison comparison, double n, double low, do
 
 /* The highest number of a field; 0: without end. Native values, their deviation and their entropy
  * go further than those of 8 bits. */
-static double highest_of(const struct parser *p, const struct ih_record_field *field)
+static double highest_of(double highest, const struct ih_record_field *field)
 {
-    const double more = p->fields->highest / 255;
+    const double more = highest / 255;
     return more > 1 && field->high == 8                 ? 16
            : field->high == 255 || field->high == 127.5 ? field->high * more
                                                         : field->high;
@@ -372,7 +372,7 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
 {
     const struct ih_record_field *const field = &operand->about;
     const char *const name = operand->name;
-    const double n = number->number, limit = highest_of(p, field);
+    const double n = number->number, limit = highest_of(p->fields->highest, field);
     const double high = limit > 0 ? limit : HUGE_VAL;
     const bool is_integer = operand->type == IH_TYPE_INTEGER, has_share = field->in & IH_SHARE;
     const bool counts =
@@ -394,8 +394,11 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
     else if (field->in & IH_SIGNED)
         return IH_OK;
     else if (decides_nothing(comparison, n, 0, high) && limit > 0)
-        snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing", name,
-                 high);
+        snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing%s",
+                 name, high,
+                 decides_nothing(comparison, n, 0, highest_of(IH_NATIVE_BINS_MAX - 1, field))
+                     ? ""
+                     : " (without --bins=native)");
     else if (decides_nothing(comparison, n, 0, high))
         snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing", name);
     else if (is_integer && (comparison == EQUAL || comparison == NOT_EQUAL) && n != floor(n))

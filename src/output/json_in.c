@@ -207,21 +207,6 @@ static size_t read_dense(char **p, uint64_t *counts, size_t n)
     return i;
 }
 
-bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n)
-{
-    if (!ih_json_token(in, '['))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        i += read_dense(&in->p, counts + i, n - 1 - i);
-        skip_blanks(in);
-        if (!read_digits(&in->p, &counts[i]))
-            return fail_at(in, *in->p, "not an integer of 64 bits");
-        if (!ih_json_token(in, i + 1 < n ? ',' : ']'))
-            return ih_json_fail(in, "a list of another length");
-    }
-    return true;
-}
-
 /* The grammar of RFC 8259; strtod alone would also take inf and 0x1. */
 static bool skip_number(struct ih_json_in *in)
 {
@@ -301,6 +286,29 @@ static bool first_element(struct ih_json_in *in, char start, char end, bool *is_
         return false;
     *is_end = ih_json_next_is(in, end);
     return !*is_end || ih_json_token(in, end);
+}
+
+bool ih_json_rest(struct ih_json_in *in, uint64_t *counts, size_t n, size_t *n_read)
+{
+    bool is_end = false;
+    size_t i = 0;
+    while (!is_end && i < n) {
+        i += read_dense(&in->p, counts + i, n - 1 - i);
+        skip_blanks(in);
+        if (!read_digits(&in->p, &counts[i++]))
+            return fail_at(in, *in->p, "not an integer of 64 bits");
+        if (!next_element(in, ']', &is_end))
+            return false;
+    }
+    *n_read = i;
+    return is_end || ih_json_fail(in, "a list of another length");
+}
+
+bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n)
+{
+    size_t n_read;
+    return ih_json_token(in, '[') && ih_json_rest(in, counts, n, &n_read) &&
+           (n_read == n || ih_json_fail(in, "a list of another length"));
 }
 
 bool ih_json_array(struct ih_json_in *in, bool (*read)(struct ih_json_in *in, void *to), void *to)

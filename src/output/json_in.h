@@ -47,6 +47,9 @@ bool ih_json_bool(struct ih_json_in *in, bool *is_true);
 /* An array of exactly n integers. */
 bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n);
 
+/* The rest of an array of integers, its end included: at least one, at most n. */
+bool ih_json_rest(struct ih_json_in *in, uint64_t *counts, size_t n, size_t *n_read);
+
 /* The members that an object may have: n rows of row_bytes, each of which begins with a struct
  * ih_field; at most 64. A key that is NULL is in no object. read reads the value of one of them. */
 struct ih_json_members {

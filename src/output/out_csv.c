@@ -154,7 +154,10 @@ static void image_channels(const struct csv_state *s, const char *name, const st
         put_stats(s, name, r, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
-            end = format_field(end, r->histogram.bins[p][v]);
+            if (r->histogram.native) /* its bins have no columns */
+                *end++ = ',';
+            else
+                end = format_field(end, r->histogram.bins[p][v]);
         *end++ = '\n';
         fwrite(row, 1, (size_t)(end - row), s->stream);
     }
@@ -165,6 +168,7 @@ static void image_channels(const struct csv_state *s, const char *name, const st
 static const char *const bins_columns[] = {"gray", "red", "green", "blue", "alpha", "luma"};
 enum { N_BINS_COLUMNS = sizeof bins_columns / sizeof bins_columns[0] };
 
+/* 256 rows; of a native histogram, those of the values that occur. */
 static void image_bins(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
@@ -172,19 +176,23 @@ static void image_bins(const struct csv_state *s, const char *name, const struct
         const char *channel = ih_histogram_plane(&r->histogram, p);
         for (unsigned c = 0; channel && c < N_BINS_COLUMNS; c++)
             if (strcmp(channel, bins_columns[c]) == 0)
-                columns[c] = r->histogram.bins[p];
+                columns[c] = ih_bins(&r->histogram, p);
     }
     char row[NAME_BYTES + (N_BINS_COLUMNS + 1) * (IH_COUNT_MAX + 1) + 1];
     const size_t n_prefix = strlen(name);
     memcpy(row, name, n_prefix);
-    for (unsigned v = 0; v < IH_BINS; v++) {
+    for (unsigned v = 0; v < ih_n_bins(&r->histogram); v++) {
+        bool occurs = !r->histogram.native;
         char *end = format_field(row + n_prefix, v);
         for (unsigned c = 0; c < N_BINS_COLUMNS; c++) {
             if (columns[c])
                 end = format_field(end, columns[c][v]);
             else
                 *end++ = ',';
+            occurs = occurs || (columns[c] && columns[c][v] > 0);
         }
+        if (!occurs)
+            continue;
         *end++ = '\n';
         fwrite(row, 1, (size_t)(end - row), s->stream);
     }
@@ -198,9 +206,12 @@ static void image_long(const struct csv_state *s, const char *name, const struct
         if (!channel)
             continue;
         const size_t n_prefix = (size_t)snprintf(row, sizeof row, "%s,%s", name, channel);
-        for (unsigned v = 0; v < IH_BINS; v++) {
+        const uint64_t *bins = ih_bins(&r->histogram, p);
+        for (unsigned v = 0; v < ih_n_bins(&r->histogram); v++) {
+            if (r->histogram.native && bins[v] == 0)
+                continue;
             char *end = format_field(row + n_prefix, v);
-            end = format_field(end, r->histogram.bins[p][v]);
+            end = format_field(end, bins[v]);
             *end++ = '\n';
             fwrite(row, 1, (size_t)(end - row), s->stream);
         }

@@ -21,12 +21,13 @@ struct html_state {
     FILE *stream; /* borrowed */
     uint64_t n_records;
     struct ih_total total;
+    bool is_mixed; /* images of different bins, which have no total */
     bool has_thumbnails, has_distances;
 };
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64, BINS_IN_BAR = IH_BINS / SMALL_BARS };
+enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64 };
 
 /* Without pixels or a histogram, the value is missing. */
 static void put_real(FILE *f, double v)
@@ -62,12 +63,13 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
     static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
     const unsigned n_curves = ih_colour_channels(h->n_channels) > 1 ? SMALL_CURVES : 1;
+    const unsigned n_bins = ih_n_bins(h);
     uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, sorted[SMALL_CURVES * SMALL_BARS];
     const size_t n = (size_t)n_curves * SMALL_BARS;
     size_t n_filled = 0;
     for (unsigned c = 0; c < n_curves; c++)
-        for (unsigned v = 0; v < IH_BINS; v++)
-            bars[c * SMALL_BARS + v / BINS_IN_BAR] += h->bins[planes[c]][v];
+        for (unsigned v = 0; v < n_bins; v++)
+            bars[c * SMALL_BARS + v * SMALL_BARS / n_bins] += ih_bins(h, planes[c])[v];
     for (size_t i = 0; i < n; i++)
         if (bars[i] > 0)
             sorted[n_filled++] = bars[i];
@@ -147,7 +149,8 @@ static void html_record(void *state, const struct ih_result *result)
         (void)ih_total_add(&s->total, result, &ignored);
         return;
     }
-    (void)ih_total_add(&s->total, result, &ignored); /* fails after 7.2e16 pixels */
+    /* Or more pixels than a sum can have. */
+    s->is_mixed |= ih_total_add(&s->total, result, &ignored) != IH_OK;
     ih_fields_compute(result, values);
     fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
@@ -166,16 +169,20 @@ static void html_record(void *state, const struct ih_result *result)
         else
             fputs("null", s->stream);
     }
+    if (result->status == IH_OK && result->histogram.native)
+        fprintf(s->stream, ",%u", result->histogram.n_native);
     putc(']', s->stream);
 }
 
 static void put_total(FILE *f, const struct html_state *s)
 {
     struct ih_result total;
+    struct ih_histogram folded;
     struct ih_field_value values[IH_N_FIELDS];
     ih_total_result(&s->total, &total);
     ih_fields_compute(&total, values);
-    fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu", (unsigned long long)total.n_images,
+    fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu",
+            (unsigned long long)(s->is_mixed ? s->n_records - total.n_failed : total.n_images),
             (unsigned long long)total.n_failed);
     bool has_meaning = false; /* of the fields before "pixels", a total has none */
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
@@ -183,18 +190,21 @@ static void put_total(FILE *f, const struct html_state *s)
         has_meaning = has_meaning || (column && strcmp(column, "pixels") == 0);
         if (column && has_meaning && html_has_column(s, i)) {
             fprintf(f, ",\"%s\":", column);
-            put_value(f, &values[i]);
+            put_value(f, s->is_mixed ? &(struct ih_field_value){.type = IH_TYPE_NONE} : &values[i]);
         }
     }
-    fprintf(f, ",\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"bins\":{", total.spec.luma->name,
-            total.spec.clip_low, total.spec.clip_high);
+    fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",
+            s->is_mixed ? "true" : "false", total.spec.luma->name, total.spec.clip_low,
+            total.spec.clip_high, ih_n_bins(&total.histogram));
+    const unsigned n_in_bar = ih_histogram_fold(&total.histogram, &folded);
+    const unsigned n_bars = (ih_n_bins(&total.histogram) + n_in_bar - 1) / n_in_bar;
     const unsigned n_colours = ih_colour_channels(total.histogram.n_channels);
-    for (unsigned p = 0; p < IH_PLANES && total.n_images > 0; p++) {
+    for (unsigned p = 0; p < IH_PLANES && total.n_images > 0 && !s->is_mixed; p++) {
         if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || total.histogram.without_luma))
             continue; /* alpha; the luma of gray */
         fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(total.histogram.n_channels, p));
-        for (unsigned v = 0; v < IH_BINS; v++)
-            fprintf(f, "%c%llu", v ? ',' : '[', (unsigned long long)total.histogram.bins[p][v]);
+        for (unsigned i = 0; i < n_bars; i++)
+            fprintf(f, "%c%llu", i ? ',' : '[', (unsigned long long)folded.bins[p][i]);
         putc(']', f);
     }
     fputs("}}}", f);

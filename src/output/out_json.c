@@ -112,26 +112,61 @@ static void json_put_statistics(FILE *f, const char *before, const struct ih_res
                     ih_percentile(&r->histogram, plane, percents->millionths[i]));
 }
 
+static void put_histogram(FILE *f, const uint64_t *bins)
+{
+    char row[IH_BINS * (IH_COUNT_MAX + 1)], *end = ih_format_count(row, bins[0]);
+    for (unsigned v = 1; v < IH_BINS; v++) {
+        *end++ = ',';
+        end = ih_format_count(end, bins[v]);
+    }
+    fputs(",\"histogram\":[", f);
+    fwrite(row, 1, (size_t)(end - row), f);
+    putc(']', f);
+}
+
+/* The values that occur, in ranges: the first value, and the counts from it on. A range ends where
+ * zeros would take more bytes than the start of the next range. */
+static void put_ranges(FILE *f, const uint64_t *bins, unsigned n_bins)
+{
+    enum { GAP = 5, NUMBERS = 64 };
+    char row[(NUMBERS + GAP + 2) * (IH_COUNT_MAX + 3)], *end = row;
+    unsigned next = 0; /* after the last one written */
+    fputs(",\"ranges\":[", f);
+    for (unsigned v = 0; v < n_bins; v++) {
+        if (bins[v] == 0)
+            continue;
+        if (next == 0 || v - next >= GAP)
+            end = ih_format_count(stpcpy(end, next ? "],[" : "["), v);
+        else
+            for (; next < v; next++)
+                end = stpcpy(end, ",0");
+        *end++ = ',';
+        end = ih_format_count(end, bins[v]);
+        next = v + 1;
+        if (end - row > NUMBERS * IH_COUNT_MAX) {
+            fwrite(row, 1, (size_t)(end - row), f);
+            end = row;
+        }
+    }
+    fwrite(row, 1, (size_t)(end - row), f);
+    fputs(next ? "]]" : "]", f);
+}
+
 static void put_channels(FILE *f, const struct ih_result *r, const struct ih_percents *percents)
 {
-    char row[IH_BINS * (IH_COUNT_MAX + 1)];
     const char *before = "";
     putc('[', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *name = ih_histogram_plane(&r->histogram, p);
-        const uint64_t *bins = r->histogram.bins[p];
         if (!name)
             continue;
         fprintf(f, "%s{\"name\":\"%s\"", before, name);
         json_put_statistics(f, ",", r, p, percents);
-        char *end = ih_format_count(row, bins[0]);
-        for (unsigned v = 1; v < IH_BINS; v++) {
-            *end++ = ',';
-            end = ih_format_count(end, bins[v]);
-        }
-        fputs(",\"histogram\":[", f);
-        fwrite(row, 1, (size_t)(end - row), f);
-        fputs("]}", f);
+        if (r->spec.n_bins)
+            put_ranges(f, ih_bins(&r->histogram, p), r->spec.n_bins);
+        else
+            put_histogram(f, r->histogram.bins[p]);
+        putc('}', f);
         before = ",";
     }
     putc(']', f);
@@ -258,8 +293,8 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
                          const struct ih_comparison *c)
 {
     static const char *const names[] = {"a", "b"};
-    static const char *const settings[] = {"reduction", "luma_weights", "alpha",       "region",
-                                           "mask",      "mask_hash",    "clip_limits", NULL};
+    static const char *const settings[] = {"bins", "reduction", "luma_weights", "alpha", "region",
+                                           "mask", "mask_hash", "clip_limits",  NULL};
     static const char *const of_side[] = {"n_failed", "pixels",   "version",
                                           "file",     "file_b64", NULL};
     const char *before = "";

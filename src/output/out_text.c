@@ -50,6 +50,7 @@ struct text {
     void (*show)(struct text *s, const struct ih_result *result);
     bool has_records;
     uint64_t n_images, n_blown, n_crushed, n_failed; /* in lines */
+    bool is_wide; /* native values: of the record, of the first line, of a comparison */
 };
 
 #define BOLD "\033[1m"
@@ -74,16 +75,24 @@ struct column {
     unsigned from;
 };
 
+/* Native values have up to five digits, so their columns are wider. */
+enum { WIDER = 2, ALL_WIDER = 20 };
+
 static bool is_shown(const struct text *s, const struct column *c)
 {
-    return s->columns >= c->from;
+    return s->columns >= c->from + (s->is_wide && c->from ? ALL_WIDER : 0);
+}
+
+static int column_width(const struct text *s, const struct column *c)
+{
+    return c->width + (s->is_wide ? WIDER : 0);
 }
 
 static void put_headings(const struct text *s, const struct column *columns)
 {
     for (const struct column *c = columns; c->key; c++)
         if (is_shown(s, c))
-            fprintf(s->stream, "  %*s", c->width, c->key);
+            fprintf(s->stream, "  %*s", column_width(s, c), c->key);
 }
 
 /* stats   NULL: blanks */
@@ -98,11 +107,11 @@ static void text_put_statistics(const struct text *s, const struct column *colum
         if (!is_shown(s, c))
             continue;
         if (!at)
-            fprintf(s->stream, "  %*s", c->width, "");
+            fprintf(s->stream, "  %*s", column_width(s, c), "");
         else if (f->kind == IH_FIELD_REAL)
-            fprintf(s->stream, "  %*.*f", c->width, c->decimals, *(const double *)at);
+            fprintf(s->stream, "  %*.*f", column_width(s, c), c->decimals, *(const double *)at);
         else
-            fprintf(s->stream, "  %*u", c->width, *(const unsigned *)at);
+            fprintf(s->stream, "  %*u", column_width(s, c), *(const unsigned *)at);
     }
 }
 
@@ -173,11 +182,13 @@ static unsigned plot_columns(const struct text *s)
     return n;
 }
 
-static void put_axis(const struct text *s, unsigned n_columns, const char *label)
+static void put_axis(const struct text *s, unsigned n_columns, unsigned n_bins, const char *label)
 {
     const int quarter = (int)n_columns / 4;
-    fprintf(s->stream, "%*s%-*d%-*d%-*d%-*d255%s%s\n\n", INDENT, "", quarter, 0, quarter, 64,
-            quarter, 128, quarter - 3, 192, *label ? "  " : "", label);
+    char last[8];
+    const int n_last = snprintf(last, sizeof last, "%u", n_bins - 1);
+    fprintf(s->stream, "%*s%-*d%-*u%-*u%-*u%s%s%s\n\n", INDENT, "", quarter, 0, quarter, n_bins / 4,
+            quarter, n_bins / 2, quarter - n_last, n_bins * 3 / 4, last, *label ? "  " : "", label);
 }
 
 static void put_plot(const struct text *s, const struct ih_histogram *h)
@@ -194,7 +205,10 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
         ih_plot_put_row(s->stream, &plot, row, s->options.unicode);
         putc('\n', s->stream);
     }
-    put_axis(s, plot.n_columns, is_mixed ? "" : is_gray ? "gray" : ih_histogram_plane(h, *planes));
+    put_axis(s, plot.n_columns, ih_n_bins(h),
+             is_mixed  ? ""
+             : is_gray ? "gray"
+                       : ih_histogram_plane(h, *planes));
 }
 
 /* ---- full view: the table ---- */
@@ -341,6 +355,7 @@ static void show_full(struct text *s, const struct ih_result *r)
 {
     if (s->has_records)
         putc('\n', s->stream);
+    s->is_wide = r->histogram.native;
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
@@ -402,7 +417,7 @@ static unsigned columns_taken(const struct text *s)
     unsigned n = curve_columns(s) + (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0) +
                  (s->columns >= HAS_CLIPPING ? CLIPPING_COLUMNS : 0) + 2;
     for (const struct column *c = line_columns; c->key; c++)
-        n += is_shown(s, c) ? 2 + (unsigned)c->width : 0;
+        n += is_shown(s, c) ? 2 + (unsigned)column_width(s, c) : 0;
     return n;
 }
 
@@ -461,6 +476,7 @@ static void show_line(struct text *s, const struct ih_result *r)
     const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
     if (!s->has_records && r->is_read && !is_within) /* the folder is that of result files */
         s->options.folder = NULL;
+    s->is_wide = s->has_records ? s->is_wide : r->histogram.native != NULL;
     if (!s->has_records)
         put_line_heading(s);
     fputs(r->is_total ? style(s, BOLD) : "", s->stream);
@@ -553,12 +569,15 @@ static void put_sides(const struct text *s, const struct ih_comparison *c)
 static void text_compare(FILE *f, const struct ih_output_options *options,
                          const struct ih_comparison *c)
 {
-    const struct text s = {
-        .stream = f, .options = *options, .columns = options->columns ? options->columns : COLUMNS};
+    const struct text s = {.stream = f,
+                           .options = *options,
+                           .columns = options->columns ? options->columns : COLUMNS,
+                           .is_wide = c->sides[0].histogram.native};
     const unsigned n_channels = c->sides[0].histogram.n_channels;
+    const int emd_width = s.is_wide ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
     put_sides(&s, c);
-    fprintf(f, "\n%*s           ks     emd   ", INDENT, "");
+    fprintf(f, "\n%*s           ks  %*s   ", INDENT, "", emd_width, "emd");
     put_headings(&s, comparison_columns);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -567,11 +586,11 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
             continue; /* luma equals gray */
         fprintf(f, "%*s%s%-5s%s", INDENT, "", plane_style(&s, name), name, style(&s, PLAIN));
         if (isnan(c->planes[p].emd))
-            fprintf(f, "  %6s  %6s", "", "");
+            fprintf(f, "  %6s  %*s", "", emd_width, "");
         else
-            fprintf(f, "  %6.4f  %6.2f", c->planes[p].ks, c->planes[p].emd);
+            fprintf(f, "  %6.4f  %*.2f", c->planes[p].ks, emd_width, c->planes[p].emd);
         put_side(&s, &c->sides[0], p, 'A');
-        fprintf(f, "%*s", INDENT + 5 + 2 * (INDENT + 6), "");
+        fprintf(f, "%*s", INDENT + 5 + 2 * INDENT + 6 + emd_width, "");
         put_side(&s, &c->sides[1], p, 'B');
     }
     fprintf(f, "\n%*slargest: ks %s, emd %s\n", INDENT, "", ih_format_real(c->largest.ks, ks),

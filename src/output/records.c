@@ -20,8 +20,10 @@ enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
 struct reader {
     double linear[IH_BINS];      /* of ih_srgb_decode, for the mean luminance */
     double log2[LOG2_STEPS + 1]; /* of 1 to 2 */
-    /* A name, the statistics, and the histogram; the key after the last is NULL. */
-    struct ih_field channel_fields[IH_STATISTICS_MAX + 3];
+    uint64_t *native;            /* owned: counters for native records */
+    unsigned n_native;           /* room for so many bins of each plane */
+    /* A name, the statistics, and the histogram or ranges; the key after the last is NULL. */
+    struct ih_field channel_fields[IH_STATISTICS_MAX + 3], *bins_field;
     uint64_t shape_fields; /* bits of those statistics that earlier records lack */
 
     /* Of the record: */
@@ -49,6 +51,7 @@ static void reader_init(struct reader *r)
                            << (s - ih_stats_fields());
         *field++ = *s;
     }
+    r->bins_field = field;
     *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
 }
 
@@ -150,8 +153,8 @@ static bool read_number(struct ih_json_in *in, const struct ih_field *field, voi
     default:
         if (!ih_json_count(in, &n))
             return false;
-        *(uint8_t *)at = (uint8_t)n;
-        return n <= UINT8_MAX || ih_json_fail(in, impossible);
+        *(uint16_t *)at = (uint16_t)n;
+        return n <= UINT16_MAX || ih_json_fail(in, impossible);
     }
 }
 
@@ -193,13 +196,59 @@ static bool read_clip(struct ih_json_in *in, void *to)
     return true;
 }
 
+/* Native counters, all 0. They are the reader's, so a record never takes more than its bins. */
+static bool take_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
+{
+    struct ih_histogram *h = &r->result.histogram;
+    if (n_bins <= IH_BINS || n_bins > IH_NATIVE_BINS_MAX || r->n_channels > 0)
+        return ih_json_fail(in, impossible); /* or after the channels */
+    if (n_bins > r->n_native) {
+        free(r->native);
+        r->native = malloc(sizeof *r->native * IH_PLANES * n_bins);
+        r->n_native = r->native ? (unsigned)n_bins : 0;
+        if (!r->native)
+            return ih_json_fail(in, "more than there is memory for");
+    }
+    h->native = r->native;
+    h->n_native = (unsigned)n_bins;
+    memset(h->native, 0, sizeof *h->native * IH_PLANES * n_bins);
+    r->bins_field->key = "ranges";
+    return true;
+}
+
+/* The bins of a plane, and the value from which the next range may begin. */
+struct ranges {
+    uint64_t *bins;
+    size_t n_bins, next;
+};
+
+/* [first value, count, count, ...] */
+static bool read_range(struct ih_json_in *in, void *to)
+{
+    struct ranges *r = to;
+    uint64_t first;
+    size_t n;
+    if (!ih_json_token(in, '[') || !ih_json_count(in, &first) || !ih_json_token(in, ','))
+        return false;
+    if (first < r->next || first >= r->n_bins)
+        return ih_json_fail(in, impossible);
+    if (!ih_json_rest(in, r->bins + first, r->n_bins - (size_t)first, &n))
+        return false;
+    r->next = (size_t)first + n;
+    return true;
+}
+
 static bool read_channel_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
+    struct ih_histogram *h = &r->result.histogram;
     if (field->kind == IH_FIELD_NAME)
         return ih_json_text(in, &r->names[r->n_channels]);
+    if (field->kind == IH_FIELD_CHANNELS && h->native)
+        return ih_json_array(in, read_range,
+                             &(struct ranges){ih_own_bins(h, r->n_channels), h->n_native, 0});
     if (field->kind == IH_FIELD_CHANNELS)
-        return ih_json_counts(in, r->result.histogram.bins[r->n_channels], IH_BINS);
+        return ih_json_counts(in, h->bins[r->n_channels], IH_BINS);
     return read_number(in, field, &r->statistics[r->n_channels]);
 }
 
@@ -231,6 +280,7 @@ static void set_value(struct ih_result *r, const struct ih_field *field,
         *(uint64_t *)at = v->integer;
         break;
     case IH_FIELD_UNSIGNED:
+    case IH_FIELD_BINS:
         *(unsigned *)at = (unsigned)v->integer;
         break;
     case IH_FIELD_SOURCE_MIN:
@@ -261,7 +311,8 @@ static void set_value(struct ih_result *r, const struct ih_field *field,
             strcmp(v->text, ih_range_names[IH_RANGE_FULL]) == 0 ? IH_RANGE_FULL : IH_RANGE_LIMITED;
         break;
     case IH_FIELD_REDUCTION:
-        (void)ih_reduction_parse(v->text, &r->sample_range);
+        if (!ih_reduction_parse(v->text, false, &r->sample_range))
+            (void)ih_reduction_parse(v->text, true, &r->sample_range);
         break;
     case IH_FIELD_WEIGHTS:
         r->spec.luma = ih_luma_find(v->text) ? ih_luma_find(v->text) : &ih_luma_bt709;
@@ -297,6 +348,8 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
     if (type != IH_TYPE_OTHER)
         set_value(&r->result, field, written);
     switch (field->kind) {
+    case IH_FIELD_BINS:
+        return take_bins(r, in, written->integer);
     case IH_FIELD_IS_TOTAL:
         return ih_json_bool(in, at);
     case IH_FIELD_POSITION:
@@ -367,7 +420,7 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     case IH_FIELD_MASK:
         return *v->text && strlen(v->text) < IH_MASK_NAME_MAX;
     case IH_FIELD_REDUCTION:
-        return ih_reduction_parse(v->text, &range);
+        return ih_reduction_parse(v->text, r->result.spec.n_bins, &range);
     case IH_FIELD_SHARD:
         return r->result.shard > 0;
     default:
@@ -394,13 +447,14 @@ static inline double log2_of(const double table[LOG2_STEPS + 1], double x)
  * ih_stats_compute and good enough for 6 decimals. */
 static void compute(const struct reader *r, unsigned plane, bool has_shape, struct ih_stats *s)
 {
-    const uint64_t *bins = r->result.histogram.bins[plane];
+    const uint64_t *bins = ih_bins(&r->result.histogram, plane);
+    const unsigned n_bins = ih_n_bins(&r->result.histogram);
     double squares = 0, cubes = 0, fourths = 0, logs = 0;
     ih_stats_count(&r->result.histogram, plane, &r->result.spec, s);
     const double n = (double)s->count;
     s->mean = (double)s->sum / n; /* NaN without pixels */
     double d = -s->mean;
-    for (unsigned v = 0; v < IH_BINS; v++, d++) {
+    for (unsigned v = 0; v < n_bins; v++, d++) {
         const double b = (double)(int64_t)bins[v]; /* below 2^56 */
         squares += b * d * d;
         logs += b * log2_of(r->log2, b);
@@ -462,14 +516,16 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
         return ih_json_fail_field(in, "channels", impossible);
     const unsigned n = r->n_channels - n_luma;
     h->n_channels = r->result.spec.n_channels = r->result.info.n_channels = n;
+    r->result.info.n_bins = r->result.spec.n_bins;
     for (unsigned i = 0; i < r->n_channels; i++) {
         const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
         if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
             return ih_json_fail_field(in, "channels", impossible);
     }
     if (!h->without_luma && n < IH_LUMA) {
-        memcpy(h->bins[IH_LUMA], h->bins[n], sizeof h->bins[n]);
-        memset(h->bins[n], 0, sizeof h->bins[n]);
+        const size_t size_bytes = sizeof *h->native * ih_n_bins(h);
+        memcpy(ih_own_bins(h, IH_LUMA), ih_bins(h, n), size_bytes);
+        memset(ih_own_bins(h, n), 0, size_bytes);
     }
     return true;
 }
@@ -551,6 +607,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     uint64_t seen;
     r->has = r->n_channels = 0;
     r->bytes = NULL;
+    r->bins_field->key = "histogram";
     memset(result, 0, sizeof *result);
     result->is_read = true;
     result->version = result->library = "";
@@ -626,6 +683,7 @@ void ih_records_close(struct ih_records *r)
 {
     if (!r)
         return;
+    free(r->reader.native);
     free(r->buffer);
     free(r);
 }

@@ -11,8 +11,9 @@
 #include "base/source.h"
 #include "histogram/result.h"
 
-/* A line may have this many bytes. A record of five channels has up to 30,000. */
-enum { IH_RECORD_BYTES_MAX = 1 << 20 };
+/* A line may have this many bytes. A record of five channels with 256 bins has up to 30,000; with
+ * 65,536 bins, whose counts add up to less than 2^48, up to 3,900,000. */
+enum { IH_RECORD_BYTES_MAX = 1 << 22 };
 
 /* Returns true if a file that starts with these bytes is a result file. */
 bool ih_records_probe(const uint8_t *head, size_t size_bytes);
@@ -27,7 +28,8 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
 /*
  * Reads the next record.
  *
- * *result   borrowed until the next call; NULL at the end of the file; may be a shard's end
+ * *result   borrowed until the next call, with its native counters; NULL at the end of the file;
+ * may be a shard's end
  *
  * Returns IH_OK, IH_IO, IH_MEMORY or IH_CORRUPT; the message begins with "line N: ", and a damaged
  * record's names the key. After an error, only close may follow.

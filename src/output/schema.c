@@ -20,8 +20,8 @@ const struct ih_record_field ih_schema[IH_N_FIELDS] = {
 _Static_assert(IH_N_FIELDS <= 64, "a reader has a bit for each");
 
 const struct ih_field ih_clip_limits_fields[] = {
-    {"low", IH_FIELD_BYTE, offsetof(struct ih_count_spec, clip_low), NULL},
-    {"high", IH_FIELD_BYTE, offsetof(struct ih_count_spec, clip_high), NULL},
+    {"low", IH_FIELD_SHORT, offsetof(struct ih_count_spec, clip_low), NULL},
+    {"high", IH_FIELD_SHORT, offsetof(struct ih_count_spec, clip_high), NULL},
     {NULL, 0, 0, NULL}};
 
 const struct ih_field ih_clip_fields[] = {
@@ -150,6 +150,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_COUNT:
         return integer_value(*(const uint64_t *)at, true);
     case IH_FIELD_UNSIGNED:
+    case IH_FIELD_BINS:
         n = *(const unsigned *)at;
         return integer_value(n, n > 0 || !(field->in & IH_OPTIONAL));
     case IH_FIELD_SOURCE_MIN:
@@ -183,7 +184,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_ALPHA:
         return text_value(ih_alpha_name(r->alpha), true);
     case IH_FIELD_REDUCTION:
-        ih_reduction_print(r->sample_range, v->text);
+        ih_reduction_print(r->sample_range, r->spec.n_bins, v->text);
         return text_value(v->text, true);
     case IH_FIELD_SHARD:
         snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);
@@ -213,7 +214,7 @@ const char *ih_format_field(const struct ih_field *field, const void *from, bool
     if (field->kind != IH_FIELD_VALUE || has_values)
         *ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
                                : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
-                                                               : *(const uint8_t *)at) = '\0';
+                                                               : *(const uint16_t *)at) = '\0';
     return text;
 }
 

@@ -14,10 +14,11 @@
 
 /* Kinds of fields after those of enum ih_field_kind. */
 enum ih_record_field_kind {
-    IH_FIELD_BYTE = IH_FIELD_REAL + 1, /* uint8_t */
+    IH_FIELD_SHORT = IH_FIELD_REAL + 1, /* uint16_t */
 
     /* Integers */
     IH_FIELD_UNSIGNED, /* optional ones: 0 is not known */
+    IH_FIELD_BINS,     /* of native samples; 0: 256 */
     IH_FIELD_SOURCE_MIN,
     IH_FIELD_SOURCE_MAX,
     IH_FIELD_LUMA_VALUE, /* a statistic of luma */

@@ -95,13 +95,15 @@ const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t 
 
 /* ---- heights of a histogram ---- */
 
-/* Adds up the bins of each column, values 0 and 255 only if with_ends is set. */
-static void sum_columns(uint64_t columns[], unsigned n_columns, const uint64_t bins[IH_BINS],
-                        bool with_ends)
+/* Adds up the bins of each column, the smallest and the largest value only if with_ends is set. */
+static void sum_columns(uint64_t columns[], unsigned n_columns, const struct ih_histogram *h,
+                        unsigned plane, bool with_ends)
 {
+    const unsigned n_bins = ih_n_bins(h), end = with_ends ? n_bins : n_bins - 1;
+    const uint64_t *bins = ih_bins(h, plane);
     memset(columns, 0, n_columns * sizeof *columns);
-    for (unsigned v = with_ends ? 0 : 1; v < (with_ends ? IH_BINS : IH_BINS - 1); v++)
-        columns[v / (IH_BINS / n_columns)] += bins[v];
+    for (unsigned v = with_ends ? 0 : 1; v < end; v++)
+        columns[v * n_columns / n_bins] += bins[v];
 }
 
 /* Returns the count that reaches the top; 0 if all columns are empty. */
@@ -112,7 +114,7 @@ static uint64_t count_at_top(const struct ih_plot *plot, const struct ih_histogr
     size_t n = 0;
     for (unsigned i = 0; i < plot->n_curves; i++) {
         uint64_t columns[IH_PLOT_COLUMNS];
-        sum_columns(columns, plot->n_columns, h->bins[planes[i]], with_ends);
+        sum_columns(columns, plot->n_columns, h, planes[i], with_ends);
         for (unsigned c = 0; c < plot->n_columns; c++)
             if (columns[c] > 0)
                 bars[n++] = columns[c];
@@ -128,7 +130,7 @@ void ih_plot_fill(struct ih_plot *plot, const struct ih_histogram *h, const unsi
         top = count_at_top(plot, h, planes, true);
     for (unsigned i = 0; i < plot->n_curves; i++) {
         uint64_t columns[IH_PLOT_COLUMNS];
-        sum_columns(columns, plot->n_columns, h->bins[planes[i]], true);
+        sum_columns(columns, plot->n_columns, h, planes[i], true);
         for (unsigned c = 0; c < plot->n_columns; c++) {
             unsigned *height = &plot->heights[i][c];
             plot->is_cut[i][c] = columns[c] > top;

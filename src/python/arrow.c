@@ -163,6 +163,14 @@ static int make_array(struct ArrowArray *a, int64_t n_rows, int64_t n_nulls, PyO
     return ENOMEM;
 }
 
+/* The uint64 of all lists of a column. values: [None, bytes]. */
+static int make_list(struct ArrowArray *a, PyObject *values)
+{
+    PyObject *bytes = PyList_Check(values) ? PyList_GetItem(values, 1) : NULL;
+    const Py_ssize_t n_bytes = bytes ? PyBytes_Size(bytes) : -1;
+    return n_bytes < 0 ? EINVAL : make_array(a, n_bytes / 8, 0, values, 0);
+}
+
 /* A batch of rows, from what Python code made. */
 static int make_batch(struct ArrowArray *out, PyObject *batch)
 {
@@ -184,7 +192,7 @@ static int make_batch(struct ArrowArray *out, PyObject *batch)
         else
             status = make_array(out->children[i], n_rows, n_nulls, buffers, values != Py_None);
         if (status == 0 && values != Py_None)
-            status = make_array(out->children[i]->children[0], n_rows * IH_BINS, 0, values, 0);
+            status = make_list(out->children[i]->children[0], values);
         if (status != 0)
             release_array(out);
     }

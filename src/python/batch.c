@@ -50,7 +50,12 @@ static bool read_images(struct call *c, const char *letters)
     unsigned seen = 0;
     Py_ssize_t n_channels = 1;
     if (t->kind != 'u' || t->bits != 8)
-        return PyErr_SetString(PyExc_TypeError, "a batch must be uint8"), false;
+        return PyErr_SetString(PyExc_TypeError,
+                               t->kind == 'u' && t->bits == 16
+                                   ? "a batch must be uint8; count_many counts arrays of uint16, "
+                                     "with bins='native' each value"
+                                   : "a batch must be uint8"),
+               false;
     for (int i = 0; i < t->n_dimensions && letters[i]; i++) {
         const char *found = strchr("NHWC", letters[i]);
         const Py_ssize_t n = t->shape[i], step = t->strides[i];

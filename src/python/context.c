@@ -71,11 +71,33 @@ int py_to_unsigned(PyObject *object, void *to)
     return is_number && v <= UINT32_MAX;
 }
 
+/* 256 or 'native' */
+static int to_bins(PyObject *object, void *to)
+{
+    const bool is_native =
+        PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, "native") == 0;
+    unsigned n = 0;
+    *(unsigned *)to = is_native ? IH_BINS_NATIVE : IH_BINS;
+    if (is_native || (!PyUnicode_Check(object) && py_to_unsigned(object, &n) && n == IH_BINS))
+        return 1;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "bins: %R is not 256 or 'native'", object);
+    return 0;
+}
+
+PyObject *py_context_bins(PyObject *object, void *unused)
+{
+    (void)unused;
+    return ((struct context *)object)->settings.bins == IH_BINS_NATIVE
+               ? PyUnicode_FromString("native")
+               : PyLong_FromLong(IH_BINS);
+}
+
 static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"device",  "kernel",       "luma",        "alpha",
-                            "clip",    "max_pixels",   "max_memory",  "lenient",
-                            "timeout", "raw_channels", "raw_preview", NULL};
+    static char *names[] = {"device",      "kernel",     "luma",    "alpha",   "clip",
+                            "max_pixels",  "max_memory", "lenient", "timeout", "raw_channels",
+                            "raw_preview", "bins",       NULL};
     struct context *self = (struct context *)object;
     struct ih_settings *s = &self->settings;
     const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL;
@@ -84,15 +106,17 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&p:Context", names,
-                                     &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
-                                     py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
-                                     py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
-                                     &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "|$szzz(O&O&)O&O&pO&O&pO&:Context", names, &device, &kernel, &luma,
+            &alpha, py_to_unsigned, &s->clip_low, py_to_unsigned, &s->clip_high, py_to_u64,
+            &s->max_pixels, py_to_u64, &s->max_memory, &lenient, py_to_unsigned, &s->timeout,
+            py_to_unsigned, &s->raw_channels, &raw_preview, to_bins, &s->bins))
         return -1;
     s->interrupt = is_interrupted;
     if (s->clip_high == 0 && keywords && PyDict_GetItemString(keywords, "clip")) {
-        PyErr_SetString(PyExc_ValueError, "clip: the upper limit must be 1 to 255");
+        PyErr_SetString(PyExc_ValueError, s->bins == IH_BINS_NATIVE
+                                              ? "clip: the upper limit must be 1 to 65535"
+                                              : "clip: the upper limit must be 1 to 255");
         return -1;
     }
     s->lenient = (unsigned)lenient;
@@ -244,6 +268,7 @@ static PyMethodDef context_methods[] = {
 static PyGetSetDef context_getset[] = {
     {"device", context_device, NULL,
      "Waits for the device; its name, 'cpu' or 'cuda:0 NVIDIA H100'.", NULL},
+    {"bins", py_context_bins, NULL, "256 or 'native'.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -251,7 +276,7 @@ PyDoc_STRVAR(
     context_doc,
     "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
     "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0,\n"
-    "        raw_preview=False)\n--\n\n"
+    "        raw_preview=False, bins=256)\n--\n\n"
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
@@ -264,7 +289,10 @@ PyDoc_STRVAR(
     "timeout       seconds that a file may take, without waiting for pipes and file objects; 0: no "
     "limit\n"
     "raw_channels  1 to 4: files are interleaved samples without a header\n"
-    "raw_preview   of a camera raw file, count the largest JPEG preview\n\n"
+    "raw_preview   of a camera raw file, count the largest JPEG preview\n"
+    "bins          256, or 'native': samples of 9 to 16 bits keep their values, with a bin for "
+    "each that\n              they can have; clip is then in these values, (0, the largest) by "
+    "default\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
     "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
     "use raises imghist.Error.");

@@ -1,4 +1,4 @@
-/* Counts: the bins as a buffer of uint64 [planes, 256], statistics, sums and comparisons; and
+/* Counts: the bins as a buffer of uint64 [planes, n_bins], statistics, sums and comparisons; and
  * Stats, the statistics of one plane as a named tuple. */
 #include "module.h"
 
@@ -9,10 +9,10 @@
 struct counts {
     PyObject_HEAD struct ih_counts *counts; /* owned */
     PyObject *file;                         /* owned: str or NULL */
-    uint64_t *table; /* owned, [n_planes][IH_BINS]; NULL until it is needed */
+    uint64_t *table;                        /* owned, [n_planes][n_bins]; NULL until it is needed */
     Py_ssize_t shape[2], strides[2];
     unsigned planes[IH_PLANES]; /* the library's index of each plane */
-    unsigned n_planes;
+    unsigned n_planes, n_bins;
 };
 
 static struct counts *self_of(PyObject *object)
@@ -29,6 +29,7 @@ PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObje
     }
     self->counts = counts;
     self->file = Py_XNewRef(file);
+    self->n_bins = ih_counts_n_bins(counts);
     for (unsigned p = 0; p < IH_PLANES; p++)
         if (ih_counts_plane(counts, p))
             self->planes[self->n_planes++] = p;
@@ -65,17 +66,18 @@ static bool make_table(struct counts *self)
 {
     if (self->table)
         return true;
-    self->table = PyMem_Malloc(IH_PLANES * IH_BINS * sizeof *self->table);
+    const size_t n_bins = self->n_bins;
+    self->table = PyMem_Malloc(IH_PLANES * n_bins * sizeof *self->table);
     if (!self->table) {
         PyErr_NoMemory();
         return false;
     }
     for (unsigned i = 0; i < self->n_planes; i++)
-        memcpy(self->table + i * IH_BINS, ih_counts_bins(self->counts, self->planes[i]),
-               IH_BINS * sizeof *self->table);
+        memcpy(self->table + i * n_bins, ih_counts_bins(self->counts, self->planes[i]),
+               n_bins * sizeof *self->table);
     self->shape[0] = self->n_planes;
-    self->shape[1] = IH_BINS;
-    self->strides[0] = IH_BINS * sizeof *self->table;
+    self->shape[1] = (Py_ssize_t)n_bins;
+    self->strides[0] = (Py_ssize_t)(n_bins * sizeof *self->table);
     self->strides[1] = sizeof *self->table;
     return true;
 }
@@ -185,7 +187,7 @@ static PyObject *bins_compare(PyObject *a, PyObject *b, int operation)
 
 static PyType_Slot bins_slots[] = {
     {Py_tp_doc,
-     "uint64 [planes, 256]: pixels with each value. bins[i] is a row, bins[i, v] a number; "
+     "uint64 [planes, n_bins]: pixels with each value. bins[i] is a row, bins[i, v] a number; "
      "all else as in memoryview."},
     {Py_tp_dealloc, bins_dealloc},
     {Py_tp_getattro, bins_attribute},
@@ -334,7 +336,8 @@ static PyObject *counts_histogram(PyObject *object, PyObject *key)
     PyObject *all = i < 0 ? NULL : PyMemoryView_FromObject(object);
     PyObject *bytes = all ? PyObject_CallMethod(all, "cast", "s", "B") : NULL;
     PyObject *flat = bytes ? PyObject_CallMethod(bytes, "cast", "s", "Q") : NULL;
-    PyObject *plane = flat ? PySequence_GetSlice(flat, i * IH_BINS, (i + 1) * IH_BINS) : NULL;
+    const Py_ssize_t n_bins = self_of(object)->n_bins;
+    PyObject *plane = flat ? PySequence_GetSlice(flat, i * n_bins, (i + 1) * n_bins) : NULL;
     Py_XDECREF(flat);
     Py_XDECREF(bytes);
     Py_XDECREF(all);
@@ -352,6 +355,12 @@ static PyObject *counts_planes(PyObject *object, void *closure)
             Py_CLEAR(names);
     }
     return names;
+}
+
+static PyObject *counts_n_bins(PyObject *object, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLong(self_of(object)->n_bins);
 }
 
 /* ---- the description ---- */
@@ -480,10 +489,12 @@ static bool are_equal(PyObject *a, PyObject *b)
         strcmp(s.reduction, t.reduction) != 0 || strcmp(s.region, t.region) != 0 ||
         strcmp(s.mask, t.mask) != 0)
         return false;
+    if (self_of(a)->n_bins != self_of(b)->n_bins)
+        return false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const uint64_t *x = ih_counts_bins(self_of(a)->counts, p);
         const uint64_t *y = ih_counts_bins(self_of(b)->counts, p);
-        if (!x != !y || (x && memcmp(x, y, IH_BINS * sizeof *x) != 0))
+        if (!x != !y || (x && memcmp(x, y, self_of(a)->n_bins * sizeof *x) != 0))
             return false;
     }
     return true;
@@ -609,7 +620,7 @@ static PyObject *counts_distances(PyObject *self, PyObject *other)
 static PyMethodDef counts_methods[] = {
     {"histogram", counts_histogram, METH_O,
      "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
-     "uint64 [256], without a copy."},
+     "uint64 [n_bins], without a copy."},
     {"to_bytes", counts_to_bytes, METH_NOARGS,
      "to_bytes($self)\n--\n\nThe counts and all that defines them as bytes, the same on every "
      "machine. "
@@ -650,9 +661,11 @@ static PyMethodDef counts_methods[] = {
 
 static PyGetSetDef counts_getset[] = {
     {"bins", counts_bins, NULL,
-     "uint64 [planes, 256]: pixels with each value. A memoryview; numpy.asarray(c.bins) copies "
+     "uint64 [planes, n_bins]: pixels with each value. A memoryview; numpy.asarray(c.bins) copies "
      "nothing.",
      NULL},
+    {"n_bins", counts_n_bins, NULL,
+     "Bins of each plane: 256, or one for each value that native samples can have.", NULL},
     {"planes", counts_planes, NULL, "Names of the planes: the channels of the image and 'luma'.",
      NULL},
     {"file", counts_file, NULL,
@@ -677,7 +690,8 @@ static PyGetSetDef counts_getset[] = {
      FIELD(luma, IS_TEXT)},
     {"alpha", counts_field, NULL, "'count' or 'skip-transparent'.", FIELD(alpha, IS_TEXT)},
     {"reduction", counts_field, NULL,
-     "How samples of other depths became 8 bits: 'round(v*255/max)', or by the range of a call.",
+     "How samples of other depths became 8 bits: 'round(v*255/max)', or by the range of a call; "
+     "'none' for native bins.",
      FIELD(reduction, IS_TEXT)},
     {"region", counts_field, NULL, "Of a result file: --region; '' for none.",
      FIELD(region, IS_TEXT)},

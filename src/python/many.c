@@ -544,7 +544,14 @@ static PyMethodDef iterator_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *iterator_bins(PyObject *object, void *closure)
+{
+    PyObject *context = self_of(object)->context;
+    return context ? py_context_bins(context, closure) : Py_NewRef(Py_None);
+}
+
 static PyGetSetDef iterator_getset[] = {
+    {"bins", iterator_bins, NULL, "256 or 'native', of the context.", NULL},
     {"skipped", iterator_skipped, NULL, "Files in directories that are no images, so far.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

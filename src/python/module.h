@@ -173,6 +173,9 @@ PyObject *py_arrow_stream(PyObject *module, PyObject *arguments);
 /* The context, opened again after fork() if it counts on the CPU. */
 struct ih_context *py_context_get(PyObject *self);
 
+/* Its bins, as the argument has them: 256 or 'native'. */
+PyObject *py_context_bins(PyObject *self, void *unused);
+
 /* ---- many inputs (many.c) ---- */
 
 /* iterate(context, iterable, threads, raises, layout, order, range) -> iterator */

@@ -137,6 +137,9 @@ END
   imghist_ok d/100.pgm --sheet --chart=one.png
   imghist_ok d --sheet --chart=sixty.svg
   [ "$(grep -c '>1[0-5][0-9]\.pgm</text>' sixty.svg)" -eq 60 ]
+  imghist_refused 2 "--chart-size is too small for 60 images" d --sheet --chart=small.png --chart-size=800x600
+  pgm wide.pgm 600 2 "$(printf '\\x32\\x64%.0s' {1..600})"
+  imghist_ok wide.pgm d/100.pgm d/101.pgm --sheet --chart=least.png --chart-size=480x320 --thumbnails
   dot d/160.pgm
   imghist_refused 2 "--sheet shows up to 60 images" d --sheet --chart=more.png
   [ ! -e more.png ]

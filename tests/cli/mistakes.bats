@@ -66,7 +66,7 @@ mistakes() {
 2 | --ndjson choose what is written | ./imghist a.pgm --output-format=csv
 2 | find DIR ! -path PATTERN | ./imghist --exclude='*.png' photos
 2 | find DIR -name PATTERN | ./imghist --include='*.png' photos
-2 | every histogram has 256 bins | ./imghist a.pgm --bins=16
+2 | '16' is none of 256, native | ./imghist a.pgm --bins=16
 2 | did you mean --scale=log | ./imghist a.pgm --log
 2 | directories are walked without an option | ./imghist --recursive photos
 2 | did you mean --threads? | ./imghist a.pgm --jobs=4

@@ -262,7 +262,7 @@ END
   imghist_refused 1 "text after the end of the document" long.json --csv -o out.csv
   { head -1 all.ndjson; echo 'no record'; } >text.ndjson
   imghist_refused 1 "text.ndjson: line 2: not JSON" text.ndjson --csv -o out.csv
-  { head -1 all.ndjson; printf '{"schema":"imghist/2","x":"%2000000s"}\n' x; } >wide.ndjson
+  { head -1 all.ndjson; printf '{"schema":"imghist/2","x":"%5000000s"}\n' x; } >wide.ndjson
   imghist_refused 1 "wide.ndjson: line 2: longer than any record" wide.ndjson --csv -o out.csv
   sed '2s/"count":36864/"count":36865/' all.ndjson >count.ndjson
   imghist_refused 1 "count.ndjson: line 2: damaged record: count is not that of the histogram" count.ndjson --csv -o out.csv

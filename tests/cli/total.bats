@@ -46,10 +46,10 @@ total() { grep '^(total),' "$1"; }
   mixed
   imghist_ok set --total --csv=stats
   [ "${#lines[@]}" -eq $((1 + 2 + 3 + 4 + 5 + 5)) ] || fail "rows"
-  [[ ${lines[15]} == '(total),,,red,6,660,110.000000,107.354553,0,255,0,0,10,40,255,255,255,2.251629,1,2' ]] || fail red
-  [[ ${lines[16]} == '(total),,,green,6,425,70.833333,89.275634,0,255,0,0,0,20,100,255,255,2.251629,2,1' ]] || fail green
-  [[ ${lines[17]} == '(total),,,blue,6,573,95.500000,82.852781,0,255,0,0,30,60,128,255,255,2.584963,1,1' ]] || fail blue
-  [[ ${lines[18]} == '(total),,,alpha,3,262,87.333333,118.592674,0,255,0,0,0,7,255,255,255,1.584963,1,1' ]] || fail alpha
+  [[ ${lines[15]} == '(total),,,red,6,660,110.000000,107.354553,0,255,0,0,10,40,255,255,255,2.251629,1,2,'* ]] || fail red
+  [[ ${lines[16]} == '(total),,,green,6,425,70.833333,89.275634,0,255,0,0,0,20,100,255,255,2.251629,2,1,'* ]] || fail green
+  [[ ${lines[17]} == '(total),,,blue,6,573,95.500000,82.852781,0,255,0,0,30,60,128,255,255,2.584963,1,1,'* ]] || fail blue
+  [[ ${lines[18]} == '(total),,,alpha,3,262,87.333333,118.592674,0,255,0,0,0,7,255,255,255,1.584963,1,1,'* ]] || fail alpha
   [[ ${lines[19]} == '(total),,,luma,6,486,81.000000,'* ]] || fail luma
 }
 
@@ -176,7 +176,7 @@ total() { grep '^(total),' "$1"; }
 
 @test "total: no images give luma without pixels" {
   imghist_status 1 --files-from=/dev/null --total --csv=stats
-  [ "${lines[1]}" = "(total),,,luma,0,0,,,,,,,,,,,,,0,0" ] || fail "row"
+  [ "${lines[1]}" = "(total),,,luma,0,0,,,,,,,,,,,,,0,0,,,,,,0," ] || fail "row"
   [ "${#lines[@]}" -eq 2 ]
   imghist --files-from=/dev/null --total --json
   assert_output_has '"images":[],"total":{'

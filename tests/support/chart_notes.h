@@ -107,7 +107,9 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
     notes->theme = &ih_chart_theme_dark;
     notes->all = (struct box){FAR, FAR, -FAR, -FAR, ""};
     struct ih_chart chart = {.result = r,
+                             .bars = &r->histogram,
                              .heights = &r->histogram,
+                             .values = &r->histogram,
                              .theme = notes->theme,
                              .glyphs = glyphs,
                              .page = page,

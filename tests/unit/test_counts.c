@@ -13,6 +13,42 @@ static int compare_bytes(const void *a, const void *b)
     return *(const uint8_t *)a - *(const uint8_t *)b;
 }
 
+/* The statistics that describe which values occur, from the sorted list. */
+static void check_values(const struct ih_stats *s, const uint64_t bins[IH_BINS],
+                         const uint8_t *values, size_t n)
+{
+    unsigned mode = values[0], distinct = 0, step = 0, otsu = values[0];
+    double largest = 0;
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        if (bins[v] == 0)
+            continue;
+        distinct++;
+        mode = bins[v] > bins[mode] ? v : mode;
+        double size = 0, sum = 0, all = 0;
+        for (size_t i = 0; i < n; i++) {
+            size += values[i] <= v;
+            sum += values[i] <= v ? values[i] : 0;
+            all += values[i];
+        }
+        const double rest = (double)n - size, d = rest > 0 ? sum / size - (all - sum) / rest : 0;
+        if (size * rest * d * d > largest * (1 + 1e-9)) {
+            largest = size * rest * d * d;
+            otsu = v;
+        }
+    }
+    for (unsigned k = values[n - 1] - values[0]; k > 0 && !step; k--) {
+        bool divides = true;
+        for (size_t i = 0; i < n; i++)
+            divides = divides && (values[i] - values[0]) % k == 0;
+        step = divides ? k : 0;
+    }
+    assert_int_equal(s->mode, mode);
+    assert_true(fabs(s->mode_share - (double)bins[mode] / (double)n) < 1e-12);
+    assert_int_equal(s->distinct, distinct);
+    assert_int_equal(s->step, step);
+    assert_int_equal(s->otsu, otsu);
+}
+
 /* Compares the bins and all statistics of a plane with their definitions, applied to the list of
  * its values, which is sorted. */
 static void check_plane(const struct ih_histogram *h, unsigned plane,
@@ -20,7 +56,7 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
 {
     struct ih_stats s;
     uint64_t sum = 0, low = 0, high = 0, bins[IH_BINS] = {0};
-    double squares = 0, entropy = 0;
+    double squares = 0, cubes = 0, fourths = 0, entropy = 0;
     for (size_t i = 0; i < n; i++) {
         bins[values[i]]++;
         sum += values[i];
@@ -29,7 +65,9 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     }
     const double mean = (double)sum / (double)n;
     for (size_t i = 0; i < n; i++) {
-        squares += (values[i] - mean) * (values[i] - mean);
+        squares += pow(values[i] - mean, 2);
+        cubes += pow(values[i] - mean, 3);
+        fourths += pow(values[i] - mean, 4);
         entropy -= log2((double)bins[values[i]] / (double)n) / (double)n;
     }
     qsort(values, n, 1, compare_bytes);
@@ -46,6 +84,16 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     assert_int_equal(s.blown, high);
     for (int k = 0; k < IH_PERCENTILES; k++) /* smallest value with >= p n values up to it */
         assert_int_equal(s.percentile[k], values[(n * ih_percentile_percents[k] + 99) / 100 - 1]);
+    for (uint32_t m = 0; m <= 100000000; m += 12500000) /* 12.5 %; 0 is the smallest value */
+        assert_int_equal(ih_percentile(h, plane, m),
+                         values[m ? (n * (m / 12500000) + 7) / 8 - 1 : 0]);
+    check_values(&s, bins, values, n);
+    if (values[0] == values[n - 1]) {
+        assert_true(isnan(s.skewness) && isnan(s.kurtosis));
+        return;
+    }
+    assert_true(fabs(s.skewness - cubes / pow(squares, 1.5) * sqrt((double)n)) < 1e-9);
+    assert_true(fabs(s.kurtosis - fourths / squares / squares * (double)n + 3) < 1e-7);
 }
 
 static void check_gray(uint8_t *values, size_t n)
@@ -157,6 +205,31 @@ TEST(mean_luminance)
     h.n_pixels = 2;
     h.bins[0][188] = h.bins[0][10] = 1; /* 10 is on the linear part: 10 / 255 / 12.92 */
     assert_true(fabs(ih_mean_luminance(&h) - (0.502886 + 10 / 255.0 / 12.92) / 2) < 1e-6);
+}
+
+TEST(percents)
+{
+    static const struct {
+        const char *text;
+        uint32_t millionths;
+        const char *key;
+    } good[] = {{"0", 0, "p0"},
+                {"99.9", 99900000, "p99.9"},
+                {"100", 100000000, "p100"},
+                {"0.000001", 1, "p0.000001"},
+                {"010.50", 10500000, "p10.5"},
+                {"20", 20000000, "p20"}};
+    static const char *const bad[] = {"",   ".",   ".5", "5.",  "1.0000000",  "100.000001",
+                                      "-1", "1e1", " 1", "1,5", "99999999999"};
+    char key[IH_PERCENT_KEY_MAX];
+    uint32_t millionths;
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(ih_percent_parse(good[i].text, strlen(good[i].text), &millionths));
+        assert_int_equal(millionths, good[i].millionths);
+        assert_string_equal(ih_percent_key(millionths, key), good[i].key);
+    }
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(ih_percent_parse(bad[i], strlen(bad[i]), &millionths));
 }
 
 /* ---- totals ---- */
@@ -482,4 +555,32 @@ TEST(native_totals)
     ih_histogram_reset(&a.histogram);
     ih_histogram_reset(&b.histogram);
     ih_histogram_reset(&deep.histogram);
+}
+
+/* ---- folding ---- */
+
+/* 257 bins: 2 values in a bar, the last bar has 1. 4096: 16 in a bar. */
+TEST(native_bins_fold_to_256_bars)
+{
+    static const unsigned n_bins[] = {257, 4096, 65536}, n_in_bar[] = {2, 16, 256};
+    for (unsigned i = 0; i < 3; i++) {
+        const struct ih_count_spec spec = {2, &ih_luma_bt709, 0, 256, n_bins[i]};
+        struct ih_histogram h, folded;
+        uint64_t sum = 0;
+        assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+        for (unsigned v = 0; v < n_bins[i]; v++)
+            ih_own_bins(&h, 1)[v] = v;
+        assert_int_equal(ih_histogram_fold(&h, &folded), n_in_bar[i]);
+        assert_null(folded.native);
+        assert_int_equal(folded.bins[0][0], 0);
+        for (unsigned bar = 0; bar < IH_BINS; bar++) {
+            for (unsigned v = bar * n_in_bar[i]; v < (bar + 1) * n_in_bar[i] && v < n_bins[i]; v++)
+                sum += v;
+            assert_int_equal(folded.bins[1][bar], sum);
+            sum = 0;
+        }
+        ih_histogram_reset(&h);
+        assert_int_equal(ih_histogram_fold(&folded, &h), 1);
+        assert_memory_equal(h.bins, folded.bins, sizeof h.bins);
+    }
 }

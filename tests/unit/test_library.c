@@ -427,6 +427,16 @@ TEST(stats_and_struct_sizes)
     assert_int_equal(newer.known.blown, 1);
     assert_true(newer.known.mean == 64.25);
     assert_true(newer.known.entropy == 1.5);
+    assert_int_equal(newer.known.distinct, 3);
+
+    unsigned value = 7;
+    assert_int_equal(ih_counts_percentile(counts, 0, 50000000, &value, &err), IH_OK);
+    assert_int_equal(value, 0);
+    assert_int_equal(ih_counts_percentile(counts, IH_LUMA, 50000001, &value, &err), IH_OK);
+    assert_int_equal(value, 2);
+    assert_int_equal(ih_counts_percentile(counts, 0, 100000001, &value, &err), IH_USAGE);
+    assert_int_equal(ih_counts_percentile(counts, 1, 50000000, &value, &err), IH_USAGE);
+    assert_int_equal(value, 2);
 
     struct ih_stats older = {.sum = 77}; /* writes only the fields that the caller knows */
     assert_int_equal(ih_counts_stats(counts, IH_LUMA, &older, sizeof older.count, &err), IH_OK);

@@ -140,7 +140,7 @@ static void cut(const struct file *file)
 
 TEST(cuts)
 {
-    assert_int_equal(for_each("records", "", cut), 6);
+    assert_int_equal(for_each("records", "", cut), 7);
 }
 
 /* Any byte may change to any other: the file is refused, or its records hold together. */
@@ -160,14 +160,15 @@ TEST(changed_bytes)
 {
     assert_int_equal(for_each("records", "images.", change_bytes), 2);
     assert_int_equal(for_each("records", "total.", change_bytes), 1);
+    assert_int_equal(for_each("records", "native.", change_bytes), 1);
 }
 
-/* The first line of a file, gray.pgm, as a text; owned by the caller. */
-static char *gray_line(void)
+/* The first line of a file as a text; owned by the caller. */
+static char *first_line(const char *name)
 {
     char path[PATH_SIZE];
     const char *tests = getenv("TESTS");
-    snprintf(path, sizeof path, "%s/records/images.ndjson", tests ? tests : "tests");
+    snprintf(path, sizeof path, "%s/records/%s", tests ? tests : "tests", name);
     struct file file = load(path);
     uint8_t *end = memchr(file.bytes, '\n', file.size);
     assert_non_null(end);
@@ -181,7 +182,7 @@ TEST(no_number_can_change)
     static const char *const free_fields[] = {
         "\"version\":", "\"library\":",      "\"width\":", "\"height\":", "\"source_depth\":",
         "\"schema\":",  "\"luma_weights\":", "\"file\":",  "\"low\":",    "\"high\":"};
-    char *line = gray_line();
+    char *line = first_line("images.ndjson");
     const size_t n = strlen(line);
     unsigned n_changed = 0;
     for (size_t i = 0; i < n; i++) {
@@ -207,10 +208,11 @@ TEST(no_number_can_change)
     free(line);
 }
 
-/* Replaces the first occurrence of a text, and expects a reason. */
-static void check_refused(const char *from, const char *to, const char *reason)
+/* Replaces the first occurrence of a text in the first line of a file, and expects a reason; NULL:
+ * none. */
+static void check_change(const char *name, const char *from, const char *to, const char *reason)
 {
-    char *line = gray_line(), *changed = NULL;
+    char *line = first_line(name), *changed = NULL;
     size_t n;
     const char *at = strstr(line, from);
     assert_non_null(at);
@@ -219,11 +221,17 @@ static void check_refused(const char *from, const char *to, const char *reason)
     fprintf(f, "%.*s%s%s", (int)(at - line), line, to, at + strlen(from));
     assert_int_equal(fclose(f), 0);
     const struct outcome o = read_records(changed, n);
-    if (o.status != IH_CORRUPT || strncmp(o.error.message, "line 1: ", 8) != 0 ||
-        strcmp(o.error.message + 8, reason) != 0)
+    if (!reason ? o.status != IH_OK
+                : o.status != IH_CORRUPT || strncmp(o.error.message, "line 1: ", 8) != 0 ||
+                      strcmp(o.error.message + 8, reason) != 0)
         fail_msg("%s: %d %s", to, (int)o.status, o.error.message);
     free(changed);
     free(line);
+}
+
+static void check_refused(const char *from, const char *to, const char *reason)
+{
+    check_change("images.ndjson", from, to, reason);
 }
 
 /* Expects "damaged record: KEY is WHY". */
@@ -261,6 +269,8 @@ TEST(contradictions_of_the_histogram)
                   "damaged record: width and height give another number of pixels");
     check_refused("\"width\":2", "\"width\":18446744073709551614",
                   "damaged record: width and height give another number of pixels");
+    check_refused("\"high\":250", "\"high\":256",
+                  "damaged record: the clip limits contradict each other");
     check_refused("\"pixels\":4", "\"pixels\":5",
                   "damaged record: the histogram of gray has another number of pixels");
     check_refused("\"low\":5", "\"low\":251",
@@ -281,7 +291,7 @@ TEST(impossible_values)
         {"\"source_depth\":8", "\"source_depth\":8,\"source_min\":5,\"source_max\":4",
          "source_max"},
         {"\"source_depth\":8", "\"source_depth\":8,\"source_max\":4294967296", "source_max"},
-        {"\"high\":250", "\"high\":256", "high"},
+        {"\"high\":250", "\"high\":65536", "high"},
         {"\"name\":\"gray\"", "\"name\":\"red\"", "channels"},
         {"\"name\":\"luma\"", "\"name\":\"alpha\"", "channels"},
         {"\"bt601\"", "\"bt2020\"", "luma_weights"},
@@ -334,4 +344,83 @@ TEST(totals_near_the_limit)
     huge.n_images = 1;
     assert_int_equal(ih_total_add(&total, &huge, &err), IH_LIMIT);
     assert_int_equal(total.n_images, UINT64_MAX);
+}
+
+/* ---- native bins ---- */
+
+/* Records that NumPy made (tests/records/native.ndjson) are read, and written as the same bytes. */
+static void check_native(const struct file *file)
+{
+    struct ih_source src = {0};
+    struct ih_records *records = NULL;
+    const struct ih_result *result = NULL;
+    struct ih_output_options options = {.verbose = false};
+    struct ih_error err;
+    void *state = NULL;
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    assert_int_equal(ih_output_ndjson.begin(f, &options, &state, &err), IH_OK);
+    ih_source_open_memory(&src, file->bytes, file->size);
+    assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
+    while (ih_records_next(records, &result, &err) == IH_OK && result)
+        ih_output_ndjson.record(state, result);
+    ih_output_ndjson.close(state);
+    fclose(f);
+    assert_int_equal(n, file->size);
+    assert_memory_equal(text, file->bytes, n);
+    ih_records_close(records);
+    ih_source_reset(&src);
+    free(text);
+}
+
+TEST(native)
+{
+    assert_int_equal(for_each("records", "native.", check_native), 1);
+}
+
+TEST(native_ranges)
+{
+    static const char name[] = "native.ndjson", ranges[] = "[[0,1,0,0,0,0,2,0,0,0,1],[2000,1]";
+    static const char *const other_splits[] = {"[[0,1],[5,2],[9,1],[2000,1]",
+                                               "[[0,1,0,0,0,0,2,0,0,0,1,0,0],[1999,0,1]"};
+    static const char *const refused[][2] = {
+        {"[[0,1,0,0,0,0,2,0,0,0,1],[9,0],[2000,1]", "ranges is impossible"},
+        {"[[2000,1],[0,1,0,0,0,0,2,0,0,0,1]", "ranges is impossible"},
+        {"[[0,1,0,0,0,0,2,0,0,0,1],[2000,1],[4096,0]", "ranges is impossible"},
+        {"[[0,1,0,0,0,0,2,0,0,0,1],[2000,1],[18446744073709551615,0]", "ranges is impossible"},
+        {"[[0,1,0,0,0,0,2,0,0,0,1],[2000,1],[4095,0,0]", "ranges is a list of another length"},
+        {"[[0,1,0,0,0,0,2,0,0,0,1],[1999],[2000,1]", "ranges is not JSON"},
+        {"[[0,1,0,0,0,0,2,0,0,0,1],[],[2000,1]", "ranges is not an integer of 64 bits"},
+        {"[[0,1,0,0,0,0,2,0,0,0,1],7,[2000,1]", "ranges is not JSON"}};
+    for (size_t i = 0; i < sizeof other_splits / sizeof *other_splits; i++)
+        check_change(name, ranges, other_splits[i], NULL);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char reason[100];
+        snprintf(reason, sizeof reason, "damaged record: %s", refused[i][1]);
+        check_change(name, ranges, refused[i][0], reason);
+    }
+}
+
+TEST(native_fields)
+{
+    static const char name[] = "native.ndjson";
+    static const char *const impossible[][3] = {
+        {"\"bins\":4096", "\"bins\":256", "bins"},
+        {"\"bins\":4096", "\"bins\":65537", "bins"},
+        {"\"bins\":4096", "\"bins\":18446744073709551615", "bins"},
+        {"\"none\"", "\"round(v*255/max)\"", "reduction"},
+        {"\"none\"", "\"clamp(v,9,9)\"", "reduction"}};
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+        char reason[100];
+        snprintf(reason, sizeof reason, "damaged record: %s is impossible", impossible[i][2]);
+        check_change(name, impossible[i][0], impossible[i][1], reason);
+    }
+    check_change(name, "\"bins\":4096", "\"bins\":4095",
+                 "damaged record: ranges is impossible"); /* value 4095 */
+    check_change(name, "\"bins\":4096", "\"bins\":4097",
+                 "damaged record: mean_luminance is not that of the histogram");
+    check_change(name, "\"bins\":4096,", "", "damaged record: histogram is missing");
+    check_change(name, "\"ranges\":", "\"histogram\":", "damaged record: ranges is missing");
+    check_change(name, "\"none\"", "\"clamp(v,0,4095)\"", NULL);
 }

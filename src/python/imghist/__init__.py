@@ -1,4 +1,4 @@
-"""Exact 256-bin histograms of images: every channel, luma, statistics and clip counts.
+"""Exact histograms of images, with 256 bins or native ones: every channel, luma, statistics and clip counts.
 
     import imghist
     c = imghist.count("photo.jpg")
@@ -16,20 +16,23 @@ __all__ += ["ndjson", "read_table", "scan", "total"]
 _defaults = {}
 
 
-def _context(context, luma=None):
-    """Returns the given context, or the default one of a luma, which counts on the CPU."""
+def _context(context, luma=None, bins=None):
+    """Returns the given context, or the default one of a luma and bins, which counts on the CPU."""
     if context is None:
-        if luma not in _defaults:
-            _defaults[luma] = Context(luma=luma)
-        return _defaults[luma]
+        settings = luma, 256 if bins is None else bins
+        if settings not in _defaults:
+            _defaults[settings] = Context(luma=luma, bins=settings[1])
+        return _defaults[settings]
     if not isinstance(context, Context):
         raise TypeError(f"context: {type(context)} is no imghist.Context")
     if luma is not None:
         raise ValueError("luma: a context has its own, Context(luma=...)")
+    if bins not in (None, context.bins):
+        raise ValueError("bins: a context has its own, Context(bins=...)")
     return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -44,16 +47,28 @@ def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None
     threads  that count a large array; by default one for each core. Smaller arrays and files take one
     luma     'bt709' (default) or 'bt601', the weights of luma; 'none': channels alone, which is faster,
              and the Counts have no plane of luma
-    context  a Context; by default one for the CPU with default settings. It has a luma of its own
+    bins     256, or 'native': a bin for each value that samples of 9 to 16 bits can have. A uint16
+             array has 65,536; with range=(0, 4095), which limits its values, 4,096
+    context  a Context; by default one for the CPU with default settings. It has its own luma and bins
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context, luma).count(x, layout=layout, order=order, range=range, threads=threads)
+    return _context(context, luma, bins).count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(
-    iterable, /, *, threads=None, on_error="raise", layout=None, order="rgb", range=None, luma=None, context=None
+    iterable,
+    /,
+    *,
+    threads=None,
+    on_error="raise",
+    layout=None,
+    order="rgb",
+    range=None,
+    luma=None,
+    bins=None,
+    context=None,
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
 
@@ -66,7 +81,7 @@ def count_many(
     The other arguments are those of count. The result is an iterator with close(); it also works in
     a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
-    return _context(context, luma).count_many(
+    return _context(context, luma, bins).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
     )
 
@@ -113,7 +128,16 @@ def count_batch(
 
 
 def scan(
-    paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", luma=None, context=None
+    paths=(),
+    /,
+    *,
+    files_from=None,
+    shard=None,
+    threads=None,
+    on_error="raise",
+    luma=None,
+    bins=None,
+    context=None,
 ):
     """Counts what the command line would count, and iterates over the Counts in its order.
 
@@ -135,7 +159,7 @@ def scan(
     beside single images, and records that were counted with other settings than the context's or
     than the records beside them. See count_many for the rest.
     """
-    return _context(context, luma).scan(
+    return _context(context, luma, bins).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
 

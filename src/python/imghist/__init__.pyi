@@ -22,6 +22,7 @@ def count(
     range: tuple[int, int] | None = None,
     threads: int | None = None,
     luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Counts: ...
 def count_batch(
@@ -48,6 +49,7 @@ def count_many(
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -61,6 +63,7 @@ def count_many(
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -73,6 +76,7 @@ def scan(
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
     luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -85,6 +89,7 @@ def scan(
     threads: int | None = None,
     on_error: Literal["record"],
     luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload

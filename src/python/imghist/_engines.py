@@ -82,12 +82,12 @@ def _local(path):
 
 def tables(items, threads, settings):
     """Records as tables of at most BATCH_IMAGES images."""
-    counted = Table(results(items, threads, settings), batch_images=BATCH_IMAGES, saved=True)
+    counted = Table(results(items, threads, settings), batch_images=BATCH_IMAGES, saved=True, bins=settings.get("bins"))
     return (pyarrow.Table.from_batches([batch]) for batch in pyarrow.RecordBatchReader.from_stream(counted))
 
 
-def schema():
-    return pyarrow.RecordBatchReader.from_stream(Table([], saved=True)).schema
+def schema(bins=256):
+    return pyarrow.RecordBatchReader.from_stream(Table([], saved=True, bins=bins)).schema
 
 
 def total_bytes(items, threads, settings):

@@ -7,13 +7,14 @@ import struct
 
 from . import _imghist
 
-_CODES = {"L": "Q", "C": "B", "g": "d"}  # of Arrow, and of the struct module
+_CODES = {"L": "Q", "C": "B", "S": "H", "g": "d"}  # of Arrow, and of the struct module
 _COLUMNS = (
     [("file", "u", None), ("status", "u", None), ("error", "u", None), ("width", "L", None), ("height", "L", None)]
     + [("channel", "u", None)]
     + [(name, code, None) for name, code in zip(_imghist.Stats.__match_args__, _imghist.STATS_CODES)]
     + [("histogram", "+w:256", "L")]
 )
+_NATIVE = {"C": "S", "+w:256": "+L"}  # statistics of 16 bits, lists of any length
 _SAVED = [("counts", "z", None)]
 _OF_IMAGE = (
     [("format", "u"), ("width", "L"), ("height", "L"), ("pixels", "L"), ("source_depth", "L"), ("source_min", "L")]
@@ -42,6 +43,8 @@ class Table:
     saved    True: the column counts has Counts.to_bytes in the first row of each image, and the
              total of one failure in rows of exceptions. Their sum is the total of the table, and
              read_table gives the results again.
+    bins     'native': values are uint16, and histograms are lists of any length. By default that of
+             the results of count_many or scan, or 256
 
     Columns: file, status ('ok' or Error.status), error, width, height, channel, the fields of Stats,
     and histogram, a list of 256 uint64. rows='images': one row for each image, without histograms:
@@ -50,12 +53,15 @@ class Table:
     grow with their number; an iterator can be read once.
     """
 
-    def __init__(self, results, *, batch_images=256, saved=False, rows="channels"):
+    def __init__(self, results, *, batch_images=256, saved=False, rows="channels", bins=None):
         if operator.index(batch_images) < 1:
             raise ValueError(f"batch_images is {batch_images}, must be at least 1")
         if rows not in ("channels", "images") or (saved and rows == "images"):
             raise ValueError("rows is 'channels' or 'images', the latter without saved counts")
+        if bins not in (None, 256, "native"):
+            raise ValueError(f"bins: {bins!r} is not 256 or 'native'")
         self._is_wide = rows == "images"
+        self._is_native = (bins or getattr(results, "bins", None)) == "native"
         self._results = results
         self._saved = saved
         self._batch_images = batch_images
@@ -63,10 +69,14 @@ class Table:
     def __arrow_c_stream__(self, requested_schema=None):
         results = iter(self._results)
         columns = _IMAGE_COLUMNS if self._is_wide else _COLUMNS + _SAVED if self._saved else _COLUMNS
+        if self._is_native:
+            columns = [(name, _NATIVE.get(code, code), values) for name, code, values in columns]
 
         def next_batch():
             rows = []
             for result in itertools.islice(results, self._batch_images):
+                if not self._is_native and getattr(result, "n_bins", 256) != 256:
+                    raise ValueError(f"a table of 256 bins has no {result.n_bins}: use Table(results, bins='native')")
                 rows.extend([_wide_row(result)] if self._is_wide else _rows(result, self._saved))
             return _batch(columns, rows) if rows else None
 
@@ -109,6 +119,10 @@ def _batch(names, rows):
         elif code == "+w:256":
             data = b"".join(_EMPTY if v is None else v for v in values)
             columns.append((n_nulls, [validity], [None, data]))
+        elif code == "+L":
+            ends = itertools.accumulate((0 if v is None else len(v) for v in values), initial=0)
+            offsets = struct.pack(f"{len(rows) + 1}q", *ends)
+            columns.append((n_nulls, [validity, offsets], [None, b"".join(v for v in values if v is not None)]))
         else:
             numbers = [0 if v is None else v for v in values] if n_nulls else values
             data = struct.pack(f"{len(rows)}{_CODES[code]}", *numbers)

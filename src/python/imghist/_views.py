@@ -47,8 +47,8 @@ def to_uhi(counts):
             {
                 "type": "regular",
                 "lower": 0.0,
-                "upper": 256.0,
-                "bins": 256,
+                "upper": float(counts.n_bins),
+                "bins": counts.n_bins,
                 "underflow": False,
                 "overflow": False,
                 "circular": False,

@@ -76,5 +76,5 @@ def _total(part, name, image, threads, settings):
 
 def _write(tables, folder, i):
     path, part = os.path.join(folder, f"part-{i:05}.parquet"), os.path.join(folder, f".part-{i:05}.{os.getpid()}")
-    pyarrow.parquet.write_table(pyarrow.concat_tables([_engines.schema().empty_table(), *tables]), part)
+    pyarrow.parquet.write_table(pyarrow.concat_tables(tables or [_engines.schema().empty_table()]), part)
     os.replace(part, path)

@@ -25,7 +25,7 @@ def count(images, *, name="path", image=None, threads=1, **settings):
     limits of Arrow batches to 64 MiB and 128 rows, and so does a total of records: 10,000 photos,
     Spark's default, would be tens of GB. The limits stay set.
     """
-    return _map(_records, from_arrow_schema(_signed(_engines.schema())), images, name, image, threads, settings)
+    return _map(_records, from_arrow_schema(_signed(_engines.schema(settings.get("bins")))), images, name, image, threads, settings)
 
 
 def total(images, *, name="path", image=None, threads=1, **settings):
@@ -72,6 +72,6 @@ def _total(batches, name, image, threads, settings):
 
 
 def _signed(schema):
-    types = {pyarrow.uint64(): pyarrow.int64(), pyarrow.uint8(): pyarrow.int16()}
+    types = {pyarrow.uint64(): pyarrow.int64(), pyarrow.uint8(): pyarrow.int16(), pyarrow.uint16(): pyarrow.int32()}
     types[schema.field("histogram").type] = pyarrow.list_(pyarrow.int64())
     return pyarrow.schema([(field.name, types.get(field.type, field.type)) for field in schema])

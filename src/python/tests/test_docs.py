@@ -12,8 +12,8 @@ PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 
 
-def test_there_are_eleven():
-    assert len(EXAMPLES) == 11
+def test_there_are_twelve():
+    assert len(EXAMPLES) == 12
 
 
 @pytest.mark.parametrize("code", EXAMPLES, ids=range(1, len(EXAMPLES) + 1))

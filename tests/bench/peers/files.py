@@ -17,7 +17,7 @@ import numpy
 import pyvips
 from PIL import Image
 
-N_PHOTOS, N_SMALL, ROUNDS = int(os.environ.get("N_PHOTOS", 12)), 400, 3
+N_PHOTOS, N_SMALL, ROUNDS = int(os.environ.get("N_PHOTOS", 12)), int(os.environ.get("N_SMALL_FILES", 400)), 3
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -33,11 +33,11 @@ def pillow_ihist(path):
 
 def opencv(path):
     x = cv2.imread(path, cv2.IMREAD_COLOR)
-    return [int(n) for c in (2, 1, 0) for n in cv2.calcHist([x], [c], None, [256], [0, 256])[:, 0]]
+    return [int(n) for c in (2, 1, 0) for n in cv2.calcHist([x], [c], None, [256], [0, 256]).ravel()]
 
 
 def libvips(path):
-    image = pyvips.Image.new_from_file(path, access="sequential")
+    image = pyvips.Image.new_from_file(path, access="sequential", revalidate=True)
     image = image.colourspace("srgb") if image.format == "ushort" else image
     return numpy.frombuffer(image[0:3].hist_find().write_to_memory(), numpy.uint32).reshape(256, 3).T.ravel().tolist()
 
@@ -61,22 +61,27 @@ def make(photos, work):
             kinds[f"{ending} {size}"] = folder
             if os.path.isdir(folder):
                 continue
-            os.makedirs(folder)
+            made, folder = folder, folder + ".part"  # a run that is cut short leaves no half folder
+            os.makedirs(folder, exist_ok=True)
             if size == "photos":
                 for i, path in enumerate(photos):
                     Image.open(path).convert("RGB").crop((0, 0, 3000, 2000)).save(f"{folder}/{i:04}.{ending}", **options)
             else:
+                images = [Image.open(path).convert("RGB") for path in photos]
                 for i in range(N_SMALL):
-                    image = Image.open(f"{work}/photos-png/{i % len(photos):04}.png")
+                    image = images[i % len(images)]
                     left, top = 37 * i % (image.width - 256), 53 * i % (image.height - 256)
                     image.crop((left, top, left + 256, top + 256)).save(f"{folder}/{i:04}.{ending}", **options)
+            os.rename(folder, made)
         folder = f"{work}/{size}-png16"
         kinds[f"16-bit png {size}"] = folder
         if not os.path.isdir(folder):
-            os.makedirs(folder)
+            made, folder = folder, folder + ".part"
+            os.makedirs(folder, exist_ok=True)
             for name in sorted(os.listdir(f"{work}/{size}-png")):
                 x = cv2.imread(f"{work}/{size}-png/{name}").astype(numpy.uint16) * 257
                 cv2.imwrite(f"{folder}/{name}", x ^ numpy.arange(x.shape[1], dtype=numpy.uint16)[None, :, None] % 64)
+            os.rename(folder, made)
     return kinds
 
 
