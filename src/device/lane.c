@@ -106,11 +106,16 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
     return IH_OK;
 }
 
-/* Whether the device has started and cannot count the image's native samples. */
+/* Whether a unit of the device, which has started, cannot count the image's native samples. */
 static bool needs_cpu(const struct ih_lane *l)
 {
     const struct ih_device *d = l->device;
-    return l->spec.n_bins && d->backend->takes_native && !d->backend->takes_native(d->units[0]);
+    if (!l->spec.n_bins || !d->backend->takes_native)
+        return false;
+    unsigned i = 0;
+    while (i < d->n_units && d->backend->takes_native(d->units[i]))
+        i++;
+    return i < d->n_units;
 }
 
 /* The lane goes back to the device with the next image of 8 bits. */
