@@ -1,5 +1,5 @@
 /*
- * Histograms of samples of 9 to 16 bits, with up to 65,536 bins: of a band, and of a batch.
+ * Histograms of samples of 9 to 16 bits, with up to 65,536 bins.
  *
  * The idea. 65,536 counters of 32 bits do not fit into shared memory. Counters of 16 bits take
  * 128 KiB, two in a word, and a block of 1,024 threads has a multiprocessor to itself. The values v
@@ -16,34 +16,26 @@
  *
  * Up to 4,096 bins there are 32-bit counters in eight copies: no overflow, and few turns.
  *
- * Several channels. A block counts one plane. The blocks of a part run at the same time, so that
- * the L2 cache serves all reads but one. Where there are clusters (compute capability 9.0), a
- * cluster of blocks, one for each plane, reads each pixel once: each block sorts a part of the
- * pixels by plane and writes the samples into the block that counts them.
+ * Several channels. A block counts one plane of a part. The blocks of a part run at the same time,
+ * so that the L2 cache serves all reads but one.
  *
- * NVIDIA H100 80GB HBM3, 2026-11-26, tests/bench/gpu_wide.sh, 768 MiB, share of read (3.10 TB/s).
- * These are figures of the version before this one, in which threads waited at every full counter,
- * which made microscopy-like data slow, and in which a cluster had a split barrier:
+ * NVIDIA H100 80GB HBM3, 2026-11-26, tests/bench/gpu_wide.sh, 768 MiB, share of read (3.12 TB/s):
  *
- *     data                    random  smooth  12-bit noise  microscopy  constant  two values
- *     gray                    0.84    0.85    0.89          0.37        0.78      0.78
- *     over CUB                17.5    15.7    17.2          6.9         3.9       16.5
- *     gray, 4,096 bins        0.97    0.97    0.97          0.97        0.97      0.97
- *     RGB, one plane a block  0.55    0.56    0.57          0.31        0.63      0.63
- *     RGB, cluster            0.44    0.45    0.46          0.37        0.42      0.42
- *     RGB with luma, cluster  0.37    0.37    0.38          0.26        0.34      0.20
+ *     data              random  smooth  12-bit noise  microscopy  constant  two values
+ *     gray              0.83    0.85    0.92          0.78        0.95      0.87
+ *     over CUB          17.1    15.7    18.3          13.1        5.0       15.8
+ *     gray, 4,096 bins  0.96    0.96    0.96          0.96        0.96      0.96
+ *     RGB               0.53    0.54    0.57          0.54        0.81      0.67
+ *     RGB with luma     0.37    0.38    0.36          0.35        0.47      0.24
  *
- * Rejected, in the same run (gray: random / constant; chosen: 0.836 / 0.784):
+ * The worst case is data whose 16th groups alone differ from one value: gray 0.16.
  *
- *     groups of a warp loaded ahead: one, three       0.808 / 0.745, 0.802 / 0.711
- *     a choice every 8 groups                         0.810 / 0.772
- *     all blocks begin at bin 0 at their end          0.829 / 0.785
+ * Rejected: a cluster of blocks, one for each plane, that reads each pixel once and exchanges
+ * samples through distributed shared memory (RGB 0.37, with luma 0.27, random); groups of a block
+ * interleaved with those of all others (gray 0.83, RGB with luma 0.37: a choice is then for pixels
+ * of the whole image).
  */
 #include "device.cuh"
-
-#include <cooperative_groups.h>
-
-namespace cg = cooperative_groups;
 
 enum {
     IH_WIDE_THREADS = 1024,
@@ -57,38 +49,35 @@ enum {
     /* Samples of a thread between two looks at old values, and pixels of a warp at a time. */
     IH_WIDE_EACH = 8,
     IH_WIDE_GROUP = IH_WARP * IH_WIDE_EACH,
-    IH_WIDE_CHUNK = 16,  /* groups between two choices of a plan */
-    IH_WIDE_HOT = 64,    /* samples of a group that make its two values hot */
-    IH_WIDE_BUFFERS = 2, /* of the exchange in a cluster */
+    IH_WIDE_CHUNK = 16, /* groups between two choices of a plan */
+    IH_WIDE_HOT = 64,   /* samples of a group that make its two values hot */
     IH_WIDE_NONE = 1 << 16,
-    /* Groups of a block below which a band gets fewer blocks: the end of a block costs about as
-       much as counting them. */
+    /* Groups of a block below which there are fewer blocks: the end of a block costs about as much
+       as counting them. */
     IH_WIDE_BLOCK_GROUPS = 8 * IH_WIDE_WARPS,
 };
 
 enum { PACKED, COPIED };
 
-/* The kernels' argument. */
+/* The kernel's argument. */
 struct wide_job {
     const uint16_t *d_pixels;
-    int64_t channel_stride, image_stride;
     unsigned long long *d_bins, *d_clips;
-    uint32_t *d_bins_32;
     uint32_t n_pixels, n_groups, n_bins;
-    uint32_t parts; /* blocks for each plane of an image */
+    uint32_t parts; /* blocks for each plane */
     bool is_aligned;
     struct ih_gpu_measures measures;
 };
 
-extern __shared__ uint4 s_wide[]; /* the table, then the buffers of the exchange */
+extern __shared__ uint4 s_wide[];
 
 static __device__ inline uint32_t *wide_table(void)
 {
     return (uint32_t *)s_wide;
 }
 
-/* A plane of the totals, of all images. Its addresses are computed when they are needed, which is
- * seldom: registers are scarce. */
+/* A plane of the totals. Its address is computed when it is needed, which is seldom: registers are
+ * scarce. */
 struct wide_plane {
     const struct wide_job &job;
     uint32_t index;
@@ -96,26 +85,18 @@ struct wide_plane {
 
 struct wide_totals {
     unsigned long long *d_bins;
-    uint32_t *d_bins_32;
     uint32_t n_bins;
 };
 
 static __device__ inline struct wide_totals wide_totals_of(const struct wide_plane &plane)
 {
-    const size_t at = (size_t)plane.index * plane.job.n_bins;
-    return plane.job.d_bins
-               ? (struct wide_totals){plane.job.d_bins + at, NULL, plane.job.n_bins}
-               : (struct wide_totals){NULL, plane.job.d_bins_32 + at, plane.job.n_bins};
+    return {plane.job.d_bins + (size_t)plane.index * plane.job.n_bins, plane.job.n_bins};
 }
 
 static __device__ inline void wide_add(const struct wide_totals &to, uint32_t value, uint32_t count)
 {
-    if (count == 0 || value >= to.n_bins)
-        return;
-    if (to.d_bins)
-        atomicAdd(&to.d_bins[value], (unsigned long long)count);
-    else
-        atomicAdd(&to.d_bins_32[value], count);
+    if (value < to.n_bins)
+        ih_add(&to.d_bins[value], count);
 }
 
 /* ---- counting in shared memory ---- */
@@ -324,27 +305,21 @@ template <int TABLE> static __device__ inline void wide_table_end(const struct w
 
 /* ---- pixels ---- */
 
-/* Eight pixels of a thread as they are in memory: interleaved, or the planes one after another. */
+/* Eight pixels of a thread as they are in memory. */
 template <int CHANNELS> union wide_pixels {
     uint4 load[CHANNELS];
     uint32_t word[CHANNELS * 4];
 };
 
-/* Loads this thread's part of a group. plane: the only one needed, of planar pixels; or CHANNELS.
- */
+/* Loads this thread's part of a group. */
 template <int CHANNELS>
-static __device__ inline void wide_load(const struct wide_job &job, const uint16_t *d_image,
-                                        uint32_t group, uint32_t plane,
+static __device__ inline void wide_load(const struct wide_job &job, uint32_t group,
                                         union wide_pixels<CHANNELS> *out)
 {
     const size_t pixel = (size_t)group * IH_WIDE_GROUP + threadIdx.x % IH_WARP * IH_WIDE_EACH;
-    const bool is_planar = job.channel_stride != 0;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) {
-        const uint16_t *d_from = is_planar ? d_image + c * job.channel_stride + pixel
-                                           : d_image + pixel * CHANNELS + c * 8;
-        if (is_planar && plane < CHANNELS && c != plane)
-            continue;
+        const uint16_t *d_from = job.d_pixels + pixel * CHANNELS + c * 8;
         if (job.is_aligned)
             out->load[c] = *(const uint4 *)d_from;
         else
@@ -356,7 +331,7 @@ static __device__ inline void wide_load(const struct wide_job &job, const uint16
 
 /* Sorts eight pixels by channel. */
 template <int CHANNELS>
-static __device__ inline void wide_sort(bool is_planar, const union wide_pixels<CHANNELS> &pixels,
+static __device__ inline void wide_sort(const union wide_pixels<CHANNELS> &pixels,
                                         struct wide_samples (&out)[CHANNELS])
 {
 #pragma unroll
@@ -364,10 +339,9 @@ static __device__ inline void wide_sort(bool is_planar, const union wide_pixels<
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             const int a = 2 * k * CHANNELS + c, b = a + CHANNELS;
-            const uint32_t sorted =
+            out[c].word[k] =
                 __byte_perm(pixels.word[a / 2], pixels.word[b / 2],
                             (a % 2 == 0 ? 0x10 : 0x32) | (b % 2 == 0 ? 0x5400 : 0x7600));
-            out[c].word[k] = is_planar ? pixels.word[c * 4 + k] : sorted;
         }
 }
 
@@ -414,20 +388,18 @@ static __device__ inline struct wide_samples wide_luma(const struct wide_job &jo
 
 /* Counts a plane of the pixels after the last group, at most one a thread. */
 template <int CHANNELS>
-static __device__ inline void wide_count_tail(const struct wide_job &job, const uint16_t *d_image,
-                                              uint32_t plane, const struct wide_totals &to,
+static __device__ inline void wide_count_tail(const struct wide_plane &plane,
                                               uint32_t (&clip)[IH_CLIP_COUNTS])
 {
+    const struct wide_job &job = plane.job;
     const size_t pixel = (size_t)job.n_groups * IH_WIDE_GROUP + threadIdx.x;
-    const size_t step = job.channel_stride ? 1 : CHANNELS;
-    const int64_t channel_step = job.channel_stride ? job.channel_stride : 1;
+    const uint16_t *d_pixel = job.d_pixels + pixel * CHANNELS;
     if (pixel >= job.n_pixels)
         return;
-    const auto sample = [&](int c) { return (uint32_t)d_image[pixel * step + c * channel_step]; };
-    if (plane < CHANNELS)
-        return wide_add(to, sample(plane), 1);
-    const uint32_t r = sample(0), g = sample(1), b = sample(2);
-    wide_add(to, ih_luma(job.measures, r, g, b), 1);
+    if (plane.index < CHANNELS)
+        return wide_add(wide_totals_of(plane), d_pixel[plane.index], 1);
+    const uint32_t r = d_pixel[0], g = d_pixel[1], b = d_pixel[2];
+    wide_add(wide_totals_of(plane), ih_luma(job.measures, r, g, b), 1);
     ih_clip_pixel(job.measures, r, g, b, clip);
 }
 
@@ -450,18 +422,14 @@ static __device__ inline void wide_clips_end(unsigned long long *d_clips,
         ih_add(&d_clips[threadIdx.x], s_clips[threadIdx.x]);
 }
 
-/* ---- one plane a block ---- */
-
 template <int CHANNELS, bool HAS_LUMA, int TABLE>
 __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     ih_histogram_wide_kernel(const struct wide_job job)
 {
     constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
     constexpr uint32_t AHEAD = CHANNELS == 1 ? 2 : 1; /* groups of a warp that are loaded ahead */
-    const uint32_t image = blockIdx.x / (PLANES * job.parts);
-    const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES % job.parts;
-    const struct wide_plane to = {job, image * PLANES + plane};
-    const uint16_t *d_image = job.d_pixels + (int64_t)image * job.image_stride;
+    const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES;
+    const struct wide_plane to = {job, plane};
     /* A part is contiguous, so that a warp's choice of a plan is for neighbours. */
     const uint32_t end = (uint32_t)((uint64_t)job.n_groups * (part + 1) / job.parts);
     const uint32_t stride = IH_WIDE_WARPS;
@@ -473,7 +441,7 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
 #pragma unroll
     for (uint32_t k = 0; k < AHEAD; k++)
         if (group + k * stride < end)
-            wide_load<CHANNELS>(job, d_image, group + k * stride, plane, &next[k]);
+            wide_load<CHANNELS>(job, group + k * stride, &next[k]);
     wide_table_zero();
     __syncthreads();
 
@@ -484,9 +452,9 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
             if (loaded >= end)
                 break;
             struct wide_samples planes[CHANNELS], x;
-            wide_sort<CHANNELS>(job.channel_stride != 0, next[k], planes);
+            wide_sort<CHANNELS>(next[k], planes);
             if (ahead < end)
-                wide_load<CHANNELS>(job, d_image, ahead, plane, &next[k]);
+                wide_load<CHANNELS>(job, ahead, &next[k]);
             x = planes[0];
 #pragma unroll
             for (int c = 1; c < CHANNELS; c++)
@@ -500,177 +468,29 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
         }
 
     if (part == 0)
-        wide_count_tail<CHANNELS>(job, d_image, plane, wide_totals_of(to), clip);
+        wide_count_tail<CHANNELS>(to, clip);
     wide_hot_end(&hot, to);
     __syncthreads();
     wide_table_end<TABLE>(to);
     if (HAS_LUMA && plane == CHANNELS)
-        wide_clips_end(job.d_clips + (size_t)image * IH_CLIP_COUNTS, clip);
-}
-
-/* ---- a cluster of blocks, one for each plane ---- */
-
-/* Threads of a block that load pixels: as many as the buffers have room for. */
-__host__ __device__ constexpr uint32_t wide_senders(uint32_t planes)
-{
-    return planes <= 3 ? 1024 : planes == 4 ? 768 : 512;
-}
-
-/*
- * In a round, each block loads a part of the pixels, sorts them by plane and writes the samples of
- * each plane into a buffer of the block that counts it. While the blocks count a round, the samples
- * of the next are on their way, and the pixels of the one after it.
- *
- * A buffer is written again two rounds later: all threads have counted it before the barrier
- * between.
- */
-template <int CHANNELS, bool HAS_LUMA, int TABLE>
-__global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
-    ih_histogram_wide_cluster_kernel(const struct wide_job job)
-{
-#if __CUDA_ARCH__ >= 900
-    constexpr uint32_t PLANES = CHANNELS + HAS_LUMA, SENDERS = wide_senders(PLANES);
-    constexpr uint32_t WARPS = SENDERS / IH_WARP, BUFFER = PLANES * SENDERS;
-    const cg::cluster_group cluster = cg::this_cluster();
-    const uint32_t rank = cluster.block_rank();
-    const struct wide_plane to = {job, rank};
-    const uint32_t first = blockIdx.x / PLANES * PLANES * WARPS, stride = gridDim.x * WARPS;
-    const uint32_t n_rounds = (job.n_groups + stride - 1) / stride;
-    uint4 *s_buffers = s_wide + IH_WIDE_TABLE_BYTES / sizeof(uint4);
-    uint32_t clip[IH_CLIP_COUNTS] = {};
-    struct wide_hot hot = {{IH_WIDE_NONE, IH_WIDE_NONE}, {0, 0}, 0, false};
-    union wide_pixels<CHANNELS> pixels;
-    struct wide_samples planes[PLANES];
-
-    /* This warp's group of a round, from n_groups on if it has none. */
-    const auto group_of = [&](uint32_t round) {
-        return threadIdx.x < SENDERS ? first + round * stride + rank * WARPS + threadIdx.x / IH_WARP
-                                     : job.n_groups;
-    };
-    const auto load = [&](uint32_t round) {
-        if (group_of(round) < job.n_groups)
-            wide_load<CHANNELS>(job, job.d_pixels, group_of(round), CHANNELS, &pixels);
-    };
-    const auto sort = [&](uint32_t round) {
-        if (group_of(round) < job.n_groups) {
-            struct wide_samples channels[CHANNELS];
-            wide_sort<CHANNELS>(false, pixels, channels);
-#pragma unroll
-            for (int c = 0; c < CHANNELS; c++)
-                planes[c] = channels[c];
-            if constexpr (HAS_LUMA) {
-                planes[CHANNELS] = wide_luma<CHANNELS>(job, channels);
-                wide_clips<CHANNELS>(job, channels, clip);
-            }
-        }
-    };
-    const auto send = [&](uint32_t round) {
-        const uint32_t at = round % IH_WIDE_BUFFERS * BUFFER + rank * SENDERS + threadIdx.x;
-        if (group_of(round) < job.n_groups)
-#pragma unroll
-            for (uint32_t p = 0; p < PLANES; p++)
-                *cluster.map_shared_rank(s_buffers + at, p) = make_uint4(
-                    planes[p].word[0], planes[p].word[1], planes[p].word[2], planes[p].word[3]);
-    };
-
-    load(0);
-    wide_table_zero();
-    cluster.sync(); /* all blocks run */
-    sort(0);
-    load(1);
-    send(0);
-    sort(1);
-    for (uint32_t round = 0; round < n_rounds; round++) {
-        load(round + 2);
-        cluster.sync();
-        send(round + 1);
-        for (uint32_t i = threadIdx.x; i < BUFFER; i += IH_WIDE_THREADS)
-            if (first + round * stride + i / IH_WARP < job.n_groups) {
-                const uint4 x = s_buffers[round % IH_WIDE_BUFFERS * BUFFER + i];
-                wide_count<TABLE>({{x.x, x.y, x.z, x.w}}, &hot, to);
-            }
-        sort(round + 2);
-    }
-    cluster.sync(); /* no block writes to one that has ended */
-
-    if (blockIdx.x < PLANES)
-        wide_count_tail<CHANNELS>(job, job.d_pixels, rank, wide_totals_of(to), clip);
-    wide_hot_end(&hot, to);
-    __syncthreads();
-    wide_table_end<TABLE>(to);
-    if (HAS_LUMA)
         wide_clips_end(job.d_clips, clip);
-#endif
 }
 
 /* ---- launching ---- */
-
-/* The most clusters that run at once, or 0 if the GPU has none. */
-template <typename kernel_fn>
-static uint32_t wide_clusters_most(kernel_fn kernel, const cudaLaunchConfig_t *config)
-{
-    int n = 0;
-    if (cudaOccupancyMaxActiveClusters(&n, (const void *)kernel, config) == cudaSuccess)
-        return (uint32_t)n;
-    cudaGetLastError();
-    return 0;
-}
-
-template <int CHANNELS, bool HAS_LUMA, int TABLE>
-static cudaError_t wide_launch_cluster(const struct ih_gpu_wide_args *args, struct wide_job job)
-{
-    constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
-    constexpr size_t SHARED_BYTES =
-        IH_WIDE_TABLE_BYTES + IH_WIDE_BUFFERS * PLANES * wide_senders(PLANES) * sizeof(uint4);
-    const auto kernel = ih_histogram_wide_cluster_kernel<CHANNELS, HAS_LUMA, TABLE>;
-    cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
-    if (SHARED_BYTES + 1024 > args->gpu->shared_bytes_optin)
-        return cudaErrorNotSupported;
-    cudaError_t e = cudaFuncSetAttribute(
-        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)SHARED_BYTES);
-    if (e != cudaSuccess)
-        return e;
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {PLANES, 1, 1};
-    config.gridDim = PLANES;
-    config.blockDim = IH_WIDE_THREADS;
-    config.dynamicSmemBytes = SHARED_BYTES;
-    config.stream = args->stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    const uint32_t n_most = wide_clusters_most(kernel, &config);
-    const uint32_t n_needed = job.n_groups / IH_WIDE_BLOCK_GROUPS + 1;
-    if (n_most == 0)
-        return cudaErrorNotSupported;
-    config.gridDim.x = PLANES * (n_needed < n_most ? n_needed : n_most);
-    return cudaLaunchKernelEx(&config, kernel, job);
-}
 
 template <int CHANNELS, bool HAS_LUMA, int TABLE>
 static cudaError_t wide_launch(const struct ih_gpu_wide_args *args, struct wide_job job)
 {
     constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
     const auto kernel = ih_histogram_wide_kernel<CHANNELS, HAS_LUMA, TABLE>;
-    const uint64_t n_each = (uint64_t)args->n_images * PLANES;
-    const uint64_t n_free = (uint64_t)args->gpu->n_multiprocessors / n_each;
+    const uint32_t n_free = (uint32_t)args->gpu->n_multiprocessors / PLANES;
     const uint32_t n_needed = job.n_groups / IH_WIDE_BLOCK_GROUPS + 1;
-    job.parts = n_needed < n_free ? n_needed : n_free > 1 ? (uint32_t)n_free : 1;
-    if (n_each * job.parts > INT32_MAX)
-        return cudaErrorInvalidValue;
-    cudaError_t e = cudaSuccess;
-    if constexpr (CHANNELS >= 3)
-        if (args->n_images == 1 && args->channel_stride == 0) {
-            e = wide_launch_cluster<CHANNELS, HAS_LUMA, TABLE>(args, job);
-            if (e != cudaErrorNotSupported)
-                return e;
-        }
-    e = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             IH_WIDE_TABLE_BYTES);
+    job.parts = n_needed < n_free ? n_needed : n_free > 1 ? n_free : 1;
+    const cudaError_t e = cudaFuncSetAttribute(
+        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, IH_WIDE_TABLE_BYTES);
     if (e != cudaSuccess)
         return e;
-    kernel<<<(uint32_t)n_each * job.parts, IH_WIDE_THREADS, IH_WIDE_TABLE_BYTES, args->stream>>>(
-        job);
+    kernel<<<PLANES * job.parts, IH_WIDE_THREADS, IH_WIDE_TABLE_BYTES, args->stream>>>(job);
     return cudaGetLastError();
 }
 
@@ -695,11 +515,9 @@ static cudaError_t wide_launch_channels(const struct ih_gpu_wide_args *args,
 extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
 {
     const struct ih_gpu_measures *m = &args->measures;
-    const uint64_t strides =
-        (uint64_t)args->channel_stride | (args->n_images > 1 ? (uint64_t)args->image_stride : 0);
     if (args->n_channels < 1 || args->n_channels > IH_GPU_CHANNELS_MAX ||
         args->n_pixels > UINT32_MAX || args->n_bins < 1 || args->n_bins > IH_GPU_WIDE_BINS_MOST ||
-        (uintptr_t)args->d_pixels % 2 != 0 || !args->d_bins == !args->d_bins_32)
+        (uintptr_t)args->d_pixels % 2 != 0)
         return cudaErrorInvalidValue;
     if (args->has_luma && (args->n_channels < 3 || !args->d_clips ||
                            (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX ||
@@ -707,19 +525,16 @@ extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
         return cudaErrorInvalidValue;
     if (args->gpu->shared_bytes_optin < IH_GPU_WIDE_SHARED_BYTES)
         return cudaErrorNotSupported;
-    if (args->n_pixels == 0 || args->n_images == 0)
+    if (args->n_pixels == 0)
         return cudaSuccess;
     struct wide_job job = {};
     job.d_pixels = args->d_pixels;
-    job.channel_stride = args->channel_stride;
-    job.image_stride = args->image_stride;
     job.d_bins = args->d_bins;
-    job.d_bins_32 = args->d_bins_32;
     job.d_clips = args->d_clips;
     job.n_pixels = (uint32_t)args->n_pixels;
     job.n_groups = job.n_pixels / IH_WIDE_GROUP;
     job.n_bins = args->n_bins;
-    job.is_aligned = ((uintptr_t)args->d_pixels | strides * 2) % sizeof(uint4) == 0;
+    job.is_aligned = (uintptr_t)args->d_pixels % sizeof(uint4) == 0;
     job.measures = *m;
     return args->n_bins <= IH_WIDE_COPIED_BINS ? wide_launch_channels<COPIED>(args, job)
                                                : wide_launch_channels<PACKED>(args, job);

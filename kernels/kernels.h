@@ -1,5 +1,5 @@
 /*
- * Pixels: histogram_replicated.cu. Samples of 9 to 16 bits, pixels and batches: histogram_wide.cu.
+ * Pixels: histogram_replicated.cu. Samples of 9 to 16 bits: histogram_wide.cu.
  * A JPEG's planes: histogram_ycc.cu. Batches of bytes: histogram_batch.cu, with histogram_bins.cu
  * and histogram_labels.cu for some. The block tree that reduces the sums: ih_block_merge in
  * device.cuh; of batches, at the end of an item in the file that counts it.
@@ -154,32 +154,23 @@ enum {
     IH_GPU_WIDE_SHARED_BYTES = 129 << 10 /* of a block, that the kernel needs */
 };
 
-/* Images of equal size in device memory; one band of an image is one of them. Strides are in
- * samples. */
 struct ih_gpu_wide_args {
-    const uint16_t *d_pixels; /* of the first image, uint16 [n_pixels][n_channels] */
-    int64_t channel_stride;   /* 0; or each channel is a plane [n_pixels], this far apart */
-    int64_t image_stride;
-    uint64_t n_pixels; /* of an image; below 2^32 */
-    uint32_t n_images;
-    unsigned n_channels; /* 1 to 4 */
-    uint32_t n_bins;     /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
-    int has_luma;        /* and the joint clip counts; 3 and 4 channels only */
+    const uint16_t *d_pixels; /* uint16 [n_pixels][n_channels]; fastest at 16-byte addresses */
+    uint64_t n_pixels;        /* below 2^32 */
+    unsigned n_channels;      /* 1 to 4 */
+    uint32_t n_bins;          /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
+    int has_luma;             /* and the joint clip counts; 3 and 4 channels only */
     struct ih_gpu_measures measures; /* clip limits up to 65535 */
-    /* Added to, [n_images][n_channels, then luma][n_bins]: one of the two, the other is NULL. */
-    unsigned long long *d_bins;
-    uint32_t *d_bins_32; /* for less than 2^32 pixels */
-    /* Added to, [n_images][IH_GPU_BATCH_CLIPS]: any_low, any_high, all_low, all_high. For has_luma.
-     */
+    unsigned long long *d_bins;      /* added to, [n_channels, then luma][n_bins] */
+    /* Added to, for has_luma: any_low, any_high, all_low, all_high. */
     unsigned long long *d_clips;
     const struct ih_gpu_properties *gpu; /* borrowed for the call */
     cudaStream_t stream;
 };
 
 /*
- * Counts all images in one launch. Images without gaps that begin at 16-byte addresses are the
- * fastest. Returns the statuses of ih_histogram_replicated, and cudaErrorNotSupported on a GPU that
- * gives a block less than IH_GPU_WIDE_SHARED_BYTES (compute capability 7.5, 8.6, 8.9, 12.0).
+ * Returns the statuses of ih_histogram_replicated, and cudaErrorNotSupported on a GPU that gives a
+ * block less than IH_GPU_WIDE_SHARED_BYTES (compute capability 7.5, 8.6, 8.9, 12.0).
  */
 cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args);
 

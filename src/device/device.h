@@ -23,7 +23,7 @@ struct ih_device {
     /* The stand-in: the CPU's unit, until each lane has moved to a started unit. NULL: none, or the
      * CPU is the backend that has started. */
     void *stand_in;
-    void *cpu;           /* owned; a unit for native samples beside GPUs; NULL: none yet */
+    void *cpu;           /* owned; for native samples that a GPU cannot count; NULL: none yet */
     size_t staged_bytes; /* in all lanes */
     unsigned n_assigned; /* lanes that got a unit */
 

@@ -106,11 +106,16 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
     return IH_OK;
 }
 
-/* Whether the device has started and cannot count the image's native samples. */
+/* Whether a unit of the device, which has started, cannot count the image's native samples. */
 static bool needs_cpu(const struct ih_lane *l)
 {
     const struct ih_device *d = l->device;
-    return l->spec.n_bins && d->backend->takes_native && !d->backend->takes_native(d->units[0]);
+    if (!l->spec.n_bins || !d->backend->takes_native)
+        return false;
+    unsigned i = 0;
+    while (i < d->n_units && d->backend->takes_native(d->units[i]))
+        i++;
+    return i < d->n_units;
 }
 
 /* The lane goes back to the device with the next image of 8 bits. */
@@ -133,10 +138,6 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
     void *const stand_in = d->stand_in;
     const bool has_started = d->is_started && d->status == IH_OK;
     pthread_mutex_unlock(&d->lock);
-    if (!has_started && !stand_in && l->lane && l->backend == &ih_backend_cpu) {
-        l->backend->lane_close(l->lane); /* native samples came before */
-        l->lane = NULL;
-    }
     if (has_started && needs_cpu(l))
         return choose_cpu(l, err);
     if (has_started && l->lane && l->backend == &ih_backend_cpu && d->backend != &ih_backend_cpu)

@@ -4,10 +4,10 @@
  *   gpu_wide [--check] [--mib=N]
  *
  * --check  only parity with the host, on small and odd inputs; with IMGHIST_TEST_SMALL in the
- *          environment, on a fifth of them (for compute-sanitizer)
+ *          environment, on a few of them (for compute-sanitizer)
  * --mib    size of the large inputs, 768 by default
  *
- * A kernel whose counts differ from the host's is reported as wrong and not timed. Times are
+ * A row whose counts differ from the host's is reported as wrong and not timed. Times are
  * medians of single launches between two events, after warm-up launches; GB/s are 1e9 bytes. The
  * roofline is the best of a few kernels that only read the same bytes. CUB counts with 65,536 bins.
  */
@@ -35,28 +35,12 @@ enum kind {
 static const char *const wide_names[N_WIDE_KINDS] = {"random",   "smooth", "noise12", "microscopy",
                                                      "constant", "two",    "sixteen", "hidden"};
 
-typedef cudaError_t (*launch_wide)(const struct ih_gpu_wide_args *args);
-struct way {
-    const char *name;
-    launch_wide launch;
-};
-#ifdef IH_WIDE_VARIANTS /* more kernels to compare: X(name) for each */
-#define X(name) extern "C" cudaError_t name(const struct ih_gpu_wide_args *args);
-IH_WIDE_VARIANTS
-#undef X
-#define X(name) {#name, name},
-static const struct way ways[] = {{"wide", ih_histogram_wide}, IH_WIDE_VARIANTS};
-#else
-static const struct way ways[] = {{"wide", ih_histogram_wide}};
-#endif
-
-typedef std::vector<unsigned long long> counts; /* [n_images][planes][n_bins], then the clips */
+typedef std::vector<unsigned long long> counts; /* [planes][n_bins], then the clips */
 
 static struct bench {
     uint64_t n_samples;            /* of the large inputs */
     uint16_t *samples, *d_samples; /* a little over n_samples, pinned and on the device */
-    unsigned long long *d_counts;  /* also as 32-bit counters */
-    size_t counts_bytes;
+    unsigned long long *d_counts;
     uint32_t *d_sink, *d_cub_bins;
     void *d_cub_scratch;
     size_t cub_bytes;
@@ -94,13 +78,12 @@ static uint16_t wide_at(enum kind kind, uint64_t pixel, unsigned channel, uint64
     }
 }
 
-/* Fills n_images in the layout of args. exceeds: also with samples of n_bins and more. */
+/* exceeds: also with samples of n_bins and more. */
 static void wide_fill(const struct ih_gpu_wide_args *args, uint16_t *to, enum kind kind,
                       bool exceeds = false)
 {
-    const uint64_t n = args->n_pixels * args->n_images,
-                   step = args->channel_stride ? 1 : args->n_channels;
-    const int64_t channel_step = args->channel_stride ? args->channel_stride : 1;
+    const unsigned n_channels = args->n_channels;
+    const uint32_t n_values = exceeds ? (uint32_t)BINS : args->n_bins;
     /* Whether a warp chooses its plan by a group of pixels, of gray images on a large GPU. */
     const uint64_t n_groups = args->n_pixels / 256;
     const uint64_t n_parts = std::min<uint64_t>(gpu.n_multiprocessors, n_groups / 256 + 1);
@@ -108,15 +91,11 @@ static void wide_fill(const struct ih_gpu_wide_args *args, uint16_t *to, enum ki
         const uint64_t part = (group * n_parts + n_parts - 1) / std::max<uint64_t>(n_groups, 1);
         return (group - n_groups * part / n_parts) / 32 % 16 == 0;
     };
-    on_all_threads(n, [=](uint64_t first, uint64_t end) {
-        for (uint64_t i = first; i < end; i++) {
-            const uint64_t noise = random_at(i), pixel = i % args->n_pixels;
-            uint16_t *image = to + (int64_t)(i / args->n_pixels) * args->image_stride;
-            for (unsigned c = 0; c < args->n_channels; c++)
-                image[pixel * step + c * channel_step] =
-                    (uint16_t)(wide_at(kind, pixel, c, noise, is_chosen(pixel / 256)) %
-                               (exceeds ? (uint32_t)BINS : args->n_bins));
-        }
+    on_all_threads(args->n_pixels, [=](uint64_t first, uint64_t end) {
+        for (uint64_t i = first; i < end; i++)
+            for (unsigned c = 0; c < n_channels; c++)
+                to[i * n_channels + c] =
+                    (uint16_t)(wide_at(kind, i, c, random_at(i), is_chosen(i / 256)) % n_values);
     });
 }
 
@@ -125,19 +104,17 @@ static unsigned planes_of(const struct ih_gpu_wide_args *args)
     return args->n_channels + (args->has_luma != 0);
 }
 
-/* A plain count of a part of one image's pixels. */
+/* A plain count of a part of the pixels. */
 static void wide_count_part(const struct ih_gpu_wide_args *args, const uint16_t *image,
                             uint64_t first, uint64_t end, unsigned long long *bins,
                             unsigned long long *clips)
 {
     const struct ih_gpu_measures &m = args->measures;
-    const uint64_t step = args->channel_stride ? 1 : args->n_channels;
-    const int64_t channel_step = args->channel_stride ? args->channel_stride : 1;
     const uint32_t low = m.clip_low, high = m.clip_high;
     for (uint64_t i = first; i < end; i++) {
         uint64_t v[4] = {};
         for (unsigned c = 0; c < args->n_channels; c++) {
-            v[c] = image[i * step + c * channel_step];
+            v[c] = image[i * args->n_channels + c];
             if (v[c] < args->n_bins)
                 bins[c * args->n_bins + v[c]]++;
         }
@@ -158,62 +135,38 @@ static counts wide_expected(const struct ih_gpu_wide_args *args, const uint16_t 
 {
     const size_t n_bins = (size_t)planes_of(args) * args->n_bins;
     const unsigned n_parts = args->n_pixels > 1 << 20 ? std::thread::hardware_concurrency() : 1;
-    counts all(args->n_images * (n_bins + CLIPS));
-    for (uint32_t image = 0; image < args->n_images; image++) {
-        std::vector<counts> parts(n_parts, counts(n_bins + CLIPS));
-        const auto count = [&](uint64_t first, uint64_t end) {
-            for (uint64_t p = first; p < end; p++)
-                wide_count_part(args, from + (int64_t)image * args->image_stride,
-                                args->n_pixels * p / n_parts, args->n_pixels * (p + 1) / n_parts,
-                                parts[p].data(), parts[p].data() + n_bins);
-        };
-        if (n_parts == 1)
-            count(0, 1);
-        else
-            on_all_threads(n_parts, count);
-        for (const counts &part : parts) {
-            for (size_t i = 0; i < n_bins; i++)
-                all[image * n_bins + i] += part[i];
-            for (size_t i = 0; i < CLIPS; i++)
-                all[args->n_images * n_bins + image * CLIPS + i] += part[n_bins + i];
-        }
-    }
-    return all;
-}
-
-/* Points args at the totals, of 32 or 64 bits. */
-static void aim(struct ih_gpu_wide_args *args, bool has_32)
-{
-    const size_t n_bins = (size_t)args->n_images * planes_of(args) * args->n_bins;
-    args->d_bins = has_32 ? NULL : b.d_counts;
-    args->d_bins_32 = has_32 ? (uint32_t *)b.d_counts : NULL;
-    args->d_clips = has_32 ? b.d_counts + (n_bins + 1) / 2 : b.d_counts + n_bins;
+    std::vector<counts> parts(n_parts, counts(n_bins + CLIPS));
+    const auto count = [&](uint64_t first, uint64_t end) {
+        for (uint64_t p = first; p < end; p++)
+            wide_count_part(args, from, args->n_pixels * p / n_parts,
+                            args->n_pixels * (p + 1) / n_parts, parts[p].data(),
+                            parts[p].data() + n_bins);
+    };
+    if (n_parts == 1)
+        count(0, 1);
+    else
+        on_all_threads(n_parts, count);
+    for (unsigned p = 1; p < n_parts; p++)
+        for (size_t i = 0; i < parts[0].size(); i++)
+            parts[0][i] += parts[p][i];
+    return parts[0];
 }
 
 /* Launches n_times. Whether the counts are n_times the expected ones. */
-static bool right(const struct way &way, const struct ih_gpu_wide_args *args,
-                  const counts &expected, const char *what, unsigned n_times = 1)
+static bool right(const struct ih_gpu_wide_args *args, const counts &expected, enum kind kind,
+                  unsigned n_times = 1)
 {
-    const size_t n_clips = (size_t)args->n_images * CLIPS, n_bins = expected.size() - n_clips;
     counts got(expected.size());
-    std::vector<uint32_t> got_32(args->d_bins ? 0 : n_bins);
-    CHECK(cudaMemsetAsync(b.d_counts, 0, (n_bins + n_clips + 1) * 8, stream));
+    CHECK(cudaMemsetAsync(b.d_counts, 0, got.size() * 8, stream));
     for (unsigned i = 0; i < n_times; i++)
-        CHECK(way.launch(args));
+        CHECK(ih_histogram_wide(args));
     CHECK(cudaStreamSynchronize(stream));
-    if (args->d_bins)
-        CHECK(cudaMemcpy(got.data(), args->d_bins, n_bins * 8, cudaMemcpyDeviceToHost));
-    else
-        CHECK(cudaMemcpy(got_32.data(), args->d_bins_32, n_bins * 4, cudaMemcpyDeviceToHost));
-    std::copy(got_32.begin(), got_32.end(), got.begin());
-    CHECK(cudaMemcpy(got.data() + n_bins, args->d_clips, n_clips * 8, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(got.data(), b.d_counts, got.size() * 8, cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < expected.size(); i++)
         if (got[i] != expected[i] * n_times) {
-            printf("WRONG: %s, %s, %u images of %llu pixels, %u channels%s%s, %u bins: count %zu "
-                   "of %zu "
-                   "is %llu, not %llu\n",
-                   way.name, what, args->n_images, (unsigned long long)args->n_pixels,
-                   args->n_channels, args->channel_stride ? " planar" : "",
+            printf("WRONG: %s, %llu pixels, %u channels%s, %u bins: count %zu of %zu is %llu, not "
+                   "%llu\n",
+                   wide_names[kind], (unsigned long long)args->n_pixels, args->n_channels,
                    args->has_luma ? " luma" : "", args->n_bins, i, expected.size(), got[i],
                    expected[i] * n_times);
             b.n_failed++;
@@ -229,14 +182,14 @@ static struct ih_gpu_wide_args wide_args(uint64_t n_pixels, unsigned n_channels,
     struct ih_gpu_wide_args args = {};
     args.d_pixels = b.d_samples;
     args.n_pixels = n_pixels;
-    args.n_images = 1;
     args.n_channels = n_channels;
     args.n_bins = n_bins;
     args.has_luma = has_luma;
     args.measures = {13933, 46871, 4732, 0, n_bins - 1};
     args.gpu = &gpu;
     args.stream = stream;
-    aim(&args, false);
+    args.d_bins = b.d_counts;
+    args.d_clips = b.d_counts + (size_t)planes_of(&args) * n_bins;
     return args;
 }
 
@@ -247,44 +200,25 @@ static void check_small(bool is_short)
     static const uint64_t sizes[] = {0,   1,   7,    8,     255,   256,   257,
                                      511, 513, 4099, 16384, 70001, 300007};
     static const uint32_t bins[] = {BINS, 4096, 10001, 512, 32768};
-    struct ih_gpu_properties no_cluster = gpu; /* the kernel for GPUs without clusters */
-    no_cluster.shared_bytes_optin = 160 << 10;
     unsigned round = 0;
     for (unsigned channels = 1; channels <= 4; channels++)
         for (int luma = 0; luma <= (channels >= 3); luma++)
             for (uint64_t n_pixels : sizes)
-                for (int is_planar = 0; is_planar <= (channels > 1); is_planar++, round++) {
-                    if (is_short && (n_pixels > 20000 || round % 5 != 0))
+                for (uint32_t n_bins : bins) {
+                    if (is_short && (n_pixels > 20000 || round % 31 != 0)) {
+                        round++;
                         continue;
-                    struct ih_gpu_wide_args args =
-                        wide_args(n_pixels, channels, bins[round % 5], luma);
-                    const uint64_t aligned = (n_pixels + 7) / 8 * 8;
-                    const uint64_t plane = round % 3 == 0 ? n_pixels + round % 5 : aligned;
-                    const unsigned start = round % 4 == 0 ? round % 7 : 0;
-                    args.channel_stride = is_planar ? (int64_t)std::max<uint64_t>(plane, 1) : 0;
-                    args.n_images = round % 3 + 1;
-                    args.image_stride = (int64_t)(plane * channels + (round % 5 == 0 ? 3 : 8));
-                    args.d_pixels += start;
-                    args.measures.clip_low = round % 2 ? 0 : args.n_bins / 3;
-                    args.measures.clip_high = round % 3 ? args.n_bins - 1 : args.n_bins / 2;
-                    aim(&args, round % 4 == 1);
-                    const enum kind kind = (enum kind)(round * 5 % N_WIDE_KINDS);
-                    const size_t n = start + (size_t)args.image_stride * args.n_images;
-                    memset(b.samples, 0xff, n * 2);
-                    wide_fill(&args, b.samples + start, kind, round % 2);
-                    CHECK(cudaMemcpy(b.d_samples, b.samples, n * 2, cudaMemcpyHostToDevice));
-                    const counts expected = wide_expected(&args, b.samples + start);
-                    for (const struct way &way : ways)
-                        right(way, &args, expected, wide_names[kind]);
-                    args.n_images = 1; /* clusters take one image */
-                    aim(&args, false);
-                    const counts of_one = wide_expected(&args, b.samples + start);
-                    for (const struct way &way : ways) {
-                        args.gpu = &gpu;
-                        right(way, &args, of_one, wide_names[kind]);
-                        args.gpu = &no_cluster;
-                        right(way, &args, of_one, wide_names[kind]);
                     }
+                    struct ih_gpu_wide_args args = wide_args(n_pixels, channels, n_bins, luma);
+                    const unsigned start = round % 3 == 0 ? round % 8 : 0;
+                    const enum kind kind = (enum kind)(round * 5 % N_WIDE_KINDS);
+                    const size_t n = start + n_pixels * channels;
+                    args.d_pixels += start;
+                    args.measures.clip_low = round % 2 ? 0 : n_bins / 3;
+                    args.measures.clip_high = round % 3 ? n_bins - 1 : n_bins / 2;
+                    wide_fill(&args, b.samples + start, kind, round++ % 2);
+                    CHECK(cudaMemcpy(b.d_samples, b.samples, n * 2, cudaMemcpyHostToDevice));
+                    right(&args, wide_expected(&args, b.samples + start), kind);
                 }
     printf("parity on small inputs: %d right, %d wrong\n", b.n_right, b.n_failed);
     fflush(stdout);
@@ -302,8 +236,7 @@ static void check_overflow(bool is_short, uint64_t n_pixels, unsigned n_times)
             wide_fill(&args, b.samples, kind);
             CHECK(cudaMemcpy(b.d_samples, b.samples, n_pixels * 2, cudaMemcpyHostToDevice));
             const counts expected = wide_expected(&args, b.samples);
-            for (const struct way &way : ways)
-                right(way, &args, expected, wide_names[kind], kind == W_CONSTANT ? n_times : 1);
+            right(&args, expected, kind, kind == W_CONSTANT ? n_times : 1);
         }
     printf("counters over 2^15, 2^16 and %s: %s\n",
            (double)n_pixels * n_times > 4294967296.0 ? "2^32" : "(not tried) 2^32",
@@ -322,26 +255,20 @@ static double cub_us(uint64_t n)
     });
 }
 
-/* A row: the share of the roofline that each way reaches. cub: also times CUB. */
-static void row(const char *name, struct ih_gpu_wide_args args, enum kind kind, bool cub)
+/* A row: the share of the roofline. cub: also times CUB. */
+static void row(const char *name, const struct ih_gpu_wide_args &args, enum kind kind, bool cub)
 {
-    const double n_bytes = (double)args.n_pixels * args.n_images * args.n_channels * 2;
-    double first_us = 0;
-    const counts expected = wide_expected(&args, b.samples);
+    const double n_bytes = (double)args.n_pixels * args.n_channels * 2;
     printf("%-22s %-11s", name, wide_names[kind]);
-    for (const struct way &way : ways) {
-        if (!right(way, &args, expected, wide_names[kind])) {
-            printf(" %14s", "WRONG");
-            continue;
-        }
-        const double us = time_us([&](int) { CHECK(way.launch(&args)); });
-        printf(" %6.0f (%5.3f)", n_bytes / us / 1e3, n_bytes / us / 1e3 / b.read_gb_s);
-        if (&way == ways)
-            first_us = us;
+    if (!right(&args, wide_expected(&args, b.samples), kind)) {
+        printf(" %14s\n", "WRONG");
+        return;
     }
-    if (cub && first_us > 0) {
-        const double us = cub_us(args.n_pixels);
-        printf("   CUB %5.0f, %6.2fx", n_bytes / us / 1e3, us / first_us);
+    const double us = time_us([&](int) { CHECK(ih_histogram_wide(&args)); });
+    printf(" %6.0f (%5.3f)", n_bytes / us / 1e3, n_bytes / us / 1e3 / b.read_gb_s);
+    if (cub) {
+        const double cub = cub_us(args.n_pixels);
+        printf("   CUB %5.0f, %6.2fx", n_bytes / cub / 1e3, cub / us);
     }
     printf("\n");
     fflush(stdout);
@@ -356,14 +283,9 @@ static void fill_device(const struct ih_gpu_wide_args *args, enum kind kind)
 static void table_large(void)
 {
     const double us = read_us((const uint8_t *)b.d_samples, b.n_samples * 2, b.d_sink);
-    struct ih_gpu_properties no_cluster = gpu;
-    no_cluster.shared_bytes_optin = 160 << 10;
     b.read_gb_s = (double)b.n_samples * 2 / us / 1e3;
-    printf("\nread roofline: %.0f GB/s\n\nGB/s (share of the read roofline)\n%-22s %-11s",
-           b.read_gb_s, "samples", "data");
-    for (const struct way &way : ways)
-        printf(" %14.14s", way.name);
-    printf("\n");
+    printf("\nread roofline: %.0f GB/s\n\nGB/s (share of the read roofline)\n%-22s data\n",
+           b.read_gb_s, "samples");
     for (int k = 0; k < N_WIDE_KINDS; k++) {
         const enum kind kind = (enum kind)k;
         struct ih_gpu_wide_args args = wide_args(b.n_samples, 1, BINS, false);
@@ -377,12 +299,8 @@ static void table_large(void)
         struct ih_gpu_wide_args args = wide_args(b.n_samples / 3, 3, BINS, false);
         fill_device(&args, kind);
         row("RGB", args, kind, false);
-        args.gpu = &no_cluster;
-        row("RGB, no cluster", args, kind, false);
         args = wide_args(b.n_samples / 3, 3, BINS, true);
         row("RGB, luma", args, kind, false);
-        args.gpu = &no_cluster;
-        row("RGB, luma, no cluster", args, kind, false);
         args = wide_args(b.n_samples / 3, 3, 4096, true);
         fill_device(&args, kind);
         row("RGB, luma, 12 bits", args, kind, false);
@@ -393,25 +311,12 @@ static void table_large(void)
         fill_device(&args, W_RANDOM);
         row(channels == 2 ? "gray, alpha" : "RGBA, luma", args, W_RANDOM, false);
     }
-    for (int is_planar = 0; is_planar < 2; is_planar++)
-        for (int luma = 0; luma < 2; luma++) {
-            struct ih_gpu_wide_args args = wide_args(224 * 224, 3, luma ? 4096 : BINS, luma);
-            args.n_images = 200;
-            args.channel_stride = is_planar * 224 * 224;
-            args.image_stride = 3 * 224 * 224;
-            aim(&args, true);
-            fill_device(&args, W_NOISE12);
-            row(is_planar ? luma ? "NCHW, luma, 12 bits" : "NCHW"
-                : luma    ? "NHWC, luma, 12 bits"
-                          : "NHWC",
-                args, W_NOISE12, false);
-        }
     printf("\nA band of 1 MiB, microseconds:");
     for (unsigned channels = 1; channels <= 4; channels++) {
         struct ih_gpu_wide_args args = wide_args(MIB / 2 / channels, channels, BINS, channels >= 3);
         printf(" %u: %.1f", channels, time_us([&](int i) {
                    args.d_pixels = b.d_samples + i * (MIB / 2);
-                   CHECK(ways[0].launch(&args));
+                   CHECK(ih_histogram_wide(&args));
                }));
     }
     printf("\n");
@@ -431,10 +336,9 @@ int main(int argc, char **argv)
     const cudaDeviceProp properties = gpu_open(date);
     printf("%s, %d multiprocessors, %d KiB shared memory a block; %s\n", properties.name,
            properties.multiProcessorCount, (int)(properties.sharedMemPerBlockOptin >> 10), date);
-    b.counts_bytes = 200ull * 4 * BINS * 8;
     CHECK(cudaMallocHost(&b.samples, b.n_samples * 2 + 64));
     CHECK(cudaMalloc(&b.d_samples, b.n_samples * 2 + 64));
-    CHECK(cudaMalloc(&b.d_counts, b.counts_bytes));
+    CHECK(cudaMalloc(&b.d_counts, (5 * BINS + CLIPS) * sizeof *b.d_counts));
     CHECK(cudaMalloc(&b.d_sink, sizeof *b.d_sink));
     CHECK(cudaMalloc(&b.d_cub_bins, BINS * sizeof *b.d_cub_bins));
     CHECK(cub::DeviceHistogram::HistogramEven(NULL, b.cub_bytes, b.d_samples, b.d_cub_bins,

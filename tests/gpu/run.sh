@@ -10,9 +10,9 @@
 #   bench      every method of --bench is right; memcheck and racecheck are clean
 #   ladder     every step of kernels/ladder is right; memcheck and racecheck are clean
 #   race       racecheck finds the race in a kernel without its __syncthreads
-#   library    pixels and batches in device memory through imghist.h against the CPU and a plain loop;
+#   library    pixels and batches in device memory through imghist.h against the CPU and a plain loop; samples of 9 to 16 bits;
 #              memcheck and racecheck clean
-#   cli        imghist with each kernel against imghist on the CPU: identical bytes
+#   cli        imghist with each kernel, and of native samples, against imghist on the CPU: identical bytes
 #   regions    --region and --mask on generated images against NumPy and Pillow, if they are there
 #   jpeg       sound and damaged JPEG files through hardware JPEG decoders and libjpeg-turbo: identical
 #              records, memcheck and racecheck clean; on a GPU without them, the reason
@@ -205,7 +205,22 @@ for layout in long channels; do
     compare "--csv=$layout --kernel=$kernel" "--kernel=$kernel" -- "--csv=$layout" samples "${photos[@]}"
   done
 done
-compare "--bins=native" -- --bins=native --csv=long tests/formats/files
+
+# Native samples: the formats, and two images of many bands. GPUs with little shared memory leave them to the CPU.
+for source in zero urandom; do
+  { echo "P6 1500 1500 65535" && head -c 13500000 /dev/$source; } >"$logs/$source.ppm"
+done
+for luma in bt709 none; do
+  compare "--bins=native --luma=$luma" -- --bins=native "--luma=$luma" --csv=long tests/formats/files "$logs/zero.ppm" "$logs/urandom.ppm"
+done
+case $capability in
+  7.5 | 8.6 | 8.9 | 12.*) native="by the CPU" ;;
+  *)
+    native="by the GPU"
+    "$imghist" -v --device=cuda --bins=native --csv=stats "$logs/zero.ppm" >/dev/null 2>"$logs/native.err" || fail "--bins=native: see $logs/native.err"
+    grep -q 'counted by cuda.*kernel wide' "$logs/native.err" || fail "--bins=native: not counted by the GPU: see $logs/native.err"
+    ;;
+esac
 "$imghist" -q --device=cpu --csv=stats samples "${photos[@]}" >"$logs/images.csv" 2>/dev/null </dev/null || :
 n_images=$(grep -c ',luma,' "$logs/images.csv") || fail "no image in samples/ could be counted"
 
@@ -214,7 +229,7 @@ while IFS= read -r sample; do
   compare "$sample" -- --csv=long "$sample"
   n_alone=$((n_alone + 1))
 done < <(sed -n 's/^\(samples\/[^,"]*\),.*,luma,.*/\1/p' "$logs/images.csv")
-cli="$n_images images identical with each of: $(echo "$kernels" | xargs); $n_alone of them alone too"
+cli="$n_images images identical with each of: $(echo "$kernels" | xargs); $n_alone of them alone too; native samples $native"
 say "cli: $cli"
 
 regions="not tried, there is no NumPy or no Pillow"

@@ -360,6 +360,90 @@ static void beyond_32_bits(void **state)
     assert_true(h.all_high == n_wanted && h.bins[IH_LUMA][255] == n_wanted);
 }
 
+/* Sends native pixels in bands, as many at a time as fit into 4,096 bytes. */
+static void count_native(struct subject *s, const uint16_t *pixels, size_t n_pixels,
+                         const struct ih_count_spec *spec, struct ih_histogram *out)
+{
+    const size_t pixel_bytes = ih_pixel_bytes(spec->n_channels, spec->n_bins);
+    struct ih_error err = {0};
+    const char *kernel = NULL;
+    assert_int_equal(ih_lane_begin(s->lane, spec, &err), IH_OK);
+    for (size_t done = 0, n; done < n_pixels; done += n) {
+        uint8_t *band;
+        size_t size_bytes;
+        assert_int_equal(ih_lane_band(s->lane, 4096, &band, &size_bytes, &err), IH_OK);
+        n = n_pixels - done < 4096 / pixel_bytes ? n_pixels - done : 4096 / pixel_bytes;
+        memcpy(band, (const uint8_t *)pixels + done * pixel_bytes, n * pixel_bytes);
+        assert_int_equal(ih_lane_count(s->lane, n, &err), IH_OK);
+    }
+    if (ih_lane_end(s->lane, out, &kernel, &err) != IH_OK)
+        fail_msg("%s", err.message);
+}
+
+static void assert_native(const struct ih_histogram *got, const uint16_t *pixels, size_t n_pixels,
+                          const struct ih_count_spec *spec)
+{
+    const unsigned n = spec->n_channels, n_colours = n < 3 ? 1 : 3;
+    const struct ih_luma_weights *w = spec->luma;
+    uint64_t clipped[4] = {0};
+    uint64_t *want = calloc((size_t)IH_PLANES * spec->n_bins, sizeof *want);
+    assert_non_null(want);
+    for (size_t i = 0; i < n_pixels; i++) {
+        const uint16_t *p = pixels + i * n;
+        unsigned n_low = 0, n_high = 0;
+        uint64_t luma = p[0];
+        for (unsigned c = 0; c < n; c++) {
+            want[c * spec->n_bins + p[c]]++;
+            n_low += c < n_colours && p[c] <= spec->clip_low;
+            n_high += c < n_colours && p[c] >= spec->clip_high;
+        }
+        if (n_colours == 3)
+            luma = ((uint64_t)w->red * p[0] + (uint64_t)w->green * p[1] + (uint64_t)w->blue * p[2] +
+                    32768) >>
+                   16;
+        want[IH_LUMA * spec->n_bins + luma] += w != &ih_luma_none;
+        clipped[0] += n_low > 0;
+        clipped[1] += n_high > 0;
+        clipped[2] += n_low == n_colours;
+        clipped[3] += n_high == n_colours;
+    }
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        if (ih_plane_name(n, plane))
+            assert_memory_equal(ih_bins(got, plane), want + (size_t)plane * spec->n_bins,
+                                spec->n_bins * sizeof *want);
+    assert_true(got->n_pixels == n_pixels && got->any_low == clipped[0] &&
+                got->any_high == clipped[1] && got->all_low == clipped[2] &&
+                got->all_high == clipped[3]);
+    free(want);
+}
+
+/* Samples of 9, 12 and 16 bits; then, in the same lane, one of 8 bits. */
+static void native_samples(void **state)
+{
+    static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_none};
+    static const unsigned n_bins[] = {1 << 16, 1 << 12, 1 << 9};
+    struct subject *s = subject_or_skip(state);
+    enum { N = 9001 };
+    uint16_t *pixels = malloc(sizeof *pixels * 4 * N);
+    assert_non_null(pixels);
+    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++)
+        for (unsigned i = 0; i < (is_small() ? 6 : 3 * N_PATTERNS); i++) {
+            const unsigned bins = n_bins[i % 3];
+            const struct ih_count_spec spec = {n, lumas[i % 2], (uint16_t)(i % 5 * 50),
+                                               (uint16_t)(bins - 1 - i % 4 * 60), bins};
+            struct ih_histogram got;
+            fill((uint8_t *)pixels, sizeof *pixels * 4 * N, (enum pattern)(i / 3));
+            for (size_t k = 0; k < (size_t)4 * N; k++)
+                pixels[k] = (uint16_t)(pixels[k] % bins);
+            count_native(s, pixels, is_small() ? 1001 : N, &spec, &got);
+            assert_native(&got, pixels, is_small() ? 1001 : N, &spec);
+            ih_histogram_reset(&got);
+        }
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    check(s, (const uint8_t *)pixels, N, SIZE_MAX, &spec, "after native samples");
+    free(pixels);
+}
+
 /* ---- every case for every kernel in the tables ---- */
 
 enum extent { ALWAYS, UNLESS_SMALL, BEST_UNLESS_SMALL };
@@ -374,6 +458,7 @@ static const struct {
     {"every_colour_pair", every_colour_pair, ALWAYS},
     {"many_bands", many_bands, ALWAYS},
     {"begin_drops", begin_drops, ALWAYS},
+    {"native_samples", native_samples, ALWAYS},
     /* compute-sanitizer reports the failing allocation as an error */
     {"no_memory_for_a_row", no_memory_for_a_row, UNLESS_SMALL},
     {"large", large, UNLESS_SMALL},
