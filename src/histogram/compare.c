@@ -107,7 +107,7 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
     struct ih_total one;
     const unsigned n = ih_n_bins(&result->histogram), n_reference = ih_n_bins(&reference->sum);
     if (n != n_reference && result->histogram.n_pixels > 0 && reference->sum.n_pixels > 0)
-        return ih_error_set(err, IH_USAGE,
+        return ih_error_set(err, IH_UNSUPPORTED,
                             "has %u bins, the reference %u: counts of different bins are not "
                             "compared; count both again with 256 bins",
                             n, n_reference);
