@@ -1,5 +1,6 @@
 #include "cli/groups.h"
 
+#include "base/path.h"
 #include "cli/look.h"
 
 #include <errno.h>
@@ -69,13 +70,14 @@ static char end_field(char **at)
 
 static enum ih_status parse_list(struct ih_groups *g, struct ih_error *err)
 {
+    static const char mark[] = "\xEF\xBB\xBF"; /* of spreadsheets */
     size_t capacity = 1, line = 0;
-    for (const char *p = g->list; (p = strchr(p, '\n')); p++)
-        capacity++;
+    for (const char *p = g->list; *p; p++)
+        capacity += *p == '\n' || *p == '\r'; /* either ends a line */
     g->members = malloc(capacity * sizeof *g->members);
     if (!g->members)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    for (char *at = g->list; *at;) {
+    for (char *at = g->list + (strncmp(g->list, mark, 3) == 0 ? 3 : 0); *at;) {
         struct member m = {.group = NULL};
         line++;
         m.name = take_field(&at);
@@ -87,6 +89,8 @@ static enum ih_status parse_list(struct ih_groups *g, struct ih_error *err)
         }
         if (!m.group || !*m.group || !*m.name)
             return ih_error_set(err, IH_CORRUPT, "line %zu is not 'name,group'", line);
+        if (strlen(m.group) >= IH_PATH_BYTES_MAX)
+            return ih_error_set(err, IH_CORRUPT, "line %zu: the name of a group is too long", line);
         if (line > 1 || (strcmp(m.name, "file") != 0 && strcmp(m.name, "path") != 0))
             g->members[g->n_members++] = m;
     }
@@ -99,27 +103,32 @@ static enum ih_status parse_list(struct ih_groups *g, struct ih_error *err)
 
 static enum ih_status read_list(struct ih_groups *g, const char *path, struct ih_error *err)
 {
-    enum { PART_BYTES = 1 << 16 };
+    enum { PART_BYTES = 1 << 16, LIST_BYTES_MAX = 1 << 30 };
     size_t n = 0, got = 1;
+    bool has_nul = false;
     FILE *f = fopen(path, "rb");
     if (!f)
         return ih_error_errno(err, errno, "cannot open it");
-    while (got > 0) {
+    while (got > 0 && n < LIST_BYTES_MAX && !has_nul) {
         char *larger = realloc(g->list, n + PART_BYTES + 1);
         if (!larger)
             break;
         g->list = larger;
-        n += got = fread(g->list + n, 1, PART_BYTES, f);
+        got = fread(g->list + n, 1, PART_BYTES, f);
+        has_nul = memchr(g->list + n, '\0', got) != NULL;
+        n += got;
     }
     const bool has_failed = ferror(f) != 0;
     fclose(f);
     if (has_failed)
         return ih_error_errno(err, errno, "cannot read it");
+    if (has_nul)
+        return ih_error_set(err, IH_CORRUPT, "a NUL byte; a list of groups is a text");
+    if (n >= LIST_BYTES_MAX)
+        return ih_error_set(err, IH_CORRUPT, "1 GiB or more; a list of groups is shorter");
     if (got > 0)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     g->list[n] = '\0';
-    if (strlen(g->list) != n)
-        return ih_error_set(err, IH_CORRUPT, "a NUL byte; a list of groups is a text");
     return parse_list(g, err);
 }
 

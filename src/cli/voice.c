@@ -250,8 +250,8 @@ static void note_depth(struct ih_voice *v, const char *path, const struct ih_res
     } else if (has_depth && high && r->info.extremes.end > high + 1 && is_noted(v, IH_NOTE_DEPTH)) {
         ih_voice_note(v, path,
                       "its samples go up to %" PRIu32 ", and those above %" PRIu32
-                      " count as 255; --depth is too small",
-                      r->info.extremes.end - 1, high);
+                      " count as %" PRIu32 "; --depth is too small",
+                      r->info.extremes.end - 1, high, r->spec.n_bins ? high : 255);
     }
 }
 

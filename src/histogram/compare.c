@@ -105,6 +105,12 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
     struct ih_measurement m = reference->measurement;
     struct ih_comparison comparison;
     struct ih_total one;
+    const unsigned n = ih_n_bins(&result->histogram), n_reference = ih_n_bins(&reference->sum);
+    if (n != n_reference && result->histogram.n_pixels > 0 && reference->sum.n_pixels > 0)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "has %u bins, the reference %u: counts of different bins are not "
+                            "compared; count both again with 256 bins",
+                            n, n_reference);
     ih_total_init(&one, result->spec.luma, result->spec.clip_low, result->spec.clip_high);
     enum ih_status status = ih_measurement_join(&m, result, err);
     if (status == IH_OK)

@@ -617,6 +617,8 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     view.kind = ih_record_kind(result);
     if (!check_keys(r, in, view.kind))
         return false;
+    if (result->group && r->bytes)
+        result->group = r->bytes;
     result->path = view.kind == IH_IN_END     ? ""
                    : view.kind == IH_IN_TOTAL ? (result->group ? result->group : IH_TOTAL_NAME)
                    : r->bytes                 ? r->bytes

@@ -89,6 +89,8 @@ END
   imghist_ok 16.pgm --depth=10 --csv=stats
   [ "$stderr" = "imghist: 16.pgm: note: its samples go up to 4095, and those above 1023 count as 255; --depth is too small" ] ||
     fail "another note"
+  imghist_ok 16.pgm --depth=10 --bins=native --csv=stats
+  [[ $stderr == *"those above 1023 count as 1023; --depth is too small" ]] || fail "another note for native bins"
   "$IMGHIST" 16.pgm --depth=12 --total-only --ndjson -o total.ndjson
   imghist_quiet total.ndjson --depth=12 --csv=stats # a total does not tell the depth
 }

@@ -58,6 +58,17 @@ list_of_groups() {
   imghist_fails 1 "nowhere: cannot open it: No such file" d --by=nowhere --csv
 }
 
+@test "groups: lists of spreadsheets and of carriage returns, and what is no list" {
+  set_of_images
+  printf '\xef\xbb\xbffile,group\rd/0.pgm,\xff\rd/1.ppm,\xfe\rc,x\re,x\rf,x\rg,x\r' >cr.list
+  "$IMGHIST" -q d/0.pgm d/1.ppm --by=cr.list --json -o bytes.json
+  jq -e '[.groups[].n_images] == [1, 1]' bytes.json || fail "two groups"
+  "$IMGHIST" -q bytes.json --json | cmp - bytes.json || fail "names that are not UTF-8, read back"
+  imghist_fails 1 "/dev/zero: a NUL byte" d --by=/dev/zero --csv
+  python3 -c 'print("a," + 65536 * "b")' >long.list
+  imghist_fails 1 "line 1: the name of a group is too long" d --by=long.list --csv
+}
+
 @test "groups: shards, records and groups of parts give the bytes of the single run" {
   set_of_images
   for format in --ndjson --json --csv=images; do

@@ -113,6 +113,10 @@ END
   assert_status 4
   deep
   wide
+  dot low.pgm
+  imghist a.pgm low.pgm --against=b.pgm --bins=native --csv=images
+  assert_status 1
+  assert_stderr_has "low.pgm: has 256 bins, the reference 4096: counts of different bins are not compared"
   imghist --diff deep.pgm wide.ppm --bins=native --csv
   assert_status 1
   assert_stderr_has "4096 bins"
