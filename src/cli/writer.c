@@ -219,7 +219,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (!w->folder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
-    if (status == IH_OK && o->by) {
+    if (status == IH_OK) {
         *subject = o->by;
         status = ih_groups_open(o->by, &w->total, &w->groups, err);
     }
@@ -482,12 +482,8 @@ static void add_to_total(struct ih_writer *w, const struct ih_result *result)
 
 static void add_to_group(struct ih_writer *w, const struct ih_result *result)
 {
-    struct ih_error reason = {0};
-    if (!w->groups)
-        ih_groups_open(NULL, &w->total, &w->groups, &reason);
-    if (reason.status == IH_OK)
-        ih_groups_add(w->groups, result, &reason);
-    if (reason.status != IH_OK)
+    struct ih_error reason;
+    if (ih_groups_add(w->groups, result, &reason) != IH_OK)
         give_up(w, ih_exit_of(reason.status), result->path, reason.message);
 }
 
@@ -705,7 +701,7 @@ static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
-    if (w->groups)
+    if (!o->only_total)
         write_groups(w);
     if (o->compares) {
         write_comparison(w);

@@ -101,6 +101,9 @@ list_of_groups() {
   imghist_refused 2 'a comparison has no groups' --diff d/cats d/dogs --by=folder
   "$IMGHIST" d --by=folder --ndjson >groups.ndjson
   "$IMGHIST" d --total-only --ndjson >total.ndjson
+  "$IMGHIST" groups.ndjson --total-only --ndjson | cmp - total.ndjson
+  "$IMGHIST" d --by=folder --total-only --ndjson | cmp - total.ndjson
+  "$IMGHIST" groups.ndjson --total --json | cmp - both.json
   imghist_refused 2 "totals of groups beside single images need --by" groups.ndjson d/cats --csv
   imghist_refused 2 "a total no longer has its images" total.ndjson --by=folder --csv
   sed 's|"group":"d/cats"|"group":""|' groups.ndjson >bad.ndjson

@@ -58,8 +58,8 @@ def lerobot_stats(counts):
 def nnunet_intensities(counts):
     """foreground_intensity_properties_per_channel of nnU-Net's dataset fingerprint, with channels from "0".
 
-    The pixels are those that were counted: give count a mask for the foreground. Values are in the file's units if the
-    counts are native.
+    The pixels are those that were counted; for the foreground, read the result file of imghist --mask with scan. Values
+    are in the file's units if the counts are native.
     """
     return {str(i): {"max": float(s.max), "mean": s.mean, "median": _quantile(bins, 0.5), "min": float(s.min),
                      "percentile_00_5": _quantile(bins, 0.005), "percentile_99_5": _quantile(bins, 0.995),

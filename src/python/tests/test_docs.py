@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run."""
+"""The examples of docs/python.md and docs/recipes.md run."""
 
 import pathlib
 import re
@@ -8,18 +8,26 @@ import sys
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
+EXAMPLES = {
+    f"{page}-{i}": code
+    for page in ("python", "recipes")
+    for i, code in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.M | re.S), 1
+    )
+}
 
 
-def test_there_are_twelve():
-    assert len(EXAMPLES) == 12
+def test_there_are_all():
+    assert len(EXAMPLES) == 15 + 5
 
 
-@pytest.mark.parametrize("code", EXAMPLES, ids=range(1, len(EXAMPLES) + 1))
+@pytest.mark.parametrize("code", EXAMPLES.values(), ids=EXAMPLES)
 def test_example(code, samples, tmp_path):
     for path in samples.glob("*.*g"):
         shutil.copy(path, tmp_path)
+        (tmp_path / "train").mkdir(exist_ok=True)
+        shutil.copy(path, tmp_path / "train")
     for name in ("numpy", "pyarrow"):
         if f"import {name}" in code:
             pytest.importorskip(name)

@@ -1,4 +1,4 @@
-"""Arrays of peers.sh: uint8 pixels in memory, imghist.count against ihist, OpenCV, Pillow, libvips and NumPy.
+"""Arrays of peers.sh: uint8 and uint16 pixels in memory, imghist.count against ihist, OpenCV, Pillow, libvips and NumPy.
 
 usage: arrays.py PHOTO [MEGAPIXELS_MAX]. Counts are compared first. A peer that has no layout of its own for an array counts
 what its user would give it. One thread: CPU time, which another load on the machine changes least. All cores: time.
@@ -139,6 +139,28 @@ def row(title, best):
     return fastest / ours[1]
 
 
+def wide(photo):
+    """uint16 arrays with a bin for each of 65,536 values, one thread."""
+    rng = numpy.random.default_rng(1)
+    print("\nuint16, 65,536 bins, one thread, CPU time, microseconds a call, least; fastest peer / imghist --bins=native")
+    for size in ("256 x 256", "6 MP"):
+        h, w = SIZES[size]
+        tile = numpy.tile(photo, (-(-h // photo.shape[0]), -(-w // photo.shape[1]), 1))[:h, :w].astype(numpy.uint16)
+        deep = tile * 256 + rng.integers(0, 256, tile.shape, numpy.uint16)
+        arrays = {"gray photo of 12 bits": deep[..., 1] >> 4, "gray photo": deep[..., 1], "rgb photo": deep}
+        arrays["gray noise"] = rng.integers(0, 65536, (h, w), numpy.uint16)
+        for name, x in arrays.items():
+            x = numpy.ascontiguousarray(x)
+            planes = channels_of(x, "HW" if x.ndim == 2 else "HWC")
+            flat = {"imghist --luma=none": lambda x=x: imghist.count(x, bins="native", luma="none", threads=1)}
+            flat["ihist"] = lambda x=x: ihist.histogram(x, parallel=False)
+            flat["cv2"] = lambda planes=planes: [cv2.calcHist([p], [c], None, [65536], [0, 65536]) for p, c in planes]
+            expected = [numpy.bincount(x.reshape(h * w, -1)[:, c], minlength=65536) for _, c in planes]
+            for counted in (flat["imghist --luma=none"]().bins, flat["ihist"](), flat["cv2"]()):
+                assert numpy.array_equal(numpy.asarray(counted).reshape(len(planes), -1), expected)
+            row(f"{size} {name}", least(flat, time.process_time))
+
+
 def main():
     photo = numpy.asarray(Image.open(sys.argv[1]).convert("RGB"))
     most = float(sys.argv[2]) if len(sys.argv) > 2 else 100
@@ -146,6 +168,8 @@ def main():
     datas = os.environ.get("DATA", "photo noise constant").split()
     sizes = os.environ.get("SIZES", ",".join(SIZES)).split(",")
     pyvips.cache_set_max(0)
+    cv2.setNumThreads(1)
+    wide(photo)
     for threads, clock, n_cv2 in ((1, time.process_time, 1), (None, time.perf_counter, 0)):
         cv2.setNumThreads(n_cv2 or os.cpu_count())
         if str(threads) not in os.environ.get("THREADS", "1 None"):
