@@ -118,6 +118,7 @@ list_of_groups() {
     [ "$reference" = total ] || "$IMGHIST" dogs.ndjson --against="$reference" --csv=images | cmp - against.csv || fail "records"
   done
   "$IMGHIST" dogs.ndjson --against=total --csv=images | cmp - against.csv || fail "a result file twice"
+  imghist_refused 2 'and - can be read once' - --against=total --csv <d/1.ppm
   "$IMGHIST" d/dogs --against=total --by=folder --total --csv=images >groups.csv
   [[ $(tail -n 1 groups.csv) == "(total),"*",0.000000,0.000000" ]] || fail "the total is the reference"
 }
