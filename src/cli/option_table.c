@@ -276,7 +276,9 @@ static enum ih_status set_clip(const struct ih_setting *s)
 {
     uint64_t low, high;
     if (!parse_pair(s->value, ',', UINT16_MAX, &low, &high) || low >= high)
-        return ih_error_set(s->err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255",
+        return ih_error_set(s->err, IH_USAGE,
+                            "'%s' is not LO,HI with 0 <= LO < HI <= 255, or "
+                            "65535 with --bins=native",
                             s->value);
     s->options->clip_low = (uint16_t)low; /* options.c checks the limits of 256 bins */
     s->options->clip_high = (uint16_t)high;

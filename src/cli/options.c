@@ -432,6 +432,10 @@ static enum ih_status set_references(struct ih_options *o, struct ih_error *err)
     if (is_total && o->list_path)
         return refuse(o, "against", "total reads the inputs twice, so name them without a list",
                       err);
+    for (size_t i = 0; is_total && i < o->n_paths; i++)
+        if (strcmp(o->paths[i], "-") == 0)
+            return refuse(o, "against", "total reads the inputs twice, and - can be read once",
+                          err);
     if (strcmp(o->against, "-") == 0)
         return refuse(o, "against", "a reference is a file or a folder", err);
     const char **paths = malloc((n + o->n_paths + 1) * sizeof *paths);

@@ -108,7 +108,7 @@ struct ih_input {
     void *read_user;
     struct ih_array *array; /* owned by the scan once handed over, checked; not NULL: the pixels */
     struct ih_error error;  /* not IH_OK: why it cannot be read; becomes the result */
-    uint64_t source;        /* which of the scan's sources it comes from, from 0 */
+    uint64_t source;        /* which of the scan's paths it comes from, from 0; n_paths: the list */
     uint64_t hash;          /* becomes the result's inputs_hash */
 };
 

@@ -29,6 +29,7 @@ struct ih_walk {
     struct ih_walk_sources sources;
     size_t next_path;
     FILE *list;                      /* owned unless standard input; NULL: no list, or at its end */
+    bool has_begun_list;             /* after all paths */
     bool is_in_list;                 /* the list's first line has been read */
     uint64_t n_given, n_before_list; /* inputs */
     char *line; /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
@@ -375,6 +376,7 @@ static bool next_input(struct ih_walk *w, struct ih_input *input)
                 return true;
             continue;
         }
+        w->has_begun_list = true;
         const char *line = next_listed(w, &n_bytes, &error);
         if (error == NOT_A_LIST)
             return give_list_error(w, input);
@@ -396,7 +398,9 @@ static bool next_input(struct ih_walk *w, struct ih_input *input)
 bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
 {
     const bool has_input = next_input(w, input);
-    if (has_input && w->next_path > 0)
+    if (has_input && w->has_begun_list)
+        input->source = w->sources.n_paths;
+    else if (has_input && w->next_path > 0)
         input->source = w->next_path - 1;
     w->n_given += has_input ? 1 : 0;
     return has_input;

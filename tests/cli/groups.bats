@@ -121,6 +121,9 @@ list_of_groups() {
     [ "$reference" = total ] || "$IMGHIST" dogs.ndjson --against="$reference" --csv=images | cmp - against.csv || fail "records"
   done
   "$IMGHIST" dogs.ndjson --against=total --csv=images | cmp - against.csv || fail "a result file twice"
+  find d/dogs -name '*.p?m' | LC_ALL=C sort >dogs.list
+  "$IMGHIST" --files-from=dogs.list --against=d/cats --csv=images | cmp - <("$IMGHIST" dogs.ndjson --against=d/cats --csv=images) || fail "a list"
+  imghist_refused 2 'and - can be read once' - --against=total --csv <d/1.ppm
   "$IMGHIST" d/dogs --against=total --by=folder --total --csv=images >groups.csv
   [[ $(tail -n 1 groups.csv) == "(total),"*",0.000000,0.000000" ]] || fail "the total is the reference"
 }

@@ -148,6 +148,8 @@ END
   wide
   imghist_ok deep.pgm wide.ppm --bins=native --sheet --chart=s.svg
   for value in 3072 4095 768 1023; do grep -q ">$value<" s.svg || fail "no $value"; done
+  "$IMGHIST" deep.pgm wide.ppm --bins=native --ndjson >texts.ndjson # they end with their record
+  imghist_ok -q texts.ndjson --sheet --chart=r.svg
 }
 
 @test "native: the page folds the total to 256 bars, and has none of different bins" {

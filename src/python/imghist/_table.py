@@ -149,7 +149,11 @@ def _texts(values):
 def _group(result, by):
     if callable(by):
         return by(result)
+    if isinstance(by, (str, bytes)) and by != "folder":
+        raise ValueError(f"total: by is {by!r}, and must be 'folder', a dict or a function")
     name = result.file if isinstance(result, _imghist.Counts) else _source(result)
+    if name is None and by == "folder":
+        raise ValueError("total: a result without a name is in no folder; group by a function")
     return os.path.dirname(name) or "." if by == "folder" else by[name]
 
 

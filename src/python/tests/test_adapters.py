@@ -46,6 +46,10 @@ def test_groups(tmp_path):
     assert set(imghist.total(results, by=lambda r: "bad" if isinstance(r, Exception) else "good")) == {"bad", "good"}
     with pytest.raises(KeyError):
         imghist.total(results, by={})
+    with pytest.raises(ValueError, match="must be 'folder'"):
+        imghist.total(results, by="folders")
+    with pytest.raises(ValueError, match="in no folder"):
+        imghist.total([ValueError()], by="folder")
 
 
 def distances(x, y):
