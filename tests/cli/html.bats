@@ -266,7 +266,7 @@ END
     }
     say("done");
   ' >said
-  [ "$(cat said)" = done ] || fail "$(cat said)"
+  [ "$(cat said)" = "done" ] || fail "$(cat said)"
 }
 
 @test "html: in print the headings are text, and every image has a row" {

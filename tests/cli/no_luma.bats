@@ -77,9 +77,9 @@ EOF
   grep -v '^  luma ' with | sed '1,/^  0 .*255/d' | diff - <(sed '1,/^  0 .*255/d' without)
   grep -q '255  green$' without
   both "$SAMPLES" -q --text=lines
-  ! grep -q nan without
+  ! grep -q nan without || fail "nan"
   "$IMGHIST" "$SAMPLES/scene.png" -q --luma=none --chart=chart.svg
-  ! grep -q luma\ 1 chart.svg
+  ! grep -q luma\ 1 chart.svg || fail "luma in the chart"
   grep -q 'mean luminance 0.2220' chart.svg
   "$IMGHIST" "$SAMPLES" -q --luma=none --html=page.html
   grep -q '"luma":"none"' page.html
