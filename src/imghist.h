@@ -371,7 +371,7 @@ struct ih_settings {
     int (*interrupt)(void *user);
     void *interrupt_user;
     /* 0 or 256: samples become 8-bit ones, with 256 bins. IH_BINS_NATIVE: samples of 9 to 16 bits
-     * keep their values, with a bin for each value that they can have; the CPU counts them. Clip
+     * keep their values, with a bin for each value that they can have. Clip
      * limits are then native values, at most 65535, and clip_high 0 means the largest value of each
      * image; an image whose values do not reach the limits is refused. */
     unsigned bins;

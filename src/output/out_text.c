@@ -343,6 +343,9 @@ static void put_luminance(const struct text *s, const struct ih_result *r)
     else if (r->info.not_applied & IH_NOT_APPLIED_ICC_PROFILE)
         doubt = is_narrow ? "(taken as sRGB, without ICC profile)"
                           : "(taken as sRGB; the ICC profile is not read)";
+    if (r->has_distance)
+        fprintf(s->stream, "%*sto the reference: ks %.4f, emd %.2f\n", INDENT, "", r->against.ks,
+                r->against.emd);
     fprintf(s->stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
     if (doubt && is_narrow)
         fprintf(s->stream, "\n%*s%s", INDENT, "", doubt);
@@ -393,7 +396,13 @@ enum {
     HAS_WIDEST_CURVE = 180
 };
 
-enum { NAME_LEAST = 16, SIZE_TEXT_MAX = 48, SIZE_COLUMNS = 13, CLIPPING_COLUMNS = 17 };
+enum {
+    NAME_LEAST = 16,
+    SIZE_TEXT_MAX = 48,
+    SIZE_COLUMNS = 13,
+    CLIPPING_COLUMNS = 17,
+    DISTANCE_COLUMNS = 18
+};
 
 static const struct column line_columns[] = {{"mean", 5, 1, 0},
                                              {"stddev", 6, 1, HAS_SPREAD},
@@ -415,7 +424,8 @@ static unsigned curve_columns(const struct text *s)
 static unsigned columns_taken(const struct text *s)
 {
     unsigned n = curve_columns(s) + (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0) +
-                 (s->columns >= HAS_CLIPPING ? CLIPPING_COLUMNS : 0) + 2;
+                 (s->columns >= HAS_CLIPPING ? CLIPPING_COLUMNS : 0) +
+                 (s->options.has_distances ? DISTANCE_COLUMNS : 0) + 2;
     for (const struct column *c = line_columns; c->key; c++)
         n += is_shown(s, c) ? 2 + (unsigned)column_width(s, c) : 0;
     return n;
@@ -440,6 +450,8 @@ static void put_line_heading(const struct text *s)
     put_headings(s, line_columns);
     if (s->columns >= HAS_CLIPPING)
         fputs("  crushed   blown", s->stream);
+    if (s->options.has_distances)
+        fprintf(s->stream, "%8s%10s", "ks", "emd");
     fputs("  ", s->stream);
     put_name(s, s->options.folder && *s->options.folder ? s->options.folder : "name");
     fprintf(s->stream, "%s\n", style(s, PLAIN));
@@ -466,6 +478,8 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
         put_share(s, 8, h->any_low, h->n_pixels, false, "%");
         put_share(s, 7, h->any_high, h->n_pixels, true, "%");
     }
+    if (s->options.has_distances)
+        fprintf(s->stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
     fputs("  ", s->stream);
 }
 

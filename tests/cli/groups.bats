@@ -148,6 +148,16 @@ list_of_groups() {
   "$IMGHIST" d --against=total --where 'emd > 40 and ks > 10%' --csv=images >some.csv
   awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 1 || ($at["emd"] > 40 && $at["ks"] > 0.1)' all.csv | cmp - some.csv || fail "--where"
   [ "$(wc -l <some.csv)" -gt 1 ] || fail "no outlier"
+  # Text and the page say what --csv=images says.
+  local name ks emd
+  while IFS=, read -r name ks emd; do
+    printf -v ks %.4f "$ks"
+    printf -v emd %.2f "$emd"
+    imghist_output_has "$(printf '  %s%10s  %s' "$ks" "$emd" "${name#d/}")" d --against=total --text=lines
+    imghist_output_has "to the reference: ks $ks, emd $emd" "$name" --against=d --text=full
+  done < <(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 || NR == 9 { print $1 "," $at["ks"] "," $at["emd"] }' all.csv)
+  imghist_ok d --against=total --html=page.html
+  grep -q '"ks","emd"' page.html || fail "columns of the page"
   imghist_ok d --against=total --ndjson
   [[ ${lines[0]} == *'"ks":0.'*'"emd":'* ]] || fail "JSON"
   imghist_ok d --csv=images
