@@ -58,9 +58,9 @@ static char *take_field(char **at)
 }
 
 /* Ends the field before *at with a NUL. Returns the character that was there. */
-static char end_field(char **at)
+static int end_field(char **at)
 {
-    const char end = **at;
+    const int end = **at;
     if (end)
         *(*at)++ = '\0';
     if (end == '\r' && **at == '\n')
@@ -83,7 +83,7 @@ static enum ih_status parse_list(struct ih_groups *g, struct ih_error *err)
         m.name = take_field(&at);
         if (m.name && end_field(&at) == ',') {
             m.group = take_field(&at);
-            const char end = m.group ? end_field(&at) : ',';
+            const int end = m.group ? end_field(&at) : ',';
             if (end != '\n' && end != '\0')
                 m.group = NULL;
         }

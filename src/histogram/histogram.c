@@ -244,7 +244,8 @@ void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_s
     if (s->count == 0)
         return;
     const uint64_t *bins = ih_bins(h, plane);
-    const double count = (double)s->count, centre = (double)(s->sum / s->count);
+    const uint64_t whole = s->sum / s->count;
+    const double count = (double)s->count, centre = (double)whole;
     const double mean = (double)(s->sum % s->count) / count; /* - centre */
     double n = 0, moment = 0, value = s->min - centre;
     double square = 0, sizes = 1; /* the largest variance is square / sizes */

@@ -119,9 +119,12 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
     struct ih_scan_options of_others = context->options;
     of_others.decode.interrupt = &stop; /* only the calling thread asks the caller's */
     enum ih_status status = IH_OK;
-    if (!parts || !others)
-        status = ih_error_set(err, IH_MEMORY, "out of memory");
-    for (unsigned i = 0; i < n && status == IH_OK; i++) {
+    if (!parts || !others) {
+        free(parts);
+        free(others);
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    }
+    for (unsigned i = 0; i < n; i++) {
         const uint64_t first = array->height / n * i + array->height % n * i / n;
         const uint64_t end = array->height / n * (i + 1) + array->height % n * (i + 1) / n;
         parts[i] = (struct part){.context = context,
@@ -132,9 +135,7 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
             (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
         parts[i].rows.height = end - first;
     }
-    const bool has_counted = status == IH_OK;
-    if (has_counted)
-        count_parts(parts, n, &is_failed);
+    count_parts(parts, n, &is_failed);
     for (unsigned i = 0; i < n && status == IH_OK; i++) {
         status = parts[i].result->status;
         if (status != IH_OK && err)
@@ -142,10 +143,10 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
         else if (status == IH_OK && i > 0)
             ih_histogram_add(&result->histogram, &parts[i].result->histogram);
     }
-    for (unsigned i = 1; i < n && has_counted; i++) /* of a failed part: none */
+    for (unsigned i = 1; i < n; i++) /* of a failed part: none */
         if (others[i - 1].status == IH_OK)
             ih_histogram_reset(&others[i - 1].histogram);
-    if (status != IH_OK && has_counted && result->status == IH_OK)
+    if (status != IH_OK && result->status == IH_OK)
         ih_histogram_reset(&result->histogram);
     result->info.height = array->height;
     free(others);

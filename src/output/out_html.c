@@ -176,6 +176,7 @@ static void html_record(void *state, const struct ih_result *result)
 
 static void put_total(FILE *f, const struct html_state *s)
 {
+    const struct ih_field_value none = {.type = IH_TYPE_NONE};
     struct ih_result total;
     struct ih_histogram folded;
     struct ih_field_value values[IH_N_FIELDS];
@@ -190,7 +191,7 @@ static void put_total(FILE *f, const struct html_state *s)
         has_meaning = has_meaning || (column && strcmp(column, "pixels") == 0);
         if (column && has_meaning && html_has_column(s, i)) {
             fprintf(f, ",\"%s\":", column);
-            put_value(f, s->is_mixed ? &(struct ih_field_value){.type = IH_TYPE_NONE} : &values[i]);
+            put_value(f, s->is_mixed ? &none : &values[i]);
         }
     }
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",

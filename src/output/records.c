@@ -202,16 +202,17 @@ static bool take_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
     struct ih_histogram *h = &r->result.histogram;
     if (n_bins <= IH_BINS || n_bins > IH_NATIVE_BINS_MAX || r->n_channels > 0)
         return ih_json_fail(in, impossible); /* or after the channels */
+    const size_t size_bytes = sizeof *r->native * IH_PLANES * (size_t)n_bins;
     if (n_bins > r->n_native) {
         free(r->native);
-        r->native = malloc(sizeof *r->native * IH_PLANES * n_bins);
+        r->native = malloc(size_bytes);
         r->n_native = r->native ? (unsigned)n_bins : 0;
         if (!r->native)
             return ih_json_fail(in, "more than there is memory for");
     }
     h->native = r->native;
     h->n_native = (unsigned)n_bins;
-    memset(h->native, 0, sizeof *h->native * IH_PLANES * n_bins);
+    memset(h->native, 0, size_bytes);
     r->bins_field->key = "ranges";
     return true;
 }

@@ -138,7 +138,7 @@ def test_no_images(engine, tmp_path):
 def test_wrong_arguments_raise_before_any_task(engine, inputs):
     for function in (engine.module.count, engine.module.total):
         with pytest.raises(ValueError, match="luma"):
-            function(inputs.paths, luma="none")
+            function(inputs.paths, luma="bt2020")
         with pytest.raises(TypeError, match="colour"):
             function(inputs.paths, colour=1)
         with pytest.raises(ValueError, match="threads: 0 is not 1 to 1024"):
