@@ -28,6 +28,7 @@ struct ih_groups {
     struct group **groups; /* sorted by name */
     size_t n, capacity;
     uint64_t n_left_out;
+    char *left_out; /* owned; the name of the first; NULL: none */
 };
 
 /* ---- the list ---- */
@@ -162,6 +163,7 @@ void ih_groups_close(struct ih_groups *g)
     free(g->groups);
     free(g->members);
     free(g->list);
+    free(g->left_out);
     free(g);
 }
 
@@ -230,6 +232,8 @@ enum ih_status ih_groups_add(struct ih_groups *g, const struct ih_result *result
     const char *name = name_of(g, result, &n);
     if (!name) {
         g->n_left_out++;
+        if (!g->left_out && !(g->left_out = strdup(result->path)))
+            return ih_error_set(err, IH_MEMORY, "out of memory");
         return IH_OK;
     }
     struct group *group = find_group(g, name, n);
@@ -253,7 +257,8 @@ void ih_groups_result(const struct ih_groups *g, size_t i, struct ih_result *out
     out->folder = group->folder;
 }
 
-uint64_t ih_groups_n_left_out(const struct ih_groups *g)
+uint64_t ih_groups_n_left_out(const struct ih_groups *g, const char **first)
 {
+    *first = g->left_out;
     return g->n_left_out;
 }

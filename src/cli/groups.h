@@ -34,6 +34,7 @@ enum ih_status ih_groups_add(struct ih_groups *groups, const struct ih_result *r
 size_t ih_groups_n(const struct ih_groups *groups);
 void ih_groups_result(const struct ih_groups *groups, size_t i, struct ih_result *out);
 
-uint64_t ih_groups_n_left_out(const struct ih_groups *groups);
+/* How many inputs the list lacks. *first: the name of one, NULL: none. */
+uint64_t ih_groups_n_left_out(const struct ih_groups *groups, const char **first);
 
 #endif

@@ -746,6 +746,24 @@ void ih_writer_stop_progress(struct ih_writer *w)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Inputs that the list of --by lacks. Returns true if it lacks all: an error. */
+static bool report_left_out(struct ih_writer *w)
+{
+    const char *first;
+    char name[IH_ESCAPED_MAX], line[IH_ESCAPED_MAX + 96];
+    const uint64_t n = ih_groups_n_left_out(w->groups, &first);
+    if (n == 0)
+        return false;
+    ih_escape(name, sizeof name, first);
+    snprintf(line, sizeof line, "%" PRIu64 " input%s not in this list, and in no group: %s", n,
+             n == 1 ? " is" : "s are", name);
+    if (ih_groups_n(w->groups) > 0)
+        ih_voice_note(&w->voice, w->options->by, "%s%s", line, n > 1 ? ", ..." : "");
+    else
+        ih_say(w->options->by, line);
+    return ih_groups_n(w->groups) == 0;
+}
+
 enum ih_exit ih_writer_finish(struct ih_writer *w)
 {
     ih_writer_stop_progress(w);
@@ -756,14 +774,12 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     const struct ih_options *o = w->options;
     const bool has_none = found_no_input(w);
     ih_voice_end(&w->voice, has_none);
-    if (o->by && ih_groups_n_left_out(w->groups) > 0)
-        ih_voice_note(&w->voice, o->by, "%" PRIu64 " inputs are not in this list, and in no group",
-                      ih_groups_n_left_out(w->groups));
+    const bool lacks_all = o->by && report_left_out(w);
     if (w->has_totals && w->has_images && !o->compares)
         ih_voice_note(&w->voice, NULL,
                       "a total of a result file and single images are added up; an image that is "
                       "in both counts twice");
-    if (has_none || w->voice.n_failed || w->n_charts_failed ||
+    if (has_none || lacks_all || w->voice.n_failed || w->n_charts_failed ||
         (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
     return w->voice.n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;

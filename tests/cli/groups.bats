@@ -49,6 +49,8 @@ list_of_groups() {
   [[ $output == *"groups.list: note: 7 inputs are not in this list, and in no group"* ]] || fail "what was left out: $output"
   python3 "$TESTS/cli/check_groups.py" groups.list groups.csv || fail "totals"
   local line
+  printf "0.pgm,even\n" >other.list # not as imghist names them
+  imghist_fails 1 "other.list: 25 inputs are not in this list, and in no group: d/" d --by=other.list --csv=stats
   for line in 'd/0.pgm' 'd/0.pgm,' ',odd' '"d/0.pgm,odd' 'd/0.pgm,odd,3' '"a"b,odd'; do
     printf 'a,b\n%s\n' "$line" >bad.list
     imghist_fails 1 "bad.list: line 2 is not 'name,group'" d --by=bad.list --csv
