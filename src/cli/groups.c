@@ -61,7 +61,7 @@ static char *take_field(char **at)
 /* Ends the field before *at with a NUL. Returns the character that was there. */
 static int end_field(char **at)
 {
-    const int end = **at;
+    const int end = (unsigned char)**at;
     if (end)
         *(*at)++ = '\0';
     if (end == '\r' && **at == '\n')

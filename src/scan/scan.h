@@ -2,9 +2,9 @@
  * The scan: many inputs through decoders and a device, items in the order of the inputs.
  *
  * A worker takes one input from start to end: open, decode a band, count it, the next band, result.
- * Workers share only the device. Results wait for their turn in a bounded window. So memory does
- * not grow with the number of inputs, and a slow file does not hold up the others. JPEG files may
- * go to a GPU's hardware JPEG decoders instead (offload.h).
+ * Workers share the device, the memory budget and the idle cores. Results wait for their turn in a
+ * bounded window. So memory does not grow with the number of inputs, and a slow file does not hold
+ * up the others. JPEG files may go to a GPU's hardware JPEG decoders instead (offload.h).
  *
  * An archive is an input whose members are inputs themselves; their results come in its place, in
  * the archive's order. One worker at a time reads its next member into memory, and then counts that
@@ -241,7 +241,8 @@ uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_
                          struct ih_result *result);
 
 /*
- * Counts one input; each worker calls it.
+ * Counts one input that is not searched for members: of ih_count_file and its kin, or one that the
+ * offload queue gave back.
  *
  * src      closed; its buffer is reused
  * result   overwritten; borrows input->path; the caller sets counted_by, and frees the thumbnail if
