@@ -11,6 +11,7 @@
 
 #include "histogram/total.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ struct html_state {
     FILE *stream; /* borrowed */
     uint64_t n_records;
     struct ih_total total;
-    bool is_mixed; /* images of different bins, which have no total */
+    bool is_mixed;                      /* images of different bins, which have no total */
+    const struct ih_percents *percents; /* borrowed; NULL: none */
     bool has_thumbnails, has_distances;
 };
 
@@ -107,6 +109,26 @@ static void put_base(FILE *f, const char *path)
     putc('"', f);
 }
 
+/* Those of --percentiles, of the luma, after the fields: the names of the columns, or the values of
+ * a result. */
+static void put_percentiles(const struct html_state *s, const struct ih_result *r)
+{
+    char key[IH_PERCENT_KEY_MAX];
+    for (unsigned i = 0; s->percents && i < s->percents->n; i++) {
+        const uint32_t percent = s->percents->millionths[i];
+        if (ih_is_column(ih_percent_key(percent, key)))
+            continue;
+        const unsigned v =
+            r && r->status == IH_OK ? ih_percentile(&r->histogram, IH_LUMA, percent) : UINT_MAX;
+        if (!r)
+            fprintf(s->stream, ",\"%s\"", key);
+        else if (v != UINT_MAX)
+            fprintf(s->stream, "%u,", v);
+        else
+            fputs("null,", s->stream);
+    }
+}
+
 static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
                                  void **state, struct ih_error *err)
 {
@@ -116,6 +138,7 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
     s->stream = stream;
     s->has_thumbnails = options->thumbnails;
     s->has_distances = options->has_distances;
+    s->percents = options->percents;
     ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
@@ -132,6 +155,7 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
             fprintf(stream, "%s\"%s\"", before, ih_schema[i].column);
             before = ",";
         }
+    put_percentiles(s, NULL);
     fputs("],\"rows\":[", stream);
     *state = s;
     return IH_OK;
@@ -158,6 +182,7 @@ static void html_record(void *state, const struct ih_result *result)
             put_value(s->stream, &values[i]);
             putc(',', s->stream);
         }
+    put_percentiles(s, result);
     if (result->status == IH_OK)
         put_small_histogram(s->stream, &result->histogram);
     else

@@ -401,7 +401,8 @@ enum {
     SIZE_TEXT_MAX = 48,
     SIZE_COLUMNS = 13,
     CLIPPING_COLUMNS = 17,
-    DISTANCE_COLUMNS = 18
+    DISTANCE_COLUMNS = 18,
+    PERCENTILE_COLUMNS = 10
 };
 
 static const struct column line_columns[] = {{"mean", 5, 1, 0},
@@ -420,12 +421,18 @@ static unsigned curve_columns(const struct text *s)
                                           : 8;
 }
 
+static unsigned n_percents(const struct text *s)
+{
+    return s->options.percents ? s->options.percents->n : 0;
+}
+
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
     unsigned n = curve_columns(s) + (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0) +
                  (s->columns >= HAS_CLIPPING ? CLIPPING_COLUMNS : 0) +
-                 (s->options.has_distances ? DISTANCE_COLUMNS : 0) + 2;
+                 (s->options.has_distances ? DISTANCE_COLUMNS : 0) +
+                 n_percents(s) * PERCENTILE_COLUMNS + 2;
     for (const struct column *c = line_columns; c->key; c++)
         n += is_shown(s, c) ? 2 + (unsigned)column_width(s, c) : 0;
     return n;
@@ -452,6 +459,10 @@ static void put_line_heading(const struct text *s)
         fputs("  crushed   blown", s->stream);
     if (s->options.has_distances)
         fprintf(s->stream, "%8s%10s", "ks", "emd");
+    char key[IH_PERCENT_KEY_MAX];
+    for (unsigned i = 0; i < n_percents(s); i++)
+        fprintf(s->stream, "%*s", PERCENTILE_COLUMNS,
+                ih_percent_key(s->options.percents->millionths[i], key));
     fputs("  ", s->stream);
     put_name(s, s->options.folder && *s->options.folder ? s->options.folder : "name");
     fprintf(s->stream, "%s\n", style(s, PLAIN));
@@ -480,6 +491,13 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     }
     if (s->options.has_distances)
         fprintf(s->stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
+    for (unsigned i = 0; i < n_percents(s); i++) {
+        const unsigned v = ih_percentile(h, IH_LUMA, s->options.percents->millionths[i]);
+        if (v == UINT_MAX)
+            fprintf(s->stream, "%*s", PERCENTILE_COLUMNS, "");
+        else
+            fprintf(s->stream, "%*u", PERCENTILE_COLUMNS, v);
+    }
     fputs("  ", s->stream);
 }
 

@@ -132,6 +132,11 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   [[ ${lines[0]} == *,crushed_all_share,p0.5,p25,p99.5 && ${lines[1]} == *,1,25,100 && ${lines[2]} == *,,, ]] || fail "images"
   imghist_output_has '"step":1,"p0.5":1,"p99.5":100,"histogram":' ramp.pgm --percentiles=0.5,25,99.5 --json
   imghist_output_has $'\n  luma: p0.5 1, p25 25\n' ramp.pgm --percentiles=0.5,25
+  imghist_ok ramp.pgm --percentiles=0.5,25,99.5 --text=lines
+  [[ ${lines[0]} == *"      p0.5       p25     p99.5  name" && ${lines[1]} == *"         1        25       100  ramp.pgm" ]] || fail "lines"
+  imghist_status 1 ramp.pgm gone.pgm --percentiles=0.5,99,99.5 --html=page.html
+  grep -qE '"crushed_all_share","p0.5","p99.5"\],"rows"' page.html && grep -qE '^\["ramp.pgm",.*,1,100,"' page.html || fail "page"
+  grep -qE '^\["gone.pgm",.*,null,null,null,null' page.html || fail "page, failures"
   "$IMGHIST" ramp.pgm --percentiles=0.5 --ndjson -o new.ndjson
   cmp <("$IMGHIST" new.ndjson --csv) <("$IMGHIST" ramp.pgm --csv) || fail "read back"
   imghist_ok --diff ramp.pgm ramp.pgm --percentiles=0.5,99.5 --csv
