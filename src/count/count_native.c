@@ -199,13 +199,6 @@ void ih_native_add(struct ih_native_counter *c, const void *pixels, size_t n_pix
     }
 }
 
-void ih_native_join(struct ih_native_counter *c, struct ih_native_counter *other)
-{
-    fold(other);
-    ih_histogram_add(&c->totals, &other->totals);
-    ih_histogram_reset(&other->totals);
-}
-
 void ih_native_end(struct ih_native_counter *c, struct ih_histogram *out)
 {
     fold(c);

@@ -27,9 +27,6 @@ enum ih_status ih_native_begin(struct ih_native_counter *counter, const struct i
 /* pixels: uint16 [n_pixels][n_channels], of any alignment, all below n_bins; borrowed. */
 void ih_native_add(struct ih_native_counter *counter, const void *pixels, size_t n_pixels);
 
-/* Adds the counts of another counter of the same spec, which is empty then. */
-void ih_native_join(struct ih_native_counter *counter, struct ih_native_counter *other);
-
 /* Writes all planes, sums and joint clip counts to *out, whose native counters the caller owns.
  * Only begin may follow. */
 void ih_native_end(struct ih_native_counter *counter, struct ih_histogram *out);

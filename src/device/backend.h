@@ -23,7 +23,6 @@
 struct ih_backend_options {
     const char *kernel;    /* NULL: the backend's best for each number of channels; else by name */
     unsigned n_idle_cores; /* cores that no worker uses: the CPU backend may count on them */
-    unsigned n_spread;     /* further cores that ih_lane_count_memory may use */
 };
 
 /* A kernel that --kernel can name. why: for --list. */
@@ -70,8 +69,6 @@ struct ih_backend {
     bool (*takes_planes)(void *state);
     enum ih_status (*count_planes)(void *lane, const struct ih_planes *planes,
                                    struct ih_error *err);
-    enum ih_status (*count_memory)(void *lane, const uint8_t *pixels, size_t n_pixels,
-                                   bool may_spread, struct ih_error *err); /* or NULL */
     enum ih_status (*end)(void *lane, struct ih_histogram *out, const char **kernel,
                           struct ih_error *err);
 };
@@ -173,14 +170,6 @@ enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_er
  */
 bool ih_lane_counts_here(const struct ih_lane *lane);
 void ih_lane_count_here(struct ih_lane *lane, const uint8_t *const samples[], size_t n_pixels);
-
-/* Whether ih_lane_count_memory works for the current image: its samples are native. */
-bool ih_lane_takes_memory(const struct ih_lane *lane);
-
-/* Counts pixels where they are, and is done with them when it returns. may_spread: on several cores
- * if there are many pixels and no other lane has the cores. IH_OK or IH_MEMORY. */
-enum ih_status ih_lane_count_memory(struct ih_lane *lane, const uint8_t *pixels, size_t n_pixels,
-                                    bool may_spread, struct ih_error *err);
 
 /* Whether the current image, of three channels, may come as planes. */
 bool ih_lane_takes_planes(const struct ih_lane *lane);

@@ -27,10 +27,7 @@ enum {
     CPU_ALIGN_BYTES = 64, /* a cache line */
     /* One to decode into, one to count and one in reserve, which evens out slower bands. */
     CPU_BANDS = 3,
-    YIELDS_BEFORE_SLEEP = 2000, /* about a millisecond */
-    /* Of an array, for each core: a thread takes 50 us to start, and its tables as long to fold. */
-    CPU_SPREAD_BYTES = 1 << 20,
-    CPU_SPREAD_MAX = 64
+    YIELDS_BEFORE_SLEEP = 2000 /* about a millisecond */
 };
 
 /* METHOD(name, why), the best first. */
@@ -46,7 +43,6 @@ static const struct ih_count_method *const cpu_methods[] = {CPU_METHODS(AS_METHO
 struct cpu_state {
     size_t index;             /* into cpu_kernels and cpu_methods */
     atomic_uint n_idle_cores; /* not yet taken by a lane */
-    atomic_uint n_spread;     /* not taken by cpu_count_memory */
 };
 
 struct cpu_band {
@@ -154,7 +150,6 @@ static enum ih_status cpu_start(const struct ih_backend_options *options, int or
         return ih_error_set(err, IH_MEMORY, "starting the CPU backend: out of memory");
     s->index = index;
     atomic_init(&s->n_idle_cores, options->n_idle_cores);
-    atomic_init(&s->n_spread, options->n_spread);
     *state = s;
     return IH_OK;
 }
@@ -285,7 +280,9 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
 {
     struct cpu_lane *l = lane;
     wait_for_thread(l, 0);
-    if (samples[1])
+    if (l->spec.n_bins)
+        ih_native_add(&l->native, samples[0], n_pixels);
+    else if (samples[1])
         ih_counter_add_planar(&l->counter, samples, n_pixels);
     else
         ih_counter_add(&l->counter, samples[0], n_pixels);
@@ -307,72 +304,6 @@ static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *plane
     band->n_pixels = 0;
     band->planes = *planes;
     count_next(l);
-    return IH_OK;
-}
-
-/* A part of an array, counted in a thread of its own. */
-struct cpu_part {
-    struct ih_native_counter counter; /* owned */
-    const uint8_t *pixels;
-    size_t n_pixels;
-    pthread_t thread;
-    bool has_thread;
-};
-
-static void *count_part(void *part)
-{
-    struct cpu_part *p = part;
-    ih_native_add(&p->counter, p->pixels, p->n_pixels);
-    return NULL;
-}
-
-/* Starts threads that count equal parts. Returns how many of the pixels they count, the last. */
-static size_t start_parts(const struct cpu_lane *l, struct cpu_part *parts, unsigned n_parts,
-                          const uint8_t *pixels, size_t n_pixels)
-{
-    const size_t n_each = n_pixels / (n_parts + 1);
-    const size_t pixel_bytes = ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
-    size_t n_taken = 0;
-    for (unsigned i = 0; i < n_parts; i++) {
-        struct cpu_part *p = &parts[i];
-        if (ih_native_begin(&p->counter, &l->spec, NULL) != IH_OK)
-            break;
-        p->n_pixels = n_each;
-        p->pixels = pixels + (n_pixels - n_taken - n_each) * pixel_bytes;
-        p->has_thread = pthread_create(&p->thread, NULL, count_part, p) == 0;
-        if (!p->has_thread)
-            break;
-        n_taken += n_each;
-    }
-    return n_taken;
-}
-
-static enum ih_status cpu_count_memory(void *lane, const uint8_t *pixels, size_t n_pixels,
-                                       bool may_spread, struct ih_error *err)
-{
-    struct cpu_lane *l = lane;
-    struct cpu_part *parts = NULL;
-    const size_t n_bytes = n_pixels * ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
-    unsigned n_parts = 0;
-    (void)err;
-    wait_for_thread(l, 0);
-    while (may_spread && n_parts < CPU_SPREAD_MAX && n_bytes / CPU_SPREAD_BYTES > n_parts + 1 &&
-           ih_idle_core_take(&l->state->n_spread))
-        n_parts++;
-    if (n_parts > 0)
-        parts = calloc(n_parts, sizeof *parts);
-    const size_t n_taken = parts ? start_parts(l, parts, n_parts, pixels, n_pixels) : 0;
-    ih_native_add(&l->native, pixels, n_pixels - n_taken);
-    for (unsigned i = 0; i < n_parts; i++) {
-        if (parts && parts[i].has_thread) {
-            pthread_join(parts[i].thread, NULL);
-            ih_native_join(&l->native, &parts[i].counter);
-        }
-        if (parts)
-            ih_native_reset(&parts[i].counter);
-        ih_idle_core_give(&l->state->n_spread);
-    }
-    free(parts);
     return IH_OK;
 }
 
@@ -405,6 +336,5 @@ const struct ih_backend ih_backend_cpu = {
     .count_here = cpu_count_here,
     .takes_planes = cpu_takes_planes,
     .count_planes = cpu_count_planes,
-    .count_memory = cpu_count_memory,
     .end = cpu_end,
 };

@@ -116,8 +116,7 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
 
 enum ih_status ih_device_cpu(struct ih_device *d, void **unit, struct ih_error *err)
 {
-    const struct ih_backend_options options = {.n_idle_cores = d->options.with.n_idle_cores,
-                                               .n_spread = d->options.with.n_spread};
+    const struct ih_backend_options options = {.n_idle_cores = d->options.with.n_idle_cores};
     enum ih_status status = IH_OK;
     pthread_mutex_lock(&d->lock);
     *unit = d->stand_in                                      ? d->stand_in

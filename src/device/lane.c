@@ -256,17 +256,6 @@ void ih_lane_count_here(struct ih_lane *l, const uint8_t *const samples[], size_
     l->backend->count_here(l->lane, samples, n_pixels);
 }
 
-bool ih_lane_takes_memory(const struct ih_lane *l)
-{
-    return l->lane && l->spec.n_bins > 0 && l->backend->count_memory;
-}
-
-enum ih_status ih_lane_count_memory(struct ih_lane *l, const uint8_t *pixels, size_t n_pixels,
-                                    bool may_spread, struct ih_error *err)
-{
-    return l->backend->count_memory(l->lane, pixels, n_pixels, may_spread, err);
-}
-
 bool ih_lane_takes_planes(const struct ih_lane *l)
 {
     return l->lane && l->spec.n_bins == 0 && l->backend->takes_planes &&

@@ -1,5 +1,5 @@
 /* Adds, checks and summarizes histograms. Only integers are accumulated. Statistics that are real
- * numbers are computed from 256 counts at the end, so rounding errors stay below 1e-12. */
+ * numbers are computed from the counts at the end, so rounding errors stay below 1e-12. */
 #include "histogram/histogram.h"
 
 #include <assert.h>
@@ -126,8 +126,8 @@ const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 9
 /* A row here is a field everywhere: CSV, JSON and its reader, Python. */
 static const struct ih_field stats_fields[] = {
     FIELD("count", COUNT, count, "pixels"),
-    FIELD("sum", COUNT, sum, "sum of the 8-bit values"),
-    FIELD("mean", REAL, mean, "mean value, 0 to 255; NaN without pixels"),
+    FIELD("sum", COUNT, sum, "sum of the values"),
+    FIELD("mean", REAL, mean, "mean value; NaN without pixels"),
     FIELD("stddev", REAL, stddev, "population standard deviation of the values"),
     FIELD("min", VALUE, min, "smallest value that occurs"),
     FIELD("max", VALUE, max, "largest value that occurs"),
@@ -138,7 +138,7 @@ static const struct ih_field stats_fields[] = {
     FIELD("p75", VALUE, percentile[IH_P75], "the same for 75 %"),
     FIELD("p95", VALUE, percentile[IH_P95], "the same for 95 %"),
     FIELD("p99", VALUE, percentile[IH_P99], "the same for 99 %"),
-    FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8"),
+    FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8; native: to 16"),
     FIELD("crushed", COUNT, crushed, "pixels with values <= the lower clip limit"),
     FIELD("blown", COUNT, blown, "pixels with values >= the upper clip limit"),
     FIELD("skewness", REAL, skewness, "third standardized moment; NaN for a single value"),

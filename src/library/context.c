@@ -79,10 +79,7 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     enum ih_status status = use_names(s, c, device, err);
     if (status != IH_OK)
         return status;
-    const unsigned n_cores = ih_machine_cores(), n_calls = s->n_threads ? s->n_threads : 1;
     device->n_lanes = s->n_threads;
-    device->with.n_spread = n_cores > n_calls ? n_cores - n_calls : 0;
-
     const bool is_native = s->bins == IH_BINS_NATIVE;
     const unsigned largest = is_native ? UINT16_MAX : IH_BINS - 1;
     const unsigned clip_high = s->clip_high ? s->clip_high : largest;

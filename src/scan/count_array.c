@@ -22,7 +22,6 @@ struct view {
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
     struct ih_native native;
-    bool is_native_row; /* all samples lie one after the other and keep their values */
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -124,30 +123,6 @@ static enum ih_status count_here(const struct view *v, struct ih_lane *lane,
     return status;
 }
 
-/* Counts native samples that lie one after the other, without copying them. */
-static enum ih_status count_in_place(const struct ih_scan_options *options, const struct view *v,
-                                     struct ih_lane *lane, struct ih_result *result)
-{
-    enum { STEP_BYTES = 64 << 20 }; /* between two looks at the time, 30 ms or less */
-    const size_t pixel_bytes = ih_pixel_bytes(v->a.n_channels, v->native.n_bins);
-    const size_t n_most = STEP_BYTES / pixel_bytes;
-    struct ih_error *err = &result->error;
-    struct ih_time_limit time = {.interrupt = options->decode.interrupt};
-    enum ih_status status = IH_OK;
-    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
-        const uint64_t n_left = v->n_pixels - done;
-        const size_t n = n_left < n_most ? (size_t)n_left : n_most;
-        const uint8_t *from = (const uint8_t *)v->a.data + (size_t)done * pixel_bytes;
-        status = ih_time_limit_check(&time, err);
-        if (status == IH_OK)
-            status = ih_lane_count_memory(lane, from, n, options->n_threads == 1, err);
-        done += n;
-    }
-    if (status == IH_OK)
-        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
-    return status;
-}
-
 static enum ih_status count_view(const struct ih_scan_options *options, const struct view *v,
                                  struct ih_lane *lane, struct ih_result *result)
 {
@@ -158,10 +133,8 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
     struct ih_time_limit time = {.interrupt = options->decode.interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     const bool drops_pixels = options->skips_transparent && has_alpha;
-    if (status == IH_OK && v->is_native_row && !drops_pixels && ih_lane_takes_memory(lane))
-        return count_in_place(options, v, lane, result);
-    const bool is_here = !drops_pixels && v->native.n_bins == 0 &&
-                         v->a.width >= HERE_PIXELS_LEAST && ih_lane_counts_here(lane) &&
+    const bool is_here = !drops_pixels && v->a.width >= HERE_PIXELS_LEAST &&
+                         ih_lane_counts_here(lane) &&
                          (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)));
     if (status == IH_OK && is_here)
         status = count_here(v, lane, &time, err);
@@ -282,11 +255,11 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
                        native->low == 0 &&
                        v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels * sample_bytes &&
                        (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
-    if (v.n_pixels > 0 && v.is_interleaved &&
+    v.is_planar = v.a.depth == 8 && v.a.pixel_stride_bytes == 1 && v.a.n_channels >= 3;
+    if (v.n_pixels > 0 && (v.is_interleaved || v.is_planar) &&
         v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
         v.a.width = v.n_pixels;
         v.a.height = 1;
-        v.is_native_row = native->n_bins > 0;
     }
     return v;
 }

@@ -176,7 +176,7 @@ static inline size_t open_lanes(struct count_lane *lanes)
             for (unsigned n_idle_cores = 0; n_idle_cores <= (k == 0); n_idle_cores++) {
                 const struct ih_device_options options = {
                     .backend = ih_backends[b]->name,
-                    .with = {ih_backends[b]->kernels[k].name, n_idle_cores, 0}};
+                    .with = {ih_backends[b]->kernels[k].name, n_idle_cores}};
                 struct ih_device *device;
                 struct ih_error err = {0};
                 struct count_lane *to = &lanes[n];

@@ -52,7 +52,7 @@ static struct ih_device *device_of(const char *kernel, unsigned n_idle_cores, en
     static struct ih_backend backend;
     static const struct ih_backend *const list[] = {&backend, NULL};
     const struct ih_device_options options = {
-        .backend = "fake", .with = {kernel, n_idle_cores, 0}, .backends = list};
+        .backend = "fake", .with = {kernel, n_idle_cores}, .backends = list};
     struct ih_device *device = NULL;
     struct ih_error err;
     fake.start_ms = start_ms;
