@@ -695,7 +695,7 @@ struct ih_item {
 };
 
 /*
- * Starts threads that count the sources. Waits for none of them, and opens only the list itself.
+ * Starts threads that count the sources. Does not wait for sources, and opens only the list itself.
  *
  * context      borrowed until close; its settings hold. Records of result files that were counted
  *              with other settings than the context was given, or than those before them, end the

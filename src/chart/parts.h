@@ -203,7 +203,7 @@ void ih_draw_text(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum i
  */
 void ih_draw_read_thumbnail(struct ih_chart *chart, const struct ih_result *result);
 
-/* Returns the width of the thumbnail in this height, in pixels; 0: the chart has none. */
+/* Returns the width in pixels of a thumbnail of this height; 0 without a thumbnail. */
 int32_t ih_draw_thumbnail_width(const struct ih_chart *chart, int32_t height);
 
 /* Draws the thumbnail with its upper right corner at x, y. height: at most its own, in pixels. */

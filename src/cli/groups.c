@@ -169,7 +169,7 @@ void ih_groups_close(struct ih_groups *g)
 
 /* ---- adding ---- */
 
-/* The name of a result's group: n bytes. NULL: it has none. */
+/* The name of a result's group, n bytes; NULL if the list lacks the result. */
 static const char *name_of(const struct ih_groups *g, const struct ih_result *r, size_t *n)
 {
     const char *name = r->group;

@@ -461,10 +461,10 @@ static enum ih_status check_thumbnails(struct ih_options *o, bool has_page, stru
                                    "they are in the page of --html=FILE and on charts, and "
                                    "neither is made",
                                    err)
-           : is_svg       ? refuse(o, "thumbnails", "an SVG chart has none; draw a PNG", err)
-           : o->only_total
-               ? refuse(o, "thumbnails", "the chart of a total or a comparison has none", err)
-               : IH_OK;
+           : is_svg ? refuse(o, "thumbnails", "an SVG chart shows no thumbnail; draw a PNG", err)
+           : o->only_total ? refuse(o, "thumbnails",
+                                    "the chart of a total or a comparison shows no thumbnail", err)
+                           : IH_OK;
 }
 
 static enum ih_status check_run(struct ih_options *o, struct ih_error *err)

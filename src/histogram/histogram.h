@@ -60,7 +60,7 @@ enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_s
  * with h unchanged. */
 enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err);
 
-/* Releases native counters; the histogram has none then. */
+/* Releases native counters. */
 void ih_histogram_reset(struct ih_histogram *h);
 
 /* h += other. Both have the same n_channels and n_bins. */
@@ -131,7 +131,7 @@ void ih_stats_shape(struct ih_stats *stats, double variance, double third, doubl
 double ih_mean_luminance(const struct ih_histogram *h);
 
 /* The same in two steps, for many images: the decoded value of each 8-bit value, and the mean.
- * Native values, of which n_bins - 1 is white, are decoded by the second step. */
+ * The second step decodes native values; n_bins - 1 is white. */
 void ih_srgb_decode(double linear[IH_BINS]);
 double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS]);
 

@@ -56,7 +56,7 @@ struct ih_total {
     struct ih_extremes extremes;  /* of the images that have some */
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
-    char first[IH_TOTAL_FIRST_MAX]; /* the name of the first image, cut; "": it has none */
+    char first[IH_TOTAL_FIRST_MAX]; /* the name of the first image, cut; "" before it comes */
     struct ih_histogram sum;        /* red, green, blue and alpha, gray images in the first three */
     uint64_t *native;               /* counters for ih_total_result, as large as those of sum */
 };

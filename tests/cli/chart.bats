@@ -156,8 +156,8 @@ END
   imghist_ok a.pgm --chart=b.png --thumbnails
   ! cmp -s a.png b.png || fail "no thumbnail"
   imghist_ok a.pgm --sheet --chart=s.png --thumbnails
-  imghist_refused 2 "--thumbnails: an SVG chart has none" a.pgm --chart=a.svg --thumbnails
-  imghist_refused 2 "--thumbnails: the chart of a total or a comparison has none" a.pgm --chart=c.png --thumbnails --total-only
+  imghist_refused 2 "--thumbnails: an SVG chart shows no thumbnail" a.pgm --chart=a.svg --thumbnails
+  imghist_refused 2 "--thumbnails: the chart of a total or a comparison shows no thumbnail" a.pgm --chart=c.png --thumbnails --total-only
   imghist_ok a.pgm --chart=a.svg --html=p.html --thumbnails
   imghist_ok a.pgm --ndjson -o a.ndjson
   imghist_ok a.ndjson --chart=c.png --thumbnails # of a result file: none
