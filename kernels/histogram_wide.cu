@@ -22,11 +22,11 @@
  * NVIDIA H100 80GB HBM3, 2026-11-26, tests/bench/gpu_wide.sh, 768 MiB, share of read (3.12 TB/s):
  *
  *     data              random  smooth  12-bit noise  microscopy  constant  two values
- *     gray              0.88    0.89    0.93          0.81        0.96      0.90
- *     over CUB          18.5    16.6    17.8          14.9        4.8       16.5
+ *     gray              0.87    0.89    0.93          0.81        0.95      0.89
+ *     over CUB          18.5    16.5    17.7          16.1        6.1       15.9
  *     gray, 4,096 bins  0.90    0.90    0.90          0.90        0.90      0.90
- *     RGB               0.76    0.78    0.81          0.75        0.84      0.82
- *     RGB with luma     0.48    0.49    0.47          0.46        0.58      0.29
+ *     RGB               0.76    0.77    0.80          0.75        0.84      0.82
+ *     RGB with luma     0.48    0.48    0.46          0.45        0.57      0.29
  *
  * The worst case is data whose 16th groups alone differ from one value: gray 0.16.
  *

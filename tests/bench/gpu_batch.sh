@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 NVCC=${NVCC:-$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")}
 mkdir -p build
 "$NVCC" -O3 -std=c++17 -lineinfo -arch=native --threads 0 -Xcompiler -Wno-deprecated-declarations \
-    -I. -o build/gpu_batch tests/bench/gpu_batch.cu kernels/histogram_batch.cu \
+    ${CCCL:+-I"$CCCL"} -I. -o build/gpu_batch tests/bench/gpu_batch.cu kernels/histogram_batch.cu \
     kernels/histogram_bins.cu kernels/histogram_labels.cu
 echo "command: tests/bench/gpu_batch.sh $*"
 build/gpu_batch "$@"

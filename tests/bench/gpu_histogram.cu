@@ -304,10 +304,11 @@ static void bench_open(void)
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
     printf("%s, %d multiprocessors, %d KiB shared memory a block, L2 %d MiB; CUDA driver %d.%d, "
-           "runtime %d.%d; %s\n",
+           "runtime %d.%d, CUB %d.%d; %s\n",
            properties.name, properties.multiProcessorCount,
            (int)(properties.sharedMemPerBlockOptin >> 10), properties.l2CacheSize >> 20,
-           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, date);
+           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
+           CUB_VERSION / 100000, CUB_VERSION / 100 % 1000, date);
     CHECK(cudaMallocHost(&b.pixels, b.large_bytes + 32));
     CHECK(cudaMalloc(&b.d_pixels, b.large_bytes + 32));
     CHECK(cudaMallocHost(&b.totals, sizeof *b.totals));
