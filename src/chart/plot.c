@@ -233,11 +233,7 @@ static void draw_other(struct ih_chart *chart)
 
 static bool plot_is_cut(const struct ih_chart *chart, unsigned v)
 {
-    const struct ih_histogram *h = chart->heights;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        if (ih_chart_draws_plane(h, plane) && ih_chart_axis_cuts(&chart->axis, h->bins[plane][v]))
-            return true;
-    return false;
+    return ih_chart_axis_cuts(&chart->axis, ih_chart_tallest(chart->heights, v));
 }
 
 /* Draws a bright edge on top of every cut bar. Each run of cut bars gets an arrow above its middle,
