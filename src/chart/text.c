@@ -339,21 +339,16 @@ int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width)
     return n_rows;
 }
 
-static void draw_facts(struct ih_chart *chart)
+void ih_chart_draw_footer(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t width = (l->right - l->margin) * IH_SUBPIXELS;
     char row[ROW_MAX];
+    draw_legend(chart);
     for (unsigned i = 0, n_rows = 0; (int32_t)n_rows < l->facts_rows; n_rows++) {
         i += join_facts(chart, i, width, row);
         ih_glyphs_shorten(chart->glyphs, (unsigned)l->em, width, row);
         ih_draw_text(chart, l->margin * IH_SUBPIXELS, l->facts_y + (int32_t)n_rows * l->row_pitch,
                      IH_ALIGN_LEFT, chart->theme->muted, row);
     }
-}
-
-void ih_chart_draw_footer(struct ih_chart *chart)
-{
-    draw_legend(chart);
-    draw_facts(chart);
 }
