@@ -152,6 +152,14 @@ END
   python3 -c 'print(", ".join(f"{100 / n:.2f} %" for n in (113, 177, 221, 407)), f"{400 / 918:.2f} ", f"{100 / 177:.2f} ", sep="\n")' | diff said -
 }
 
+@test "html: a group has a number of pixels in place of a size" {
+  browser
+  page
+  imghist_status 1 d --by=folder --html=groups.html
+  in_browser groups.html 'say([...document.querySelectorAll("#body tr")].map(tr => tr.children[0].textContent + " " + tr.children[2].textContent).join("; "))' >said
+  [ "$(cat said)" = "d 7 px" ] || fail "$(cat said)"
+}
+
 @test "html: the contact sheet shows names, clip marks and errors, in the order that is asked for" {
   browser
   page
