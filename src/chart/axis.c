@@ -31,24 +31,29 @@ static double square(double y)
     return y * y;
 }
 
-const struct ih_chart_scale ih_chart_scale_linear = {"linear", "linear",      identity,
-                                                     identity, IH_STEPS_EVEN, true};
-
 const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 {
-    static const struct ih_chart_scale log_scale = {"log", "log(1 + n)",     log1p,
-                                                    expm1, IH_STEPS_DECADES, false};
-    static const struct ih_chart_scale sqrt_scale = {"sqrt", "square-root",         sqrt,
-                                                     square, IH_STEPS_ONE_TWO_FIVE, true};
-    static const struct ih_chart_scale *const scales[] = {&ih_chart_scale_linear, &log_scale,
-                                                          &sqrt_scale};
+    static const struct ih_chart_scale scales[] = {
+        {"linear", "linear", identity, identity, IH_STEPS_EVEN, true},
+        {"log", "log(1 + n)", log1p, expm1, IH_STEPS_DECADES, false},
+        {"sqrt", "square-root", sqrt, square, IH_STEPS_ONE_TWO_FIVE, true},
+    };
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
-        if (strcmp(scales[i]->name, name) == 0)
-            return scales[i];
+        if (strcmp(scales[i].name, name) == 0)
+            return &scales[i];
     return NULL;
 }
 
 /* ---- the limit ---- */
+
+uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v)
+{
+    uint64_t tallest = 0;
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        if (ih_chart_draws_plane(h, plane) && h->bins[plane][v] > tallest)
+            tallest = h->bins[plane][v];
+    return tallest;
+}
 
 /* Collects the tallest drawn bar of each occupied bin, without n_left_out bins at each end. */
 static size_t collect_bars(const struct ih_histogram *h, unsigned n_left_out,
@@ -56,20 +61,10 @@ static size_t collect_bars(const struct ih_histogram *h, unsigned n_left_out,
 {
     size_t n = 0;
     for (unsigned v = n_left_out; v < IH_BINS - n_left_out; v++) {
-        uint64_t tallest = 0;
-        for (unsigned plane = 0; plane < IH_PLANES; plane++)
-            if (ih_chart_draws_plane(h, plane) && h->bins[plane][v] > tallest)
-                tallest = h->bins[plane][v];
-        if (tallest > 0)
-            bars[n++] = tallest;
+        bars[n] = ih_chart_tallest(h, v);
+        n += bars[n] > 0;
     }
     return n;
-}
-
-static int compare_falling(const void *a, const void *b)
-{
-    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
-    return (m < n) - (m > n);
 }
 
 /* Returns the count that is shown just below the top; 1 if all bars are empty. Where only the bins
@@ -84,7 +79,7 @@ static double count_to_show(const struct ih_histogram *h, bool may_cut)
     may_cut = n > 0;
     if (n == 0 && (n = collect_bars(h, 0, bars)) == 0)
         return 1;
-    qsort(bars, n, sizeof *bars, compare_falling);
+    qsort(bars, n, sizeof *bars, ih_compare_falling);
     const uint64_t body = bars[may_cut ? (n + BODY_SHARE - FEW) / BODY_SHARE : 0];
     const uint64_t *bar = bars;
     while (*bar > body + body / 2)
@@ -160,11 +155,11 @@ void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char lab
 void ih_chart_axis_find_cut(struct ih_chart_axis *axis, const struct ih_histogram *h)
 {
     axis->tallest_cut = 0;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        for (unsigned v = 0; v < IH_BINS && ih_chart_draws_plane(h, plane); v++)
-            if (ih_chart_axis_cuts(axis, h->bins[plane][v]) &&
-                h->bins[plane][v] > axis->tallest_cut)
-                axis->tallest_cut = h->bins[plane][v];
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        const uint64_t n = ih_chart_tallest(h, v);
+        if (ih_chart_axis_cuts(axis, n) && n > axis->tallest_cut)
+            axis->tallest_cut = n;
+    }
 }
 
 void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h, double min_gap)

@@ -38,18 +38,16 @@ static void svg_put_text(struct ih_bytes *file, const char *text)
     unsigned long c = 0;
     for (size_t n = 0; *text; text += n) {
         n = ih_utf8_length(text, &c);
-        if (n == 0 || !is_xml_character(c)) {
-            ih_bytes_text(file, "\xef\xbf\xbd");
-            n = n > 0 ? n : 1;
-        } else if (c == '&') {
-            ih_bytes_text(file, "&amp;");
-        } else if (c == '<') {
-            ih_bytes_text(file, "&lt;");
-        } else if (c == '>') {
-            ih_bytes_text(file, "&gt;");
-        } else {
+        const char *other = n == 0 || !is_xml_character(c) ? "\xef\xbf\xbd"
+                            : c == '&'                     ? "&amp;"
+                            : c == '<'                     ? "&lt;"
+                            : c == '>'                     ? "&gt;"
+                                                           : NULL;
+        n = n > 0 ? n : 1;
+        if (other)
+            ih_bytes_text(file, other);
+        else
             ih_bytes_append(file, text, n);
-        }
     }
 }
 

@@ -75,7 +75,8 @@ void ih_chart_set_sizes(struct ih_chart_layout *l, unsigned width, unsigned heig
 static void choose_columns(struct ih_chart *chart)
 {
     struct ih_chart_layout *l = &chart->layout;
-    const int32_t n = (int32_t)chart->facts.n_entries, gap = ih_chart_entry_gap(chart);
+    const int32_t n = (int32_t)chart->facts.n_entries;
+    const int32_t gap = ih_chart_ems(l, IH_CHART_ENTRY_GAP);
     const int32_t width = (l->right - l->margin) * IH_SUBPIXELS;
     l->legend_columns = 0;
     for (l->legend_rows = 1; l->legend_rows <= n; l->legend_rows++) {
@@ -106,10 +107,10 @@ static void choose_numbers(struct ih_chart *chart)
 static bool names_fit(const struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    int32_t width = -ih_chart_entry_gap(chart);
+    const int32_t gap = ih_chart_ems(l, IH_CHART_ENTRY_GAP);
+    int32_t width = -gap;
     for (unsigned i = 0; i < chart->facts.n_entries; i++)
-        width += ih_chart_entry_width(chart, &chart->facts.entries[i], false) +
-                 ih_chart_entry_gap(chart);
+        width += ih_chart_entry_width(chart, &chart->facts.entries[i], false) + gap;
     return width <= (l->right - l->margin) * IH_SUBPIXELS;
 }
 
@@ -142,11 +143,6 @@ static void place_rows(struct ih_chart_layout *l)
     l->facts_y = y + l->legend_rows * l->row_pitch;
     l->ticks_y = n_rows > 0 ? y - chart_ems(l, TICKS_TO_FOOTER) : y;
     l->bottom = l->ticks_y - chart_ems(l, PLOT_TO_TICKS);
-}
-
-static bool plot_is_high(const struct ih_chart_layout *l)
-{
-    return (l->bottom - l->top) * 100 >= l->height * PLOT_SHARE;
 }
 
 int32_t ih_chart_counts_width(const struct ih_chart *chart)
@@ -184,7 +180,7 @@ static void chart_lay_out(struct ih_chart *chart, unsigned width, unsigned heigh
     do {
         choose_rows(chart, --footer);
         place_rows(l);
-    } while (footer > NOTHING && !plot_is_high(l));
+    } while (footer > NOTHING && (l->bottom - l->top) * 100 < l->height * PLOT_SHARE);
     double plot_height = l->bottom - l->top;
     double gap = chart_ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
@@ -245,54 +241,40 @@ unsigned long ih_chart_lacking(const char *label)
     return lacking;
 }
 
-enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
-                             struct ih_error *err)
-{
-    chart->page.width = (unsigned)chart->layout.width;
-    chart->page.height = (unsigned)chart->layout.height;
-    chart->page.background = chart->theme->page;
-    chart->page.glyphs = chart->glyphs;
-    return ih_canvas_open(format, &chart->page, &chart->canvas, err);
-}
-
-enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
-                              size_t *size_bytes, struct ih_error *err)
-{
-    *file = NULL;
-    *size_bytes = 0;
-    if (status == IH_OK)
-        status = ih_canvas_finish(chart->canvas, file, size_bytes, err);
-    ih_path_reset(&chart->path);
-    ih_canvas_close(chart->canvas);
-    ih_glyphs_close(chart->glyphs);
-    free(chart->thumbnail.pixels);
-    return status;
-}
-
 enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
                              const char *source, unsigned char **file, size_t *size_bytes,
                              struct ih_error *err)
 {
     struct ih_bytes title = {0}, description = {0};
-    chart->theme = options->theme ? options->theme : &ih_chart_theme_dark;
-    chart->axis.scale = options->scale ? options->scale : &ih_chart_scale_linear;
+    *file = NULL;
+    *size_bytes = 0;
+    chart->theme = options->theme ? options->theme : ih_chart_theme_find("dark");
+    chart->axis.scale = options->scale ? options->scale : ih_chart_scale_find("linear");
     chart->axis.in_percent = options->in_percent;
-    chart->layout.width = (int32_t)options->width;
-    chart->layout.height = (int32_t)options->height;
     ih_chart_describe(chart, &title, &description);
-    chart->page.title = (const char *)title.data;
-    chart->page.description = (const char *)description.data;
-    chart->page.source = source;
     enum ih_status status = chart_check_size(options, err);
     if (status == IH_OK && (title.failed || description.failed))
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
     if (status == IH_OK)
         status = ih_glyphs_open(&chart->glyphs, err);
+    chart->page = (struct ih_chart_page){.width = options->width,
+                                         .height = options->height,
+                                         .background = chart->theme->page,
+                                         .glyphs = chart->glyphs,
+                                         .title = (const char *)title.data,
+                                         .description = (const char *)description.data,
+                                         .source = source};
     if (status == IH_OK)
-        status = ih_chart_open(chart, options->format, err);
-    if (status == IH_OK)
+        status = ih_canvas_open(options->format, &chart->page, &chart->canvas, err);
+    if (status == IH_OK) {
         (chart->draw ? chart->draw : ih_chart_draw_all)(chart);
-    status = ih_chart_close(chart, status, file, size_bytes, err);
+        status = ih_canvas_finish(chart->canvas, file, size_bytes, err);
+    }
+    ih_canvas_close(chart->canvas);
+    ih_glyphs_close(chart->glyphs);
+    ih_path_reset(&chart->path);
+    free(chart->thumbnail.pixels);
+    free(chart->name);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);
     return status;

@@ -37,11 +37,10 @@ static void make_pair(const struct ih_comparison *c, struct pair *out)
     compare_scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
     compare_scale(&out->line, n_a > n_b ? n_a : n_b);
     out->heights = out->area.histogram;
-    for (unsigned p = 0; p < IH_PLANES; p++)
+    out->heights.without_luma = true;
+    for (unsigned p = 0; p < IH_LUMA; p++)
         for (unsigned v = 0; v < IH_BINS; v++)
-            if (p == IH_LUMA)
-                out->heights.bins[p][v] = 0;
-            else if (out->line.bins[p][v] > out->heights.bins[p][v])
+            if (out->line.bins[p][v] > out->heights.bins[p][v])
                 out->heights.bins[p][v] = out->line.bins[p][v];
 }
 

@@ -41,15 +41,6 @@ void ih_draw_text(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum i
     chart->canvas->text(chart->canvas, &place, text, &paint);
 }
 
-void ih_draw_title(struct ih_chart *chart, int32_t baseline_px, const char *text)
-{
-    const struct ih_chart_layout *l = &chart->layout;
-    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
-    const struct ih_text_place place = {l->margin * IH_SUBPIXELS, baseline_px * IH_SUBPIXELS,
-                                        IH_ALIGN_LEFT, (unsigned)l->title_em};
-    chart->canvas->text(chart->canvas, &place, text, &paint);
-}
-
 void ih_draw_read_thumbnail(struct ih_chart *chart, const struct ih_result *result)
 {
     struct ih_picture *p = &chart->thumbnail;

@@ -17,17 +17,15 @@
 struct ih_chart_theme {
     const char *name;
     struct ih_colour page, panel;
-    struct ih_colour red, green, blue, gray; /* areas */
-    struct ih_colour edges[3];               /* of the areas of red, green and blue */
-    struct ih_colour lines[3];               /* of the other side of a comparison */
-    struct ih_colour luma, casing;           /* the luma line, and its contrasting edge */
-    struct ih_colour text, muted;            /* names and marks; all other text */
-    struct ih_colour line;                   /* axes and grid */
-    struct ih_colour warning;                /* marks of clipping */
+    struct ih_colour areas[3], gray; /* of red, green and blue; of gray images */
+    struct ih_colour edges[3];       /* of the areas of red, green and blue */
+    struct ih_colour lines[3];       /* of the other side of a comparison */
+    struct ih_colour luma, casing;   /* the luma line, and its contrasting edge */
+    struct ih_colour text, muted;    /* names and marks; all other text */
+    struct ih_colour line;           /* axes and grid */
+    struct ih_colour warning;        /* marks of clipping */
     uint8_t grid_opacity, axis_opacity, casing_opacity, veil_opacity;
 };
-
-extern const struct ih_chart_theme ih_chart_theme_dark;
 
 /* ---- axis.c: the vertical axis ---- */
 
@@ -45,8 +43,6 @@ struct ih_chart_scale {
     enum ih_chart_steps steps; /* between ticks */
     bool may_cut;              /* bars far above the others are cut */
 };
-
-extern const struct ih_chart_scale ih_chart_scale_linear;
 
 enum { IH_AXIS_TICKS_MAX = 24 }; /* 0 and the powers of ten below 2^64 are 21 */
 
@@ -82,6 +78,9 @@ static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t
 {
     return (double)n > axis->limit;
 }
+
+/* Returns the highest bar that is drawn at v, of all planes. */
+uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v);
 
 /* True for the planes that are drawn: the colour channels, and the luma of colour images. */
 static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
@@ -136,6 +135,7 @@ struct ih_chart {
                                            of both */
     const struct ih_histogram *values;  /* what the bars were folded from */
     const char *title;                  /* of the options */
+    char *name;                         /* owned: what the chart shows */
     const struct ih_chart_theme *theme;
     struct ih_glyphs *glyphs;
     struct ih_chart_page page;
@@ -209,9 +209,6 @@ int32_t ih_draw_thumbnail_width(const struct ih_chart *chart, int32_t height);
 /* Draws the thumbnail with its upper right corner at x, y. height: at most its own, in pixels. */
 void ih_draw_thumbnail(struct ih_chart *chart, int32_t x, int32_t y, int32_t height);
 
-/* Writes the title at the left margin. */
-void ih_draw_title(struct ih_chart *chart, int32_t baseline_px, const char *text);
-
 /* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
 int32_t ih_draw_width(const struct ih_chart *chart, const char *text);
 
@@ -225,14 +222,16 @@ struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned pl
 /* Collects the legend and the facts of the footer. */
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts);
 
-/* Writes the alternative text, with a NUL each. */
-void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
+/* Sets the name, and writes the alternative text, with a NUL each. Without memory, title->failed is
+ * set. */
+void ih_chart_describe(struct ih_chart *chart, struct ih_bytes *title,
                        struct ih_bytes *description);
+
+enum { IH_CHART_ENTRY_GAP = 180 }; /* hundredths of the em: least distance of two entries */
 
 /* Widths of the footer, for the layout; in 1/IH_SUBPIXELS of a pixel. */
 int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
                              bool with_numbers);
-int32_t ih_chart_entry_gap(const struct ih_chart *chart);
 int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width);
 
 void ih_chart_draw_header(struct ih_chart *chart);
@@ -270,7 +269,8 @@ void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned
 /*
  * Lays out and draws a chart on any canvas.
  *
- * chart   result, bars, heights, values, theme, glyphs, page, canvas, facts and axis.scale are set
+ * chart   result, bars, heights, values, name, theme, glyphs, page, canvas, facts and axis.scale
+ *         are set
  */
 void ih_chart_draw_all(struct ih_chart *chart);
 
@@ -279,15 +279,5 @@ void ih_chart_draw_all(struct ih_chart *chart);
 enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
                              const char *source, unsigned char **file, size_t *size_bytes,
                              struct ih_error *err);
-
-/* Opens the canvas for a page of the layout's size. The page's texts are set, and borrowed until
- * close. Returns IH_OK or IH_MEMORY. */
-enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
-                             struct ih_error *err);
-
-/* Makes the file if status is IH_OK, with the errors of ih_canvas_finish; otherwise returns status.
- * Releases path, canvas, glyphs and thumbnail. *file: NULL on failure. */
-enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
-                              size_t *size_bytes, struct ih_error *err);
 
 #endif

@@ -203,22 +203,24 @@ static int32_t line_width(const struct ih_chart *chart, int32_t hundredths)
     return ih_smaller(ih_chart_ems(l, hundredths), ih_larger(of_bin, LUMA_LEAST));
 }
 
-/* Each area has an edge in a dark shade of its colour, which carries the shape where areas overlap:
- * on a logarithmic scale nearly everywhere. */
-static void draw_edges(struct ih_chart *chart)
-{
-    const struct ih_histogram *h = chart->bars;
-    const int32_t width = line_width(chart, EDGE_WIDTH);
-    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
-        draw_along(chart, h->bins[plane], width, chart->theme->edges[plane], 255);
-}
-
 static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
 {
     const struct ih_chart_theme *t = chart->theme;
     const int32_t width = line_width(chart, LUMA_WIDTH);
     draw_along(chart, bins, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
     draw_along(chart, bins, width, colour, 255);
+}
+
+/* Each area has an edge in a dark shade of its colour, which carries the shape where areas overlap:
+ * on a logarithmic scale nearly everywhere. */
+static void draw_lines(struct ih_chart *chart)
+{
+    const struct ih_histogram *h = chart->bars;
+    const int32_t width = line_width(chart, EDGE_WIDTH);
+    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
+        draw_along(chart, h->bins[plane], width, chart->theme->edges[plane], 255);
+    if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
+        draw_line(chart, h->bins[IH_LUMA], chart->theme->luma);
 }
 
 static void draw_other(struct ih_chart *chart)
@@ -233,11 +235,7 @@ static void draw_other(struct ih_chart *chart)
 
 static bool plot_is_cut(const struct ih_chart *chart, unsigned v)
 {
-    const struct ih_histogram *h = chart->heights;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        if (ih_chart_draws_plane(h, plane) && ih_chart_axis_cuts(&chart->axis, h->bins[plane][v]))
-            return true;
-    return false;
+    return ih_chart_axis_cuts(&chart->axis, ih_chart_tallest(chart->heights, v));
 }
 
 /* Draws a bright edge on top of every cut bar. Each run of cut bars gets an arrow above its middle,
@@ -299,18 +297,6 @@ void ih_chart_draw_values(struct ih_chart *chart)
         ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
                      number);
     }
-}
-
-static void draw_numbers(struct ih_chart *chart)
-{
-    const struct ih_chart_layout *l = &chart->layout;
-    const int32_t column = l->numbers_right * IH_SUBPIXELS;
-    ih_chart_draw_counts(chart, column);
-    ih_chart_draw_values(chart);
-    ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                 ih_chart_counts_caption);
-    ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
-                 chart->theme->muted, ih_chart_values_caption);
 }
 
 /* ---- the strip: clipping at both ends, cut bars in the middle ---- */
@@ -381,21 +367,25 @@ static void describe_end(const struct ih_chart *chart, struct end *end, enum det
 static void add_triangle(struct ih_chart *chart, const struct end *end, int32_t rim, bool backwards)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    int32_t size = ih_chart_ems(l, TRIANGLE), sign = end->is_right ? -1 : 1;
+    int32_t size = ih_chart_ems(l, TRIANGLE) - rim * 13 / 4, sign = end->is_right ? -1 : 1;
     int32_t tip = (end->is_right ? l->right : l->left) * IH_SUBPIXELS + sign * rim * 9 / 4;
-    int32_t base = tip + sign * (size - rim * 13 / 4);
+    int32_t base = tip + sign * size;
     int32_t middle = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL);
-    int32_t half = (size - rim * 13 / 4) / 2;
+    int32_t half = backwards ? -(size / 2) : size / 2;
     ih_path_move(&chart->path, tip, middle);
-    ih_path_line(&chart->path, base, backwards ? middle + half : middle - half);
-    ih_path_line(&chart->path, base, backwards ? middle - half : middle + half);
+    ih_path_line(&chart->path, base, middle - half);
+    ih_path_line(&chart->path, base, middle + half);
 }
 
 static void draw_end(struct ih_chart *chart, const struct end *end)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    const int32_t inset = end_inset(chart, end), right = l->right * IH_SUBPIXELS;
+    const int32_t inset = end_inset(chart, end), mark = ih_chart_ems(l, MARK);
+    const int32_t text_x =
+        end->is_right ? l->right * IH_SUBPIXELS - inset : l->left * IH_SUBPIXELS + inset;
+    int32_t x = end->is_right ? text_x + ih_chart_ems(l, 40)
+                              : l->left * IH_SUBPIXELS + ih_chart_ems(l, TRIANGLE + 30);
     if (end->any == 0)
         return;
     ih_path_clear(&chart->path);
@@ -404,18 +394,11 @@ static void draw_end(struct ih_chart *chart, const struct end *end)
         add_triangle(chart, end, ih_chart_ems(l, RIM), true);
     ih_draw_path(chart, t->warning, 255, IH_BLEND_NORMAL);
     const int32_t y = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL + MARK / 2);
-    for (int32_t i = 0; i < end->n_marks; i++) {
-        const int32_t x = (end->is_right ? right - inset : l->left * IH_SUBPIXELS) +
-                          ih_chart_ems(l, end->is_right ? 40 : TRIANGLE + 30) +
-                          i * ih_chart_ems(l, MARK_PITCH);
-        ih_draw_exact(chart, x, y, x + ih_chart_ems(l, MARK), y + ih_chart_ems(l, MARK),
-                      ih_chart_plane_colour(chart, end->marks[i]), 255);
-    }
-    if (end->is_right)
-        ih_draw_text(chart, right - inset, l->strip_y, IH_ALIGN_RIGHT, t->text, end->text);
-    else
-        ih_draw_text(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
-                     end->text);
+    for (int32_t i = 0; i < end->n_marks; i++, x += ih_chart_ems(l, MARK_PITCH))
+        ih_draw_exact(chart, x, y, x + mark, y + mark, ih_chart_plane_colour(chart, end->marks[i]),
+                      255);
+    ih_draw_text(chart, text_x, l->strip_y, end->is_right ? IH_ALIGN_RIGHT : IH_ALIGN_LEFT, t->text,
+                 end->text);
 }
 
 /* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
@@ -475,12 +458,10 @@ void ih_chart_draw_panel(struct ih_chart *chart)
     draw_zones(chart);
     draw_areas(chart);
     draw_grid(chart);
-    if (!chart->other)
-        draw_edges(chart);
     if (chart->other)
         draw_other(chart);
-    else if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
-        draw_line(chart, h->bins[IH_LUMA], t->luma);
+    else
+        draw_lines(chart);
     draw_axes(chart);
     draw_cut_marks(chart);
     draw_strip(chart);
@@ -491,6 +472,13 @@ void ih_chart_draw_panel(struct ih_chart *chart)
 
 void ih_chart_draw_plot(struct ih_chart *chart)
 {
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t column = l->numbers_right * IH_SUBPIXELS;
     ih_chart_draw_panel(chart);
-    draw_numbers(chart);
+    ih_chart_draw_counts(chart, column);
+    ih_chart_draw_values(chart);
+    ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                 ih_chart_counts_caption);
+    ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
+                 chart->theme->muted, ih_chart_values_caption);
 }

@@ -176,6 +176,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     struct ih_chart_sheet sheet = {
         .results = results, .n = n, .has_thumbnails = options->has_thumbnail};
     const struct ih_result *widest = results; /* for the legend */
+    const char *what = results->is_total ? "group" : "image";
     *file = NULL;
     *size_bytes = 0;
     sheet.scaled = malloc(n * sizeof *sheet.scaled);
@@ -197,10 +198,9 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     if (look.width / (unsigned)sheet.n_columns < LEAST_WIDTH ||
         look.height / (unsigned)sheet.n_rows < LEAST_HEIGHT) {
         free(sheet.scaled);
-        return ih_error_set(
-            err, IH_USAGE,
-            "--chart-size is too small for %zu images, which need %d x %d pixels each", n,
-            LEAST_WIDTH, LEAST_HEIGHT);
+        return ih_error_set(err, IH_USAGE,
+                            "--chart-size is too small for %zu %ss, which need %d x %d pixels each",
+                            n, what, LEAST_WIDTH, LEAST_HEIGHT);
     }
     look.in_percent = true;
     struct ih_chart chart = {.result = widest,
@@ -209,14 +209,11 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                              .sheet = &sheet,
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};
-    struct ih_chart_facts *facts = &chart.facts;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_chart_draws_plane(&widest->histogram, p))
-            facts->entries[facts->n_entries++] =
-                (struct ih_chart_entry){ih_plane_name(widest->histogram.n_channels, p), p, ""};
-    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%zu image%s", n, n == 1 ? "" : "s");
-    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX,
-             "heights in percent of each image's pixels, on one scale");
+    ih_chart_collect_facts(widest, &chart.facts); /* for the legend */
+    chart.facts.n_facts = 2;
+    snprintf(chart.facts.fact[0], IH_LABEL_MAX, "%zu %s%s", n, what, n == 1 ? "" : "s");
+    snprintf(chart.facts.fact[1], IH_LABEL_MAX,
+             "heights in percent of each %s's pixels, on one scale", what);
     enum ih_status status = ih_chart_make(&chart, &look, "imghist --sheet", file, size_bytes, err);
     free(sheet.scaled);
     return status;

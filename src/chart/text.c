@@ -171,17 +171,15 @@ static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, co
                     all_percent);
 }
 
-void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
-                       struct ih_bytes *description)
+void ih_chart_describe(struct ih_chart *chart, struct ih_bytes *title, struct ih_bytes *description)
 {
     const struct ih_chart_facts *facts = &chart->facts;
     const struct ih_histogram *h = &chart->result->histogram;
-    char *name = chart_name(chart);
-    title->failed = !name;
+    chart->name = chart_name(chart);
+    title->failed = !chart->name;
     ih_bytes_text(title, "Histogram of ");
-    ih_bytes_text(title, name ? name : "");
+    ih_bytes_text(title, chart->name ? chart->name : "");
     ih_bytes_append(title, "", 1);
-    free(name);
     for (unsigned i = 0; i < facts->n_facts; i++)
         ih_bytes_format(description, "%s%s", i > 0 ? ", " : "", facts->fact[i]);
     ih_bytes_text(description, ".");
@@ -213,18 +211,17 @@ void ih_chart_draw_header(struct ih_chart *chart)
     const int32_t thumbnail = ih_draw_thumbnail_width(chart, l->thumbnail_height);
     const int32_t right =
         l->right * IH_SUBPIXELS - (thumbnail ? thumbnail * IH_SUBPIXELS + ih_chart_ems(l, 100) : 0);
-    char scale[IH_LABEL_MAX], *name = chart_name(chart);
+    char scale[IH_LABEL_MAX];
     ih_draw_thumbnail(chart, l->right, l->margin, l->thumbnail_height);
     snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
     ih_draw_text(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
-    if (!name) {
-        chart->canvas->status = IH_MEMORY;
-        return;
-    }
+    const int32_t left = l->margin * IH_SUBPIXELS;
     const int32_t end = right - ih_draw_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
-    ih_glyphs_shorten(chart->glyphs, (unsigned)l->title_em, end - l->margin * IH_SUBPIXELS, name);
-    ih_draw_title(chart, l->title_y, name);
-    free(name);
+    const struct ih_text_place place = {left, l->title_y * IH_SUBPIXELS, IH_ALIGN_LEFT,
+                                        (unsigned)l->title_em};
+    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
+    ih_glyphs_shorten(chart->glyphs, place.size_px, end - left, chart->name);
+    chart->canvas->text(chart->canvas, &place, chart->name, &paint);
 }
 
 /* ---- legend ---- */
@@ -233,8 +230,7 @@ void ih_chart_draw_header(struct ih_chart *chart)
 enum {
     SWATCH = 78,     /* a square */
     SWATCH_GAP = 45, /* to the name */
-    WORD_GAP = 60,   /* from the name to its numbers */
-    ENTRY_GAP = 180  /* least distance of two entries */
+    WORD_GAP = 60    /* from the name to its numbers */
 };
 
 static int32_t longest_name(const struct ih_chart *chart)
@@ -252,11 +248,6 @@ static int32_t numbers_x(const struct ih_chart *chart, const struct ih_chart_ent
     const int32_t name =
         l->legend_rows > 1 ? longest_name(chart) : ih_draw_width(chart, entry->name);
     return ih_chart_ems(l, SWATCH + SWATCH_GAP) + name + ih_chart_ems(l, WORD_GAP);
-}
-
-int32_t ih_chart_entry_gap(const struct ih_chart *chart)
-{
-    return ih_chart_ems(&chart->layout, ENTRY_GAP);
 }
 
 int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
@@ -296,7 +287,7 @@ static void draw_entry(struct ih_chart *chart, int32_t x, int32_t baseline,
 static void draw_legend(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const int32_t gap = ih_chart_entry_gap(chart), left = l->margin * IH_SUBPIXELS;
+    const int32_t gap = ih_chart_ems(l, IH_CHART_ENTRY_GAP), left = l->margin * IH_SUBPIXELS;
     const int32_t width = (l->right - l->margin) * IH_SUBPIXELS + gap;
     int32_t x = left;
     for (int32_t i = 0; i < (int32_t)chart->facts.n_entries && l->legend_rows > 0; i++) {
@@ -348,21 +339,16 @@ int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width)
     return n_rows;
 }
 
-static void draw_facts(struct ih_chart *chart)
+void ih_chart_draw_footer(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t width = (l->right - l->margin) * IH_SUBPIXELS;
     char row[ROW_MAX];
+    draw_legend(chart);
     for (unsigned i = 0, n_rows = 0; (int32_t)n_rows < l->facts_rows; n_rows++) {
         i += join_facts(chart, i, width, row);
         ih_glyphs_shorten(chart->glyphs, (unsigned)l->em, width, row);
         ih_draw_text(chart, l->margin * IH_SUBPIXELS, l->facts_y + (int32_t)n_rows * l->row_pitch,
                      IH_ALIGN_LEFT, chart->theme->muted, row);
     }
-}
-
-void ih_chart_draw_footer(struct ih_chart *chart)
-{
-    draw_legend(chart);
-    draw_facts(chart);
 }

@@ -13,13 +13,11 @@
 
 #include <string.h>
 
-const struct ih_chart_theme ih_chart_theme_dark = {
+static const struct ih_chart_theme dark = {
     .name = "dark",
     .page = {24, 26, 31},
     .panel = {15, 16, 20},
-    .red = {205, 75, 78},
-    .green = {61, 190, 44},
-    .blue = {46, 90, 222},
+    .areas = {{205, 75, 78}, {61, 190, 44}, {46, 90, 222}},
     .gray = {150, 154, 162},
     .edges = {{147, 24, 0}, {0, 74, 60}, {18, 10, 170}},
     .lines = {{255, 100, 92}, {96, 236, 80}, {110, 160, 255}},
@@ -39,9 +37,7 @@ static const struct ih_chart_theme light = {
     .name = "light",
     .page = {255, 255, 255},
     .panel = {248, 249, 250},
-    .red = {194, 75, 81},
-    .green = {81, 160, 40},
-    .blue = {34, 98, 198},
+    .areas = {{194, 75, 81}, {81, 160, 40}, {34, 98, 198}},
     .gray = {140, 144, 152},
     .edges = {{126, 20, 0}, {0, 72, 60}, {4, 22, 130}},
     .lines = {{214, 30, 16}, {8, 98, 64}, {40, 72, 206}},
@@ -59,7 +55,7 @@ static const struct ih_chart_theme light = {
 
 const struct ih_chart_theme *ih_chart_theme_find(const char *name)
 {
-    static const struct ih_chart_theme *const themes[] = {&ih_chart_theme_dark, &light};
+    static const struct ih_chart_theme *const themes[] = {&dark, &light};
     for (size_t i = 0; i < sizeof themes / sizeof *themes; i++)
         if (strcmp(themes[i]->name, name) == 0)
             return themes[i];
@@ -69,7 +65,6 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name)
 struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
 {
     const struct ih_chart_theme *t = chart->theme;
-    const struct ih_colour channels[] = {t->red, t->green, t->blue};
     const bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
-    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : channels[plane];
+    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : t->areas[plane];
 }

@@ -78,23 +78,30 @@ enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const 
 
 /* ---- names ---- */
 
+/* Moves *path to its next part, past slashes and ".". Returns the part's length; 0 at the end. */
+static size_t charts_next_part(const char **path)
+{
+    for (;;) {
+        *path += strspn(*path, "/");
+        const size_t n = strcspn(*path, "/");
+        if (n != 1 || **path != '.')
+            return n;
+        *path += n;
+    }
+}
+
 /* Appends the input's path to target, part by part. False: it does not fit. */
 static bool append_input(char *target, size_t size, const char *input)
 {
     size_t n = strlen(target);
-    while (*input) {
-        size_t length = strcspn(input, "/");
-        bool is_up = length == 2 && memcmp(input, "..", 2) == 0;
-        bool is_empty = length == 0 || (length == 1 && input[0] == '.');
-        if (!is_empty) {
-            if (n + length + 2 >= size)
-                return false;
-            target[n++] = '/';
-            memcpy(target + n, is_up ? "__" : input, length);
-            n += length;
-            target[n] = '\0';
-        }
-        input += length + (input[length] == '/');
+    for (size_t length; (length = charts_next_part(&input)) > 0; input += length) {
+        const bool is_up = length == 2 && memcmp(input, "..", 2) == 0;
+        if (n + length + 2 >= size)
+            return false;
+        target[n++] = '/';
+        memcpy(target + n, is_up ? "__" : input, length);
+        n += length;
+        target[n] = '\0';
     }
     return true;
 }
@@ -127,32 +134,15 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Moves *path to its next part, past slashes and ".". Returns the part's length; 0 at the end. */
-static size_t charts_next_part(const char **path)
-{
-    for (;;) {
-        *path += strspn(*path, "/");
-        const size_t n = strcspn(*path, "/");
-        if (n != 1 || **path != '.')
-            return n;
-        *path += n;
-    }
-}
-
 /* Whether two paths differ at most in "./" and repeated slashes. */
 static bool is_same_path(const char *a, const char *b)
 {
     if ((*a == '/') != (*b == '/'))
         return false;
-    for (;;) {
-        const size_t n = charts_next_part(&a);
+    for (size_t n; (n = charts_next_part(&a)) > 0; a += n, b += n)
         if (charts_next_part(&b) != n || memcmp(a, b, n) != 0)
             return false;
-        if (n == 0)
-            return true;
-        a += n;
-        b += n;
-    }
+    return charts_next_part(&b) == 0;
 }
 
 /* Whether the n bytes at p begin with a PNG's Source chunk that names this input. */
@@ -172,12 +162,6 @@ static bool is_source(const unsigned char *p, size_t n, const char *source)
     return is_same_path(stored, source);
 }
 
-static int hex_digit(char c)
-{
-    const char *digits = "0123456789ABCDEF", *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 /* The same of an SVG's metadata: "<metadata>Source: a%20b.png</metadata>". text is terminated. */
 static bool is_svg_source(const char *text, const char *source)
 {
@@ -187,12 +171,10 @@ static bool is_svg_source(const char *text, const char *source)
     if (strncmp(text, key, sizeof key - 1) != 0)
         return false;
     for (text += sizeof key - 1; *text && *text != '<' && n < sizeof stored - 1; text++) {
-        int byte = (unsigned char)*text;
+        unsigned byte = (unsigned char)*text;
         if (*text == '%') {
-            const int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
-            if (low < 0)
+            if (strspn(text + 1, "0123456789ABCDEF") < 2 || sscanf(text + 1, "%2X", &byte) != 1)
                 return false;
-            byte = high * 16 + low;
             text += 2;
         }
         stored[n++] = (char)byte;
@@ -275,9 +257,8 @@ static enum ih_status keep(struct ih_charts *c, const struct ih_result *result,
 {
     if (c->n_sheet == IH_CHART_SHEET_MAX)
         return ih_error_set(err, IH_USAGE,
-                            "--sheet shows up to %d images; name fewer, or select them with "
-                            "--where",
-                            IH_CHART_SHEET_MAX);
+                            "--sheet shows up to %d %ss; name fewer, or select them with --where",
+                            IH_CHART_SHEET_MAX, result->is_total ? "group" : "image");
     if (!c->sheet)
         c->sheet = calloc(IH_CHART_SHEET_MAX, sizeof *c->sheet);
     if (!c->sheet)
@@ -321,8 +302,7 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     enum ih_status status = name_target(c, result, target, size_bytes, err);
     if (status != IH_OK)
         return status;
-    const char *slash = strrchr(target, '/');
-    if (!c->is_file && strlen(slash ? slash + 1 : target) > NAME_BYTES_MAX)
+    if (!c->is_file && strlen(ih_label_last_part(target)) > NAME_BYTES_MAX)
         return ih_error_set(err, IH_LIMIT, "the name of the chart is too long");
     if (c->is_file && c->has_drawn)
         return ih_error_set(err, IH_USAGE,

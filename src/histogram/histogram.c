@@ -380,7 +380,7 @@ double ih_mean_luminance(const struct ih_histogram *h)
 
 enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
 
-static int compare_falling(const void *a, const void *b)
+int ih_compare_falling(const void *a, const void *b)
 {
     uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
     return (m < n) - (m > n);
@@ -389,7 +389,7 @@ static int compare_falling(const void *a, const void *b)
 uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes)
 {
     const uint64_t *bar = bars; /* the search ends at the latest at bars[n / SPIKE_SHARE] itself */
-    qsort(bars, n, sizeof *bars, compare_falling);
+    qsort(bars, n, sizeof *bars, ih_compare_falling);
     while (without_spikes && *bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
         bar++;
     return *bar;

@@ -78,6 +78,9 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
 /* The number of pixels with a value from first to last. */
 uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last);
 
+/* For qsort: counts, uint64_t, the highest first. */
+int ih_compare_falling(const void *a, const void *b);
+
 /*
  * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
  *

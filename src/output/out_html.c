@@ -31,17 +31,9 @@ static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64 };
 
-/* Without pixels or a histogram, the value is missing. */
-static void put_real(FILE *f, double v)
-{
-    char text[IH_REAL_MAX];
-    ih_format_real(v, text);
-    fputs(*text ? text : "null", f);
-}
-
 static void put_value(FILE *f, const struct ih_field_value *value)
 {
-    char digits[IH_COUNT_MAX];
+    char digits[IH_COUNT_MAX], real[IH_REAL_MAX];
     switch (value->type) {
     case IH_TYPE_TEXT:
         ih_json_put_string_in_html(f, value->text);
@@ -50,7 +42,8 @@ static void put_value(FILE *f, const struct ih_field_value *value)
         fwrite(digits, 1, (size_t)(ih_format_count(digits, value->integer) - digits), f);
         break;
     case IH_TYPE_REAL:
-        put_real(f, value->real);
+        /* Without pixels or a histogram, the value is missing. */
+        fputs(*ih_format_real(value->real, real) ? real : "null", f);
         break;
     case IH_TYPE_NONE:
     case IH_TYPE_OTHER:
@@ -129,6 +122,33 @@ static void put_percentiles(const struct html_state *s, const struct ih_result *
     }
 }
 
+static void put_row(const struct html_state *s, const struct ih_result *result)
+{
+    struct ih_field_value values[IH_N_FIELDS];
+    ih_fields_compute(result, values);
+    putc('[', s->stream);
+    for (unsigned i = 0; i < IH_N_FIELDS; i++)
+        if (html_has_column(s, i)) {
+            put_value(s->stream, &values[i]);
+            putc(',', s->stream);
+        }
+    put_percentiles(s, result);
+    if (result->status == IH_OK)
+        put_small_histogram(s->stream, &result->histogram);
+    else
+        fputs("null,null", s->stream);
+    if (s->has_thumbnails) {
+        putc(',', s->stream);
+        if (result->status == IH_OK && result->thumbnail)
+            ih_json_put_base64(s->stream, result->thumbnail, result->thumbnail_bytes);
+        else
+            fputs("null", s->stream);
+    }
+    if (result->status == IH_OK && result->histogram.native)
+        fprintf(s->stream, ",%u", result->histogram.n_native);
+    putc(']', s->stream);
+}
+
 static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
                                  void **state, struct ih_error *err)
 {
@@ -164,7 +184,6 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
 static void html_record(void *state, const struct ih_result *result)
 {
     struct html_state *s = state;
-    struct ih_field_value values[IH_N_FIELDS];
     struct ih_error ignored;
     if (result->is_total &&
         !result->group) { /* also of the totals of result files, which have no row */
@@ -175,50 +194,19 @@ static void html_record(void *state, const struct ih_result *result)
     }
     /* Or more pixels than a sum can have. */
     s->is_mixed |= ih_total_add(&s->total, result, &ignored) != IH_OK;
-    ih_fields_compute(result, values);
-    fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);
-    for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (html_has_column(s, i)) {
-            put_value(s->stream, &values[i]);
-            putc(',', s->stream);
-        }
-    put_percentiles(s, result);
-    if (result->status == IH_OK)
-        put_small_histogram(s->stream, &result->histogram);
-    else
-        fputs("null,null", s->stream);
-    if (s->has_thumbnails) {
-        putc(',', s->stream);
-        if (result->status == IH_OK && result->thumbnail)
-            ih_json_put_base64(s->stream, result->thumbnail, result->thumbnail_bytes);
-        else
-            fputs("null", s->stream);
-    }
-    if (result->status == IH_OK && result->histogram.native)
-        fprintf(s->stream, ",%u", result->histogram.n_native);
-    putc(']', s->stream);
+    fputs(s->n_records++ ? ",\n" : "\n", s->stream);
+    put_row(s, result);
 }
 
 static void put_total(FILE *f, const struct html_state *s)
 {
-    const struct ih_field_value none = {.type = IH_TYPE_NONE};
     struct ih_result total;
     struct ih_histogram folded;
-    struct ih_field_value values[IH_N_FIELDS];
     ih_total_result(&s->total, &total);
-    ih_fields_compute(&total, values);
-    fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu",
+    fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu,\"row\":",
             (unsigned long long)(s->is_mixed ? s->n_records - total.n_failed : total.n_images),
             (unsigned long long)total.n_failed);
-    bool has_meaning = false; /* of the fields before "pixels", a total has none */
-    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
-        const char *column = ih_schema[i].column;
-        has_meaning = has_meaning || (column && strcmp(column, "pixels") == 0);
-        if (column && has_meaning && html_has_column(s, i)) {
-            fprintf(f, ",\"%s\":", column);
-            put_value(f, s->is_mixed ? &none : &values[i]);
-        }
-    }
+    put_row(s, &total);
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",
             s->is_mixed ? "true" : "false", total.spec.luma->name, total.spec.clip_low,
             total.spec.clip_high, ih_n_bins(&total.histogram));

@@ -99,6 +99,9 @@ list_of_groups() {
   imghist_refused 2 'one chart for many groups' d --by=folder --chart=one.png
   imghist_ok d --by=folder --html=page.html
   grep -q '^\["d/cats","ok"' page.html || fail "rows"
+  imghist_ok d --by=folder --sheet --chart=sheet.svg
+  grep -q ">4 groups  ·  heights in percent of each group's pixels" sheet.svg || fail "$(grep -o '>[^<]*heights[^<]*' sheet.svg)"
+  imghist_refused 2 'too small for 4 groups' d --by=folder --sheet --chart=small.png --chart-size=320x200
   imghist_refused 2 'may lie in several parts' d --by=folder --shard=1/2 --ndjson
   imghist_refused 2 'a comparison has no groups' --diff d/cats d/dogs --by=folder
   "$IMGHIST" d --by=folder --ndjson >groups.ndjson

@@ -38,7 +38,7 @@ page() {
     grep -q "\"d/$name\"" out/r.html || fail "no $name"
   done
   ! grep -Eq '(src|href)=|url\(|@import|fetch\(|XMLHttp' out/r.html || fail "a link"
-  grep -q '"total":{"images":3,"failed":1,"pixels":7,' out/r.html || fail "total"
+  grep -q '"total":{"images":3,"failed":1,"row":\["(total)","ok",null,null,null,null,7,' out/r.html || fail "total"
   imghist d -o out/same.html
   cmp out/r.html out/same.html
 }
@@ -134,6 +134,30 @@ not understood: not:
 0 of 4 images: 
 4 images: broken.png dark.pgm red.ppm white.pgm
 END
+}
+
+@test "html: shares are rounded once, from counts" {
+  browser
+  mkdir d
+  for n in 113 177 221 407; do # 1 white pixel of n
+    pgm d/$n.pgm $n 1 "\\xFF$(printf '\\x40%.0s' $(seq $((n - 1))))"
+  done
+  imghist_ok d --html=r.html
+  in_browser r.html '
+    say([...document.querySelectorAll("#body td.path")].map(e => e.parentElement.querySelector(".blown, td:last-child").textContent).join(", "));
+    say(document.querySelector("#facts").textContent.match(/Blown, any channel([^%]*)/)[1]);
+    document.querySelectorAll("#body tr")[1].click();
+    say(document.querySelector("#detail").textContent.match(/blown_any([^%]*)/)[1]);
+  ' >said
+  python3 -c 'print(", ".join(f"{100 / n:.2f} %" for n in (113, 177, 221, 407)), f"{400 / 918:.2f} ", f"{100 / 177:.2f} ", sep="\n")' | diff said -
+}
+
+@test "html: a group has a number of pixels in place of a size" {
+  browser
+  page
+  imghist_status 1 d --by=folder --html=groups.html
+  in_browser groups.html 'say([...document.querySelectorAll("#body tr")].map(tr => tr.children[0].textContent + " " + tr.children[2].textContent).join("; "))' >said
+  [ "$(cat said)" = "d 7 px" ] || fail "$(cat said)"
 }
 
 @test "html: the contact sheet shows names, clip marks and errors, in the order that is asked for" {
@@ -329,9 +353,9 @@ END
   page
   imghist_status 1 d --total-only --ndjson -o total.ndjson
   imghist_status 1 total.ndjson --html=total.html # an input had failed
-  grep -q '"total":{"images":3,"failed":1,"pixels":7,' total.html || fail "$(grep -o '"total":.\{60\}' total.html)"
+  grep -q '"total":{"images":3,"failed":1,"row":\["(total)","ok",null,null,null,null,7,' total.html || fail "$(grep -o '"total":.\{60\}' total.html)"
   imghist total.ndjson d/white.pgm --total --html=more.html
-  grep -q '"total":{"images":4,"failed":1,"pixels":11,' more.html || fail "$(grep -o '"total":.\{60\}' more.html)"
+  grep -q '"total":{"images":4,"failed":1,"row":\["(total)","ok",null,null,null,null,11,' more.html || fail "$(grep -o '"total":.\{60\}' more.html)"
 }
 
 @test "html: names are shown so that no two look alike" {

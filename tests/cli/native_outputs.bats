@@ -160,5 +160,5 @@ END
   [ "$(wc -l <bars)" = 256 ] || fail "$(wc -l <bars) bars"
   [ "$(sed -n '1p;126p;256p' bars | tr '\n' ' ')" = "4 1 1 " ] || fail "bars" # 0, 5, 5, 9; 2000; 4095
   imghist_ok deep.pgm low.pgm --bins=native --html=q.html
-  grep -q '"images":2,.*"pixels":null,.*"mixed":true' q.html
+  grep -q '"images":2,.*"mixed":true' q.html
 }

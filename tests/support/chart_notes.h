@@ -104,7 +104,7 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
     memset(notes, 0, sizeof *notes);
     const struct ih_chart_page page = {.width = width, .height = height, .glyphs = glyphs};
     notes->base = (struct ih_canvas){.page = &page, .fill = note_fill, .text = note_text};
-    notes->theme = &ih_chart_theme_dark;
+    notes->theme = ih_chart_theme_find("dark");
     notes->all = (struct box){FAR, FAR, -FAR, -FAR, ""};
     struct ih_chart chart = {.result = r,
                              .bars = &r->histogram,
@@ -116,7 +116,12 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
                              .canvas = &notes->base,
                              .axis.scale = ih_chart_scale_find(scale)};
     ih_chart_collect_facts(r, &chart.facts);
+    struct ih_bytes title = {0}, description = {0};
+    ih_chart_describe(&chart, &title, &description); /* sets the name */
     ih_chart_draw_all(&chart);
+    free(chart.name);
+    ih_bytes_reset(&title);
+    ih_bytes_reset(&description);
     assert_int_equal(notes->base.status, IH_OK);
     ih_path_reset(&chart.path);
 }

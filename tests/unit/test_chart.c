@@ -425,9 +425,9 @@ TEST(clipped_channels_have_marks)
     struct ih_result *r = new_smooth_result(3);
     add_pixels(r, (const uint8_t[]){0, 100, 255, 255}, 50);
     const struct ih_chart_theme *t = ih_chart_theme_find("dark");
-    const struct colour red = {t->red.red, t->red.green, t->red.blue};
-    const struct colour green = {t->green.red, t->green.green, t->green.blue};
-    const struct colour blue = {t->blue.red, t->blue.green, t->blue.blue};
+    const struct colour red = {t->areas[0].red, t->areas[0].green, t->areas[0].blue};
+    const struct colour green = {t->areas[1].red, t->areas[1].green, t->areas[1].blue};
+    const struct colour blue = {t->areas[2].red, t->areas[2].green, t->areas[2].blue};
     struct picture p = draw_usual(r);
     int n[3][2] = {{0}};
     for (int y = 0; y < p.top - 2; y++)

@@ -164,7 +164,8 @@ TEST(text_has_a_contrast_of_4_5)
 {
     for (int i = 0; i < 2; i++) {
         const struct ih_chart_theme *t = ih_chart_theme_find(themes[i]);
-        const struct ih_colour marks[] = {t->red, t->green, t->blue, t->gray, t->warning};
+        const struct ih_colour marks[] = {t->areas[0], t->areas[1], t->areas[2], t->gray,
+                                          t->warning};
         assert_true(contrast(t->text, t->page) >= 4.5 && contrast(t->muted, t->page) >= 4.5);
         assert_true(contrast(t->muted, t->panel) >= 4.5);
         for (unsigned k = 0; k < sizeof marks / sizeof *marks; k++)
