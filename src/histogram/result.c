@@ -66,6 +66,8 @@ void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats 
         *stats = r->stats[plane];
     else
         ih_stats_compute(&r->histogram, plane, &r->spec, stats);
+    if (r->has_stats && r->is_read)
+        stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
 }
 
 /* ---- checking ---- */
@@ -76,14 +78,14 @@ static uint64_t add_up(struct ih_histogram *h, unsigned plane)
 {
     const uint64_t n_max = UINT64_MAX / (ih_n_bins(h) - 1); /* so that no sum overflows */
     const uint64_t *bins = ih_bins(h, plane);
-    uint64_t n = 0;
-    h->sum[plane] = 0;
+    uint64_t n = 0, sum = 0;
     for (unsigned v = 0; v < ih_n_bins(h); v++) {
         if (bins[v] > n_max - n)
             return UINT64_MAX;
         n += bins[v];
-        h->sum[plane] += v * bins[v];
+        sum += v * bins[v];
     }
+    h->sum[plane] = sum;
     return n;
 }
 
