@@ -365,10 +365,14 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
         return (double)NAN;
     const uint64_t *const bins[3] = {ih_bins(h, 0), ih_bins(h, 1), ih_bins(h, 2)};
     double y = 0;
-    for (unsigned v = 0; v < ih_n_bins(h); v++) {
-        double weighted = 0;
-        for (unsigned c = 0; c < n_colours; c++)
-            weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)bins[c][v];
+    for (unsigned v = 0, n_bins = ih_n_bins(h); v < n_bins; v++) {
+        double weighted = 0; /* bins are below 2^63 */
+        if (n_colours == 3)
+            weighted = weights[0] * (double)(int64_t)bins[0][v] +
+                       weights[1] * (double)(int64_t)bins[1][v] +
+                       weights[2] * (double)(int64_t)bins[2][v];
+        else if (n_colours == 1)
+            weighted = (double)bins[0][v];
         if (!h->native)
             y += linear[v] * weighted;
         else if (weighted > 0)

@@ -178,8 +178,8 @@ static inline bool read_digits(char **p, uint64_t *value)
     enum { SAFE_DIGITS = 19 };
     char *const start = *p, *s = start;
     uint64_t n = 0;
-    for (; json_is_digit(*s); s++)
-        n = n * 10 + (unsigned)(*s - '0');
+    for (unsigned digit; (digit = (unsigned char)*s - (unsigned)'0') <= 9; s++)
+        n = n * 10 + digit;
     *p = s;
     *value = n;
     if (s - start <= SAFE_DIGITS)

@@ -18,10 +18,10 @@ enum { BUFFER_BYTES = 1 << 17 };
 enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
 
 struct reader {
-    double linear[IH_BINS];      /* of ih_srgb_decode, for the mean luminance */
-    double log2[LOG2_STEPS + 1]; /* of 1 to 2 */
-    uint64_t *native;            /* owned: counters for native records */
-    unsigned n_native;           /* room for so many bins of each plane */
+    double linear[IH_BINS];  /* of ih_srgb_decode, for the mean luminance */
+    double log2[LOG2_STEPS]; /* of 1 to 2 */
+    uint64_t *native;        /* owned: counters for native records */
+    unsigned n_native;       /* room for so many bins of each plane */
     /* A name, the statistics, and the histogram or ranges; the key after the last is NULL. */
     struct ih_field channel_fields[IH_STATISTICS_MAX + 3], *bins_field;
 
@@ -41,7 +41,7 @@ static void reader_init(struct reader *r)
 {
     memset(r, 0, sizeof *r);
     ih_srgb_decode(r->linear);
-    for (unsigned i = 0; i <= LOG2_STEPS; i++)
+    for (unsigned i = 0; i < LOG2_STEPS; i++)
         r->log2[i] = log2(1 + i / (double)LOG2_STEPS);
     struct ih_field *field = r->channel_fields;
     *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
@@ -426,31 +426,27 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     }
 }
 
-/* log2 of a positive normal number to 6 decimals, much faster than log2: between the two numbers of
- * the table. Finite for 0. */
-static inline double log2_of(const double table[LOG2_STEPS + 1], double x)
-{
-    const uint64_t one = UINT64_C(1023) << 52;
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const size_t i = bits >> (52 - LOG2_BITS) & (LOG2_STEPS - 1);
-    const double exponent = (int)(bits >> 52) - 1023;
-    bits = one | (bits << LOG2_BITS & ((UINT64_C(1) << 52) - 1));
-    memcpy(&x, &bits, sizeof x);
-    return exponent + table[i] + (x - 1) * (table[i + 1] - table[i]);
-}
-
-/* Good enough for 6 decimals, and faster than ih_stats_entropy. */
+/* Good enough for 6 decimals, and faster than ih_stats_entropy. With c, which is b without all but
+ * its first bits, b * log2(b) is b * log2(c) + (b - c) / ln 2, with an error below b * 7e-7. */
 static double quick_entropy(const struct reader *r, unsigned plane, const struct ih_stats *s)
 {
+    enum { SHIFT = 52 - LOG2_BITS };
+    static const double per_ln2 = 1.4426950408889634;
     const uint64_t *bins = ih_bins(&r->result.histogram, plane);
     const double n = (double)s->count;
-    double logs = 0;
+    double logs = 0, cut = 0;
     for (unsigned v = s->min; v <= s->max; v++) {
         const double b = (double)(int64_t)bins[v]; /* below 2^56 */
-        logs += b * log2_of(r->log2, b);
+        uint64_t bits;
+        double c;
+        memcpy(&bits, &b, sizeof bits);
+        bits >>= SHIFT;
+        logs += b * ((double)(int)(bits >> LOG2_BITS) + r->log2[bits & (LOG2_STEPS - 1)]);
+        bits <<= SHIFT;
+        memcpy(&c, &bits, sizeof c);
+        cut += b - c;
     }
-    return log2(n) - logs / n;
+    return log2(n) + 1023 - (logs + cut * per_ln2) / n; /* 1023: the exponent of 1 */
 }
 
 /* Real numbers have 6 decimals, and the last one may differ between machines. */
