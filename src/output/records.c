@@ -476,8 +476,12 @@ static bool check_statistics(struct reader *r, struct ih_json_in *in)
         const unsigned plane = i == h->n_channels ? (unsigned)IH_LUMA : i; /* luma follows them */
         struct ih_stats *s = &r->result.stats[plane];
         uint64_t has = r->has_statistics[i] >> 1; /* without the name */
-        ih_stats_describe(h, plane, &r->result.spec, s);
-        s->entropy = quick_entropy(r, plane, s);
+        if (plane == IH_LUMA && h->n_channels && ih_colour_channels(h->n_channels) == 1) {
+            *s = r->result.stats[0]; /* the luma of gray is its gray */
+        } else {
+            ih_stats_describe(h, plane, &r->result.spec, s);
+            s->entropy = quick_entropy(r, plane, s);
+        }
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++, has >>= 1)
             if ((has & 1) && !is_same_statistic(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);
