@@ -211,18 +211,6 @@ const char *ih_percent_key(uint32_t millionths, char key[IH_PERCENT_KEY_MAX])
     return key;
 }
 
-static void find_percentiles(const uint64_t *bins, struct ih_stats *out)
-{
-    uint64_t cumulative = bins[0];
-    unsigned v = 0;
-    for (unsigned k = 0; k < IH_PERCENTILES; k++) {
-        const uint64_t least = least_reaching(ih_percentile_percents[k] * IH_PERCENT, out->count);
-        while (cumulative < least)
-            cumulative += bins[++v];
-        out->percentile[k] = v;
-    }
-}
-
 static unsigned greatest_common_divisor(unsigned a, unsigned b)
 {
     while (b) {
@@ -233,47 +221,74 @@ static unsigned greatest_common_divisor(unsigned a, unsigned b)
     return a;
 }
 
+/* Sums over the values, minus a whole number near the mean so that they stay small and mostly
+ * exact. */
+struct moments {
+    double first, second, third, fourth;
+};
+
+static void set_shape(struct ih_stats *s, const struct moments *m)
+{
+    const double n = (double)s->count, d = m->first / n;
+    const double second = m->second / n, third = m->third / n, fourth = m->fourth / n;
+    const double variance = second - d * d;
+    s->stddev = sqrt(variance);
+    if (s->min == s->max)
+        return;
+    s->skewness = (third - d * (3 * second - 2 * d * d)) / (variance * s->stddev);
+    s->kurtosis =
+        (fourth - d * (4 * third - d * (6 * second - 3 * d * d))) / (variance * variance) - 3;
+}
+
 /*
  * N. Otsu, "A threshold selection method from gray-level histograms", 1979: the variance between
- * the classes is largest. Here it is (moment - n * mean)^2 / (n * (count - n)), without a constant
- * factor, of the n values <= v, counted from a value near the mean so that the moments stay small.
- * Rounding must not choose between equal variances, so a larger one is larger by some ulps.
+ * the classes is largest. Here it is (first - n * mean)^2 / (n * (count - n)), without a constant
+ * factor, of the n values <= v. Rounding must not choose between equal variances, so a larger one
+ * is larger by some ulps.
  */
-void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_stats *s)
+static void describe_values(const uint64_t *bins, struct ih_stats *s)
 {
-    if (s->count == 0)
-        return;
-    const uint64_t *bins = ih_bins(h, plane);
-    const uint64_t whole = s->sum / s->count;
-    const double count = (double)s->count, centre = (double)whole;
-    const double mean = (double)(s->sum % s->count) / count; /* - centre */
-    double n = 0, moment = 0, value = s->min - centre;
-    double square = 0, sizes = 1; /* the largest variance is square / sizes */
-    s->mode = s->otsu = s->min;
+    const double count = (double)s->count;
+    const uint64_t centre = (uint64_t)(s->mean + 0.5);
+    const double mean = (double)(int64_t)(s->sum - centre * s->count) / count;
+    struct moments m = {0, 0, 0, 0};
+    uint64_t n_up_to = 0, least = least_reaching(ih_percentile_percents[0] * IH_PERCENT, s->count);
+    unsigned n_percentiles = 0, n_values = 0, mode = s->min;
+    double value = s->min - (double)centre, largest = 0;
+    s->otsu = s->min;
     for (unsigned v = s->min; v <= s->max; v++, value++) {
-        const double b = (double)(int64_t)bins[v]; /* below 2^56 */
-        s->distinct += bins[v] != 0;
-        if (bins[v] > bins[s->mode])
-            s->mode = v;
-        n += b;
-        moment += b * value;
-        const double distance = moment - n * mean;
-        const double here = n * (count - n);
-        if (distance * distance * sizes > square * here * (1 + 1e-12) && v < s->max) {
-            square = distance * distance;
-            sizes = here;
+        if (bins[v] == 0)
+            continue;
+        n_values++;
+        mode = bins[v] > bins[mode] ? v : mode;
+        n_up_to += bins[v];
+        while (n_up_to >= least && n_percentiles < IH_PERCENTILES) {
+            s->percentile[n_percentiles++] = v;
+            if (n_percentiles < IH_PERCENTILES)
+                least =
+                    least_reaching(ih_percentile_percents[n_percentiles] * IH_PERCENT, s->count);
+        }
+        const double b = (double)(int64_t)bins[v], n = (double)(int64_t)n_up_to; /* below 2^63 */
+        const double first = b * value, second = first * value, third = second * value;
+        m.first += first;
+        m.second += second;
+        m.third += third;
+        m.fourth += third * value;
+        const double distance = m.first - n * mean, square = distance * distance;
+        const double sizes = n * (count - n);
+        if (square > largest * sizes && v < s->max) {
+            largest = square / sizes * (1 + 1e-12);
             s->otsu = v;
         }
     }
-    for (unsigned v = s->min, before = v; v <= s->max && s->step != 1; v++)
-        if (bins[v]) {
-            s->step = greatest_common_divisor(v - before, s->step);
-            before = v;
-        }
+    s->distinct = n_values;
+    s->mode = mode;
+    s->mode_share = (double)bins[mode] / count;
+    set_shape(s, &m);
 }
 
-void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
-                    struct ih_stats *out)
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
+                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = ih_bins(h, plane);
@@ -283,21 +298,22 @@ void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct i
     out->sum = h->sum[plane];
     out->crushed = ih_count_range(bins, 0, spec->clip_low);
     out->blown = ih_count_range(bins, spec->clip_high, last);
-    if (out->count == 0)
+    out->skewness = out->kurtosis = (double)NAN;
+    out->mean = (double)out->sum / (double)out->count;
+    if (out->count == 0) {
+        out->mean = out->stddev = out->mode_share = (double)NAN;
         return;
+    }
     while (bins[out->min] == 0)
         out->min++;
     for (out->max = last; bins[out->max] == 0;)
         out->max--;
-    find_percentiles(bins, out);
-}
-
-void ih_stats_shape(struct ih_stats *s, double variance, double third, double fourth)
-{
-    const bool varies = s->min < s->max;
-    s->stddev = sqrt(variance);
-    s->skewness = varies ? third / (variance * s->stddev) : (double)NAN;
-    s->kurtosis = varies ? fourth / (variance * variance) - 3 : (double)NAN;
+    describe_values(bins, out);
+    for (unsigned v = out->min, before = v; v <= out->max && out->step != 1; v++)
+        if (bins[v]) {
+            out->step = greatest_common_divisor(v - before, out->step);
+            before = v;
+        }
 }
 
 /* Of 65,536 counters many are equal and small. */
@@ -313,31 +329,21 @@ static double entropy_term(uint64_t counter, double share, double terms[ENTROPY_
     return terms[counter];
 }
 
+double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
+{
+    const uint64_t *bins = ih_bins(h, plane);
+    double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS] = {0};
+    for (unsigned v = s->min; v <= s->max && s->count; v++)
+        if (bins[v])
+            entropy -= entropy_term(bins[v], (double)bins[v] / (double)s->count, terms);
+    return entropy;
+}
+
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
-    const uint64_t *bins = ih_bins(h, plane);
-    ih_stats_count(h, plane, spec, out);
-    ih_stats_describe(h, plane, out);
-    if (out->count == 0) {
-        out->mean = out->stddev = out->entropy = out->mode_share = (double)NAN;
-        out->skewness = out->kurtosis = (double)NAN;
-        return;
-    }
-    double n = (double)out->count;
-    out->mean = (double)out->sum / n;
-    double variance = 0, third = 0, fourth = 0, terms[ENTROPY_TERMS] = {0};
-    for (unsigned v = out->min; v <= out->max; v++) {
-        if (bins[v] == 0)
-            continue;
-        const double share = (double)bins[v] / n, d = v - out->mean;
-        variance += share * d * d;
-        third += share * d * d * d;
-        fourth += share * d * d * (d * d);
-        out->entropy -= entropy_term(bins[v], share, terms);
-    }
-    out->mode_share = (double)bins[out->mode] / n;
-    ih_stats_shape(out, variance, third, fourth);
+    ih_stats_describe(h, plane, spec, out);
+    out->entropy = ih_stats_entropy(h, plane, out);
 }
 
 static double srgb_decode(double c)
@@ -359,10 +365,14 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
         return (double)NAN;
     const uint64_t *const bins[3] = {ih_bins(h, 0), ih_bins(h, 1), ih_bins(h, 2)};
     double y = 0;
-    for (unsigned v = 0; v < ih_n_bins(h); v++) {
-        double weighted = 0;
-        for (unsigned c = 0; c < n_colours; c++)
-            weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)bins[c][v];
+    for (unsigned v = 0, n_bins = ih_n_bins(h); v < n_bins; v++) {
+        double weighted = 0; /* bins are below 2^63 */
+        if (n_colours == 3)
+            weighted = weights[0] * (double)(int64_t)bins[0][v] +
+                       weights[1] * (double)(int64_t)bins[1][v] +
+                       weights[2] * (double)(int64_t)bins[2][v];
+        else if (n_colours == 1)
+            weighted = (double)bins[0][v];
         if (!h->native)
             y += linear[v] * weighted;
         else if (weighted > 0)

@@ -118,15 +118,11 @@ enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);
 
-/* The count, sum, extremes, percentiles and clipped pixels alone. The others are 0. */
-void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
-                    struct ih_stats *out);
-
-/* Fills in mode, otsu, distinct and step after ih_stats_count. */
-void ih_stats_describe(const struct ih_histogram *h, unsigned plane, struct ih_stats *stats);
-
-/* Fills in stddev, skewness and kurtosis from the central moments. */
-void ih_stats_shape(struct ih_stats *stats, double variance, double third, double fourth);
+/* The same in two steps, for those that do not always need the entropy: all but it, which is 0, and
+ * then the entropy. */
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
+                       const struct ih_count_spec *spec, struct ih_stats *out);
+double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *stats);
 
 /* Mean linear-light luminance Y of the image, 0 to 1: BT.709 weights of sRGB-decoded values (IEC
  * 61966-2-1), computed from the channel histograms. For gray the mean of the decoded values. NaN

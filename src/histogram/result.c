@@ -26,6 +26,8 @@ bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range
     char again[IH_REDUCTION_BYTES];
     unsigned low = 0, high = 0;
     *range = (struct ih_sample_range){0, 0};
+    if (!is_native && strcmp(text, IH_REDUCTION) == 0)
+        return true;
     if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &high) == 2)
         high += low;
     else
@@ -66,6 +68,8 @@ void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats 
         *stats = r->stats[plane];
     else
         ih_stats_compute(&r->histogram, plane, &r->spec, stats);
+    if (r->has_stats && r->is_read)
+        stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
 }
 
 /* ---- checking ---- */
@@ -76,14 +80,14 @@ static uint64_t add_up(struct ih_histogram *h, unsigned plane)
 {
     const uint64_t n_max = UINT64_MAX / (ih_n_bins(h) - 1); /* so that no sum overflows */
     const uint64_t *bins = ih_bins(h, plane);
-    uint64_t n = 0;
-    h->sum[plane] = 0;
-    for (unsigned v = 0; v < ih_n_bins(h); v++) {
+    uint64_t n = 0, sum = 0;
+    for (unsigned v = 0, n_bins = ih_n_bins(h); v < n_bins; v++) {
         if (bins[v] > n_max - n)
             return UINT64_MAX;
         n += bins[v];
-        h->sum[plane] += v * bins[v];
+        sum += v * bins[v];
     }
+    h->sum[plane] = sum;
     return n;
 }
 

@@ -148,7 +148,8 @@ static void total_add_plane(struct ih_histogram *to, unsigned to_plane,
 {
     uint64_t *bins = ih_own_bins(to, to_plane);
     const uint64_t *more = ih_bins(from, from_plane);
-    for (unsigned v = 0; v < ih_n_bins(to); v++)
+    const unsigned n_bins = ih_n_bins(to);
+    for (unsigned v = 0; v < n_bins; v++)
         bins[v] += more[v];
     to->sum[to_plane] += from->sum[from_plane];
 }

@@ -178,8 +178,8 @@ static inline bool read_digits(char **p, uint64_t *value)
     enum { SAFE_DIGITS = 19 };
     char *const start = *p, *s = start;
     uint64_t n = 0;
-    for (; json_is_digit(*s); s++)
-        n = n * 10 + (unsigned)(*s - '0');
+    for (unsigned digit; (digit = (unsigned char)*s - (unsigned)'0') <= 9; s++)
+        n = n * 10 + digit;
     *p = s;
     *value = n;
     if (s - start <= SAFE_DIGITS)
@@ -240,7 +240,8 @@ static bool read_short_real(struct ih_json_in *in, double *v)
 {
     enum { DIGITS_MAX = 15, DECIMALS_MAX = 6 };
     static const double powers[DECIMALS_MAX + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-    char *p = in->p;
+    const bool is_negative = *in->p == '-';
+    char *p = in->p + is_negative;
     uint64_t n, decimals = 0;
     size_t n_decimals = 0;
     if (!read_digits(&p, &n))
@@ -254,6 +255,7 @@ static bool read_short_real(struct ih_json_in *in, double *v)
     if (json_is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
         return false;
     *v = ((double)n * powers[n_decimals] + (double)decimals) / powers[n_decimals];
+    *v = is_negative ? -*v : *v;
     in->p = p;
     return true;
 }

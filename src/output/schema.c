@@ -90,7 +90,7 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
     if (r->is_end || r->status != IH_OK)
         return;
     ih_result_stats(r, IH_LUMA, &v->luma);
-    v->luminance = ih_mean_luminance(&r->histogram);
+    v->luminance = r->is_read ? r->luminance : ih_mean_luminance(&r->histogram);
 }
 
 static const struct ih_field_value none = {.type = IH_TYPE_NONE};
