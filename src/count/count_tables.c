@@ -186,12 +186,9 @@ static inline void count_colours(struct ih_counter *t, const uint8_t *p, size_t 
 {
     size_t (*const groups)(struct ih_counter *, const uint8_t *, size_t) =
         n_channels == 3 ? t->vectors->rgb : t->vectors->rgba;
-    size_t n_done = groups ? n : 0;
-    while (n_done > 0) {
+    size_t n_done = 1;
+    for (; groups && n > 0 && n_done > 0; p += n_channels * n_done, n -= n_done)
         n_done = groups(t, p, n);
-        p += n_channels * n_done;
-        n -= n_done;
-    }
     for (; n > 0; p += n_channels * n_done, n -= n_done) {
         n_done = n < 4 ? n : 4;
         if (n >= 8 && memcmp(p, p + n_channels, 7 * n_channels) == 0)
@@ -224,7 +221,7 @@ void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_
     const unsigned n_channels = t->spec.n_channels;
     const uint8_t *at[IH_CHANNELS_MAX];
     size_t n_done = 0, n = 1;
-    for (; n > 0; n_done += n) {
+    for (; n > 0 && n_done < n_pixels; n_done += n) {
         for (unsigned c = 0; c < n_channels; c++)
             at[c] = samples[c] + n_done;
         n = t->vectors->planar(t, at, n_pixels - n_done);

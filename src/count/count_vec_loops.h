@@ -258,7 +258,7 @@ static inline void begin_groups(struct groups *all, const struct ih_counter *t)
 static inline void end_groups(const struct groups *all, struct ih_counter *t)
 {
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned k = 0; k < GROUP / 2; k++)
+        for (unsigned k = 0; k < GROUP / 2 && all->groups[i].as != NOTHING; k++)
             count_unit(t, &all->groups[i], k % 2 * 2, k / 2);
     }
     add_clips(&t->totals, &all->clips);
