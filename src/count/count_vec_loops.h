@@ -13,6 +13,8 @@
  *   nothing.
  * - SIMD computes luma, joint clip counts and pair indexes, without a load and an add for each.
  *
+ * Without luma there are three increments a pixel and no pairs: see count_plain.
+ *
  * SIMD steps and increments take about equally long and must overlap:
  *
  * - The increments of a group are interleaved with the SIMD steps of the group after the next. In
@@ -226,8 +228,9 @@ ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const stru
 }
 
 /* Without luma: counts a group at once, from samples step bytes apart. A core has loads to spare,
- * and neither pairs nor values that wait for a later group are faster. The increments stay a loop,
- * because gcc 12 makes twice as slow code of all of them written out. */
+ * and neither pairs nor values that wait for a later group are faster (Sapphire Rapids, random RGB,
+ * ns a pixel: 0.82, without clips 0.76, through stored values 0.95). The increments stay a loop:
+ * written out, gcc 12 takes the samples from the vectors, and that takes 2.2. */
 ALWAYS_INLINE void count_plain(struct ih_counter *t, const struct vec_pixels *v, struct groups *all,
                                const uint8_t *const samples[3], unsigned step)
 {
