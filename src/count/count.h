@@ -20,9 +20,6 @@
 enum {
     IH_COUNT_SUBTABLES = 16, /* divided among the channels: 16, 8, 4 or 4 for each */
     IH_COUNT_LUMA_SUBTABLES = 4,
-    /* A pixel's clip class: low + 4 * high, the numbers of its low and of its high colour
-     * channels. There are at most 3 of them together, so the class is 0 to 12. */
-    IH_COUNT_CLASSES = 13,
     IH_COUNT_PADDING = 16, /* entries after each table; count_tables.c says why */
     /* Two neighbours count as a pair if the second is at most this much less than the first, and
      * less than this much more; count_vec_loops.h says why. */
@@ -59,9 +56,9 @@ struct ih_count_vectors {
     void (*upsample)(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, size_t n);
 };
 
-/* The state of a count, about 228 KiB. Gray images touch about 25 KiB of it, small colour images at
- * most 85. Private, but tests may set `fold_pixels`, `pairs_from_pixels` and `vectors` between
- * begin and end, and read `n_unfolded` and `has_pairs`. */
+/* The state of a count, about 170 KiB. Small images touch at most 35 KiB of it. Private, but tests
+ * may set `fold_pixels`, `pairs_from_pixels` and `vectors` between begin and end, and read
+ * `n_unfolded` and `has_pairs`. */
 struct ih_counter {
     const struct ih_count_method *method;
     struct ih_count_spec spec;
@@ -70,13 +67,12 @@ struct ih_counter {
     uint64_t fold_pixels; /* the most pixels the tables may hold */
     uint64_t n_unfolded;  /* pixels in the tables now */
     uint32_t subtables[IH_COUNT_SUBTABLES][IH_BINS + IH_COUNT_PADDING];
-    uint32_t luma[IH_COUNT_LUMA_SUBTABLES][IH_COUNT_CLASSES * IH_BINS + IH_COUNT_PADDING];
+    uint32_t luma[IH_COUNT_LUMA_SUBTABLES][IH_BINS + IH_COUNT_PADDING];
     /* Two neighbours at once: [red, green, blue, luma][difference + reach][first]. Cleared when
      * an image first uses them. */
     bool has_pairs;
     uint64_t pairs_from_pixels; /* smaller images do not use pairs */
     uint32_t pairs[4][IH_COUNT_PAIR_ROWS * IH_BINS + IH_COUNT_PADDING];
-    uint32_t weights[3][IH_BINS]; /* weight * value in 1/65536, plus the value's clip class << 24 */
     const struct ih_count_vectors *vectors;
 
     /* Pixels of planes that are not counted yet: Y, Cb and Cr at full size. */
@@ -159,7 +155,7 @@ static inline unsigned ih_count_subtables_each(unsigned n_channels)
     return n_channels < 3 ? IH_COUNT_SUBTABLES / n_channels : IH_COUNT_SUBTABLES / 4;
 }
 
-/* Without luma, its tables are not touched, and joint clips go to the totals at once. */
+/* Without luma, its tables and the pairs are not touched. */
 static inline bool ih_count_has_luma(const struct ih_counter *t)
 {
     return t->spec.luma != &ih_luma_none;
@@ -167,10 +163,6 @@ static inline bool ih_count_has_luma(const struct ih_counter *t)
 
 void ih_count_clear(struct ih_counter *t); /* the tables */
 void ih_count_fold(struct ih_counter *t);  /* adds the tables to the totals */
-
-/* Weighted values, with 1 << 24 added if the value is low and 4 << 24 if it is high. Three of them
- * add up to (class << 24) + (luma << 16) + a fraction. */
-void ih_count_make_weights(struct ih_counter *t);
 
 /* Counts n_pixels into the tables, which have room for them. */
 void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);

@@ -2,8 +2,8 @@
  * The fast method on one core: many small tables, and a loop for each number of channels.
  *
  * The limit is one store per increment: a current core does about one a cycle, so 3.1 GB/s of
- * samples at 3.1 GHz. The design reaches that limit on any data, and pays a single increment a
- * pixel for luma and joint clip counts together.
+ * samples at 3.1 GHz. The design reaches that limit on any data. Joint clip counts take no
+ * increment: SIMD counts them.
  *
  * - Sub-tables. An increment of a counter that was stored a moment ago waits six or more cycles for
  *   that store. Neighbouring pixels are alike, so each goes to another table, and the tables are
@@ -12,15 +12,12 @@
  *   those of a pending store waits for it, even at another address. With 16 entries between tables,
  *   equal values of two channels are 64 bins apart: 1.3 to 1.6 times as fast on photo-like RGB, 1.4
  *   to 2.3 times on gray stored as RGB. 13 to 48 entries do much the same.
- * - Luma and clip class in one. weights[channel][value] has the weighted value in its low 24 bits
- *   and the clip class above. The sum of three, shifted, indexes a table of 13 * 256 entries. Class
- *   0, nearly all of a photograph, is 1 KiB of it.
  * - Loads. A step takes 8 pixels (16 of gray) with 64-bit loads and shifts the samples out, because
  *   the increments need the load slots. The steps are written out, because gcc at -O2 does not
  *   unroll loops over the bytes of a word.
  * - Runs. If all pixels of a step are equal, the run is followed to its end and added at once.
- * - RGB and RGBA use SIMD and count two neighbours at once: count_vec_loops.h. The loops here take
- *   runs, remainders, and CPUs without SIMD; without luma these count single pixels.
+ * - RGB and RGBA use SIMD: count_vec_loops.h. With luma it counts two neighbours at once. The loops
+ *   here take runs, remainders, and CPUs without SIMD, pixel by pixel.
  *
  * Tables are 32 bits wide and folded into 64-bit totals before they hold more than 2^32 - 1 pixels.
  *
@@ -28,19 +25,11 @@
  * current code is measured by tests/bench/cpu_count.sh:
  *
  *     gray   single bytes 2.7 GB/s, 64-bit loads 3.0, loops left rolled 1.25
- *     RGB    single bytes 1.2 GB/s, 64-bit loads 1.75, without luma and clips 3.1
  *     flat data                     3 to 9 times as fast; the check costs 1 to 4 % on other data
  *                                   (clang: up to 10 % on gray)
  *     two-valued data               5 to 15 % slower than random
- *     start and end of an image     2 us gray, 5 us colour, 10 us more with pairs
- *
- * Rejected (GB/s of random RGB without SIMD; this code reaches 1.78):
- *
- *     three multiplies for luma, no clip counts                                1.57
- *     three multiplies, and an increment of a table of clip classes            1.15
- *     channels first, then luma of a block that is still in the cache          1.57
- *     16-bit counters, half the cache                                          1.20
- *     2 sub-tables (on photo-like data 1.38 instead of 1.68)                   1.68
+ *     start and end of an image     0.5 us gray, 0.9 us colour (Sapphire Rapids, 2026-11-26); with
+ *                                   pairs 10 us more
  */
 #include "count/count.h"
 
@@ -81,31 +70,30 @@ static inline size_t run_length(const uint8_t *p, size_t n, unsigned n_channels)
     return (i + n_channels) / n_channels;
 }
 
-static inline unsigned luma_entry(const struct ih_counter *t, unsigned r, unsigned g, unsigned b)
+/* Counts n pixels equal to the one at p, into table k of each plane. */
+static inline void count_pixel(struct ih_counter *t, const uint8_t *p, uint32_t n,
+                               unsigned n_channels, unsigned k)
 {
-    return (t->weights[0][r] + t->weights[1][g] + t->weights[2][b]) >> 16;
-}
-
-/* Counts the joint clips of n pixels equal to the one at p, where no table of luma has them. */
-static void count_clips_of(struct ih_counter *t, const uint8_t *p, uint32_t n)
-{
-    const uint8_t low = (uint8_t)t->spec.clip_low, high = (uint8_t)t->spec.clip_high;
+    const struct ih_count_spec *spec = &t->spec;
+    for (unsigned c = 0; c < n_channels; c++)
+        t->subtables[c * ih_count_subtables_each(n_channels) + k][p[c]] += n;
+    if (n_channels < 3)
+        return;
+    const int low = spec->clip_low, high = spec->clip_high;
     const int n_low = (p[0] <= low) + (p[1] <= low) + (p[2] <= low);
     const int n_high = (p[0] >= high) + (p[1] >= high) + (p[2] >= high);
     t->totals.any_low += n_low > 0 ? n : 0;
     t->totals.any_high += n_high > 0 ? n : 0;
     t->totals.all_low += n_low == 3 ? n : 0;
     t->totals.all_high += n_high == 3 ? n : 0;
+    const struct ih_luma_weights *w = spec->luma;
+    if (ih_count_has_luma(t))
+        t->luma[k][(w->red * p[0] + w->green * p[1] + w->blue * p[2] + 32768u) >> 16] += n;
 }
 
 void ih_count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels)
 {
-    for (unsigned c = 0; c < n_channels; c++)
-        t->subtables[c * ih_count_subtables_each(n_channels)][p[c]] += n;
-    if (n_channels >= 3 && ih_count_has_luma(t))
-        t->luma[0][luma_entry(t, p[0], p[1], p[2])] += n;
-    else if (n_channels >= 3)
-        count_clips_of(t, p, n);
+    count_pixel(t, p, n, n_channels, 0);
 }
 
 size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
@@ -148,27 +136,7 @@ static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsig
     t->subtables[11 + k][byte_of(w, 7)]++;
 }
 
-/* One pixel into table k of each colour plane. */
-static inline void count_colour(struct ih_counter *t, unsigned r, unsigned g, unsigned b,
-                                unsigned k)
-{
-    t->subtables[k][r]++;
-    t->subtables[4 + k][g]++;
-    t->subtables[8 + k][b]++;
-    t->luma[k][luma_entry(t, r, g, b)]++;
-}
-
-/* Two pixels, into tables k and k + 1. */
-static inline void count_rgba_word(struct ih_counter *t, uint64_t w, unsigned k)
-{
-    count_colour(t, byte_of(w, 0), byte_of(w, 1), byte_of(w, 2), k);
-    t->subtables[12 + k][byte_of(w, 3)]++;
-    count_colour(t, byte_of(w, 4), byte_of(w, 5), byte_of(w, 6), k + 1);
-    t->subtables[13 + k][byte_of(w, 7)]++;
-}
-
-/* The same loop for each number of channels, written out so that every compiler specializes it. All
- * pixels of a step are equal if each byte equals the byte one pixel later; the loads of that
+/* All pixels of a step are equal if each byte equals the byte one pixel later; the loads of that
  * comparison overlap, to stay inside the step. */
 
 static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
@@ -201,52 +169,23 @@ static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
     count_rest(t, p, n, 2);
 }
 
-static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
+/* RGB or RGBA: SIMD first, and what it leaves. */
+static inline void count_colours(struct ih_counter *t, const uint8_t *p, size_t n,
+                                 unsigned n_channels)
 {
-    for (size_t n_done; n >= 8; p += 3 * n_done, n -= n_done) {
-        n_done = t->vectors->rgb ? t->vectors->rgb(t, p, n) : 0;
-        if (n_done > 0)
-            continue;
-        if (!ih_count_has_luma(t))
-            break;
-        const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);
-        n_done = 8;
-        if (((x ^ load64(p + 3)) | (y ^ load64(p + 11)) | (load64(p + 13) ^ z)) == 0) {
-            n_done = ih_count_run(t, p, n, 3);
-            continue;
-        }
-        count_colour(t, byte_of(x, 0), byte_of(x, 1), byte_of(x, 2), 0);
-        count_colour(t, byte_of(x, 3), byte_of(x, 4), byte_of(x, 5), 1);
-        count_colour(t, byte_of(x, 6), byte_of(x, 7), byte_of(y, 0), 2);
-        count_colour(t, byte_of(y, 1), byte_of(y, 2), byte_of(y, 3), 3);
-        count_colour(t, byte_of(y, 4), byte_of(y, 5), byte_of(y, 6), 0);
-        count_colour(t, byte_of(y, 7), byte_of(z, 0), byte_of(z, 1), 1);
-        count_colour(t, byte_of(z, 2), byte_of(z, 3), byte_of(z, 4), 2);
-        count_colour(t, byte_of(z, 5), byte_of(z, 6), byte_of(z, 7), 3);
+    size_t (*const groups)(struct ih_counter *, const uint8_t *, size_t) =
+        n_channels == 3 ? t->vectors->rgb : t->vectors->rgba;
+    size_t n_done = 1;
+    for (; groups && n > 0 && n_done > 0; p += n_channels * n_done, n -= n_done)
+        n_done = groups(t, p, n);
+    for (; n > 0; p += n_channels * n_done, n -= n_done) {
+        n_done = n < 4 ? n : 4;
+        if (n >= 8 && memcmp(p, p + n_channels, 7 * n_channels) == 0)
+            n_done = ih_count_run(t, p, n, n_channels);
+        else
+            for (unsigned k = 0; k < n_done; k++)
+                count_pixel(t, p + k * n_channels, 1, n_channels, k);
     }
-    count_rest(t, p, n, 3);
-}
-
-static void count_rgba(struct ih_counter *t, const uint8_t *p, size_t n)
-{
-    for (size_t n_done; n >= 8; p += 4 * n_done, n -= n_done) {
-        n_done = t->vectors->rgba ? t->vectors->rgba(t, p, n) : 0;
-        if (n_done > 0)
-            continue;
-        if (!ih_count_has_luma(t))
-            break;
-        const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16), w = load64(p + 24);
-        n_done = 8;
-        if (((x ^ load64(p + 4)) | (x ^ y) | (x ^ z) | (x ^ w)) == 0) {
-            n_done = ih_count_run(t, p, n, 4);
-            continue;
-        }
-        count_rgba_word(t, x, 0);
-        count_rgba_word(t, y, 2);
-        count_rgba_word(t, z, 0);
-        count_rgba_word(t, w, 2);
-    }
-    count_rest(t, p, n, 4);
 }
 
 void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
@@ -259,10 +198,10 @@ void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_
         count_gray_alpha(t, pixels, n_pixels);
         break;
     case 3:
-        count_rgb(t, pixels, n_pixels);
+        count_colours(t, pixels, n_pixels, 3);
         break;
     default:
-        count_rgba(t, pixels, n_pixels);
+        count_colours(t, pixels, n_pixels, 4);
     }
 }
 
@@ -271,7 +210,7 @@ void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_
     const unsigned n_channels = t->spec.n_channels;
     const uint8_t *at[IH_CHANNELS_MAX];
     size_t n_done = 0, n = 1;
-    for (; n > 0; n_done += n) {
+    for (; n > 0 && n_done < n_pixels; n_done += n) {
         for (unsigned c = 0; c < n_channels; c++)
             at[c] = samples[c] + n_done;
         n = t->vectors->planar(t, at, n_pixels - n_done);
@@ -286,41 +225,24 @@ void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_
 
 /* ---- the tables ---- */
 
-void ih_count_make_weights(struct ih_counter *t)
-{
-    const struct ih_count_spec *spec = &t->spec;
-    const uint32_t weights[3] = {spec->luma->red, spec->luma->green, spec->luma->blue};
-    for (unsigned c = 0; c < 3; c++) {
-        const uint32_t rounding = c == 0 ? 32768 : 0;
-        for (unsigned v = 0; v < IH_BINS; v++) {
-            uint32_t class = (v <= spec->clip_low ? 1u : 0u) + (v >= spec->clip_high ? 4u : 0u);
-            t->weights[c][v] = (class << 24) + weights[c] * v + rounding;
-        }
-    }
-}
-
 void ih_count_clear(struct ih_counter *t)
 {
-    memset(t->subtables, 0, sizeof t->subtables);
-    if (t->spec.n_channels >= 3 && ih_count_has_luma(t))
+    const unsigned n_channels = t->spec.n_channels;
+    memset(t->subtables, 0,
+           n_channels * ih_count_subtables_each(n_channels) * sizeof *t->subtables);
+    if (n_channels >= 3 && ih_count_has_luma(t))
         memset(t->luma, 0, sizeof t->luma);
     t->n_unfolded = 0;
     t->has_pairs = false;
 }
 
-/* Adds n_tables tables, stride entries apart, to h->bins[plane]. Returns the pixels added. */
-static uint64_t fold_plane(struct ih_histogram *h, unsigned plane, const uint32_t *first,
-                           size_t stride, unsigned n_tables)
+/* Adds n_tables tables, a multiple of 4. 32 bits are enough for the sum of all. */
+static void fold_plane(uint64_t *restrict bins, uint32_t (*restrict t)[IH_BINS + IH_COUNT_PADDING],
+                       unsigned n_tables)
 {
-    uint64_t n_all = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        uint64_t n = 0;
-        for (unsigned k = 0; k < n_tables; k++)
-            n += first[k * stride + v];
-        h->bins[plane][v] += n;
-        n_all += n;
-    }
-    return n_all;
+    for (; n_tables > 0; n_tables -= 4, t += 4)
+        for (unsigned v = 0; v < IH_BINS; v++)
+            bins[v] += t[0][v] + t[1][v] + t[2][v] + t[3][v];
 }
 
 /* Adds both halves of each pair of a plane to its first table. 32 bits are enough: all entries
@@ -347,20 +269,12 @@ void ih_count_fold(struct ih_counter *t)
     struct ih_histogram *h = &t->totals;
     const unsigned n_channels = t->spec.n_channels, n_each = ih_count_subtables_each(n_channels);
     const bool has_luma = n_channels >= 3 && ih_count_has_luma(t);
-    for (unsigned c = 0; t->has_pairs && c < 3u + has_luma; c++)
+    for (unsigned c = 0; t->has_pairs && c < 4; c++)
         fold_pairs(c < 3 ? t->subtables[c * n_each] : t->luma[0], t->pairs[c]);
     for (unsigned c = 0; c < n_channels; c++)
-        fold_plane(h, c, t->subtables[c * n_each], IH_BINS + IH_COUNT_PADDING, n_each);
-    for (unsigned class = 0; has_luma && class < IH_COUNT_CLASSES; class ++) {
-        const unsigned n_low = class & 3, n_high = class >> 2;
-        uint64_t n =
-            fold_plane(h, IH_LUMA, &t->luma[0][class * IH_BINS],
-                       IH_COUNT_CLASSES * IH_BINS + IH_COUNT_PADDING, IH_COUNT_LUMA_SUBTABLES);
-        h->any_low += n_low > 0 ? n : 0;
-        h->any_high += n_high > 0 ? n : 0;
-        h->all_low += n_low == 3 ? n : 0;
-        h->all_high += n_high == 3 ? n : 0;
-    }
+        fold_plane(h->bins[c], &t->subtables[c * n_each], n_each);
+    if (has_luma)
+        fold_plane(h->bins[IH_LUMA], t->luma, IH_COUNT_LUMA_SUBTABLES);
 }
 
 size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
@@ -370,7 +284,8 @@ size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
         ih_count_fold(t);
         ih_count_clear(t);
     }
-    if (t->spec.n_channels >= 3 && !t->has_pairs && t->totals.n_pixels >= t->pairs_from_pixels) {
+    if (t->spec.n_channels >= 3 && ih_count_has_luma(t) && !t->has_pairs &&
+        t->totals.n_pixels >= t->pairs_from_pixels) {
         memset(t->pairs, 0, sizeof t->pairs);
         t->has_pairs = true;
     }

@@ -34,8 +34,12 @@ typedef uint8x16_t vec;
 #endif
 
 enum {
-    VEC_PIXELS = sizeof(vec),        /* per step */
+    VEC_PIXELS = sizeof(vec), /* per step */
+#if defined(__SSE2__) && !defined(__AVX2__)
     VEC_PIXELS_READ = VEC_PIXELS + 2 /* must be readable: loads reach a few bytes further */
+#else
+    VEC_PIXELS_READ = VEC_PIXELS
+#endif
 };
 
 /* Pairs of neighbouring pixels, [channel], in 16-bit SIMD lanes: the first of each pair, and the

@@ -189,7 +189,8 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
 {
     assert(spec->n_channels >= 1 && spec->n_channels <= IH_CHANNELS_MAX);
     assert(spec->clip_low < spec->clip_high);
-    drop_staged(l);
+    if (l->n_staged > 0)
+        drop_staged(l);
     l->spec = *spec;
     const enum ih_status status = choose_unit(l, err);
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;

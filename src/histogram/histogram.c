@@ -106,10 +106,12 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
         if (!ih_histogram_plane(h, p))
             continue;
         const uint64_t *bins = ih_bins(h, p);
-        uint64_t sum = 0;
-        for (unsigned v = 0; v < ih_n_bins(h); v++)
+        uint64_t n = 0, sum = 0;
+        for (unsigned v = 0, n_bins = ih_n_bins(h); v < n_bins; v++) {
+            n += bins[v];
             sum += v * bins[v];
-        if (ih_count_range(bins, 0, ih_n_bins(h) - 1) != h->n_pixels || sum != h->sum[p])
+        }
+        if (n != h->n_pixels || sum != h->sum[p])
             return false;
     }
     return h->all_low <= h->any_low && h->any_low <= h->n_pixels && h->all_high <= h->any_high &&

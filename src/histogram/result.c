@@ -12,7 +12,7 @@ const char *const ih_range_names[IH_RANGES] = {"", "full", "limited"};
 void ih_reduction_print(struct ih_sample_range range, bool is_native, char text[IH_REDUCTION_BYTES])
 {
     if (range.high == 0)
-        snprintf(text, IH_REDUCTION_BYTES, "%s", is_native ? "none" : IH_REDUCTION);
+        strcpy(text, is_native ? "none" : IH_REDUCTION);
     else if (is_native)
         snprintf(text, IH_REDUCTION_BYTES, "clamp(v,%u,%u)", (unsigned)range.low,
                  (unsigned)range.high);

@@ -8,10 +8,13 @@
 
 enum ih_status ih_counts_open(struct ih_counts **counts, struct ih_error *err)
 {
-    struct ih_counts *c = calloc(1, sizeof *c);
+    struct ih_counts *c = malloc(sizeof *c);
     if (!c)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    c->is_empty = true;
+    c->is_empty = true; /* its result and reduction are not used */
+    c->is_sum = false;
+    c->total = NULL;
+    c->texts = NULL;
     *counts = c;
     return IH_OK;
 }

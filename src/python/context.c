@@ -170,10 +170,47 @@ static bool take_threads(PyObject *threads, unsigned *n)
     return !PyErr_Occurred();
 }
 
-static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywords)
+/* str or None */
+static bool take_text(PyObject *object, const char *name, const char **text)
 {
-    static char *names[] = {"", "layout", "order", "range", "threads", NULL};
-    PyObject *counted, *range = NULL, *threads = NULL;
+    if (!object || object == Py_None)
+        return true;
+    if (!PyUnicode_Check(object))
+        return PyErr_Format(PyExc_TypeError, "%s: %R is not str", name, object), false;
+    Py_ssize_t n;
+    *text = PyUnicode_AsUTF8AndSize(object, &n);
+    if (*text && strlen(*text) != (size_t)n)
+        PyErr_Format(PyExc_ValueError, "%s: a null character", name);
+    return !PyErr_Occurred();
+}
+
+enum { LAYOUT, ORDER, RANGE, THREADS, N_NAMES };
+
+/* The arguments of count in the order of their names, borrowed; NULL: not given. PyArg_Parse would
+ * need a tuple and a dict of them, a tenth of the time of a small array. */
+static bool take_arguments(PyObject *const *args, Py_ssize_t n_args, PyObject *keywords,
+                           PyObject *values[N_NAMES])
+{
+    static const char *const names[N_NAMES] = {"layout", "order", "range", "threads"};
+    if (n_args != 1)
+        return PyErr_Format(PyExc_TypeError, "count: %zd positional arguments, must be 1", n_args),
+               false;
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_Size(keywords); i++) {
+        PyObject *name = PyTuple_GetItem(keywords, i);
+        unsigned k = 0;
+        while (k < N_NAMES && PyUnicode_CompareWithASCIIString(name, names[k]) != 0)
+            k++;
+        if (k == N_NAMES)
+            return PyErr_Format(PyExc_TypeError, "count: no argument is named '%U'", name), false;
+        values[k] = args[n_args + i];
+    }
+    return true;
+}
+
+static PyObject *context_count(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
+                               PyObject *keywords)
+{
+    PyObject *values[N_NAMES] = {NULL};
     const char *letters = NULL, *order = NULL;
     struct py_layout layout;
     struct py_input input;
@@ -181,12 +218,14 @@ static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywo
     struct ih_error err;
     enum ih_status status;
     unsigned n_threads = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOO:count", names, &counted, &letters,
-                                     &order, &range, &threads) ||
-        !py_layout_parse(&layout, letters, order, range) || !take_threads(threads, &n_threads))
+    if (!take_arguments(args, n_args, keywords, values) ||
+        !take_text(values[LAYOUT], "layout", &letters) ||
+        !take_text(values[ORDER], "order", &order) ||
+        !py_layout_parse(&layout, letters, order, values[RANGE]) ||
+        !take_threads(values[THREADS], &n_threads))
         return NULL;
     struct ih_context *context = py_context_get(object);
-    if (!context || !py_input_open(&input, counted, &layout, false))
+    if (!context || !py_input_open(&input, args[0], &layout, false))
         return NULL;
     input.array.n_threads = n_threads;
     PyThreadState *thread = PyEval_SaveThread();
@@ -194,7 +233,7 @@ static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywo
     if (status == IH_OK)
         status = py_input_count(&input, context, counts, &err);
     PyEval_RestoreThread(thread);
-    if (status != IH_OK) /* a signal may have ended the opening of a file */
+    if (status != IH_OK && !PyErr_Occurred()) /* a signal may have ended the opening of a file */
         PyErr_CheckSignals();
     PyObject *result = NULL;
     struct py_state *state = py_state_of(object);
@@ -253,7 +292,7 @@ static PyObject *context_scan(PyObject *self, PyObject *args, PyObject *keywords
 }
 
 static PyMethodDef context_methods[] = {
-    {"count", (PyCFunction)(void (*)(void))context_count, METH_VARARGS | METH_KEYWORDS,
+    {"count", (PyCFunction)(void (*)(void))context_count, METH_FASTCALL | METH_KEYWORDS,
      "count($self, x, /, *, layout=None, order='rgb', range=None, threads=None)\n--\n\n"
      "Counts one image; see imghist.count."},
     {"count_many", (PyCFunction)(void (*)(void))context_count_many, METH_VARARGS | METH_KEYWORDS,

@@ -277,11 +277,15 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    /* A masked array of NumPy. */
-    const bool is_masked = py_has((PyObject *)Py_TYPE(object), "filled") && has(object, "mask");
+    /* Masked arrays of NumPy and arrays of CuPy are classes of Python. Of other types, such as
+     * numpy.ndarray, nothing is asked: a look-up that fails takes as long as counting 1,000 pixels.
+     */
+    const bool is_class = (PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) != 0;
+    const bool is_masked =
+        is_class && py_has((PyObject *)Py_TYPE(object), "filled") && has(object, "mask");
     /* A CuPy array has a buffer, too, and refuses to give it. */
     const bool has_buffer =
-        PyObject_CheckBuffer(object) && !py_has(object, "__cuda_array_interface__");
+        PyObject_CheckBuffer(object) && !(is_class && py_has(object, "__cuda_array_interface__"));
     if (PyErr_Occurred())
         return false;
     if (is_masked) {

@@ -10,8 +10,10 @@
 
 enum {
     SAMPLE_16_MAX = 65535,
-    HERE_PIXELS = 1 << 18,    /* between looks at the clock */
-    HERE_PIXELS_LEAST = 2048, /* of shorter rows, starting a row costs more than copying it */
+    HERE_PIXELS = 1 << 18,     /* between looks at the clock */
+    HERE_PIXELS_LEAST = 512,   /* of shorter rows, starting a row costs more than copying it */
+    HERE_STEP = 32,            /* the pixels that SIMD takes at once */
+    HERE_BAND_BYTES = 1 << 14, /* copied pixels are counted in the first-level cache */
 };
 
 /* Pixels that have been checked. */
@@ -83,9 +85,9 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
 static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, size_t capacity_pixels)
 {
     const struct ih_array *a = &v->a;
+    ptrdiff_t row = (ptrdiff_t)(*done / a->width), column = (ptrdiff_t)(*done % a->width);
     size_t n_filled = 0;
-    while (n_filled < capacity_pixels && *done < v->n_pixels) {
-        const ptrdiff_t row = (ptrdiff_t)(*done / a->width), column = (ptrdiff_t)(*done % a->width);
+    for (; n_filled < capacity_pixels && *done < v->n_pixels; row++, column = 0) {
         const size_t room = capacity_pixels - n_filled, n_left = (size_t)a->width - (size_t)column;
         const size_t n = room < n_left ? room : n_left;
         const uint8_t *from =
@@ -103,18 +105,18 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
     return n_filled;
 }
 
-/* Counts row by row where they lie. */
-static enum ih_status count_here(const struct view *v, struct ih_lane *lane,
+/* Counts the first n_columns of each row where they lie. */
+static enum ih_status count_here(const struct view *v, uint64_t n_columns, struct ih_lane *lane,
                                  struct ih_time_limit *time, struct ih_error *err)
 {
     const struct ih_array *a = &v->a;
     const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
     enum ih_status status = IH_OK;
     for (uint64_t y = 0; y < a->height; y++)
-        for (uint64_t x = 0, n; x < a->width && status == IH_OK; x += n) {
+        for (uint64_t x = 0, n; x < n_columns && status == IH_OK; x += n) {
             const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +
                                   (ptrdiff_t)x * a->pixel_stride_bytes;
-            n = a->width - x < HERE_PIXELS ? a->width - x : HERE_PIXELS;
+            n = n_columns - x < HERE_PIXELS ? n_columns - x : HERE_PIXELS;
             for (unsigned c = 0; c < (v->is_planar ? a->n_channels : 1); c++)
                 samples[c] = from + (ptrdiff_t)c * a->channel_stride_bytes;
             ih_lane_count_here(lane, samples, (size_t)n);
@@ -133,12 +135,17 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
     struct ih_time_limit time = {.interrupt = options->decode.interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     const bool drops_pixels = options->skips_transparent && has_alpha;
-    const bool is_here = !drops_pixels && v->a.width >= HERE_PIXELS_LEAST &&
-                         ih_lane_counts_here(lane) &&
-                         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)));
-    if (status == IH_OK && is_here)
-        status = count_here(v, lane, &time, err);
-    for (uint64_t done = 0; status == IH_OK && !is_here && done < v->n_pixels;) {
+    const bool counts_here = ih_lane_counts_here(lane);
+    struct view rest = *v; /* columns that are not counted where they lie */
+    if (status == IH_OK && counts_here && !drops_pixels && v->a.width >= HERE_PIXELS_LEAST &&
+        (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)))) {
+        const uint64_t n = v->a.height == 1 ? v->a.width : v->a.width / HERE_STEP * HERE_STEP;
+        status = count_here(v, n, lane, &time, err);
+        rest.a.data = (const uint8_t *)v->a.data + (ptrdiff_t)n * v->a.pixel_stride_bytes;
+        rest.a.width -= n;
+        rest.n_pixels = rest.a.width * rest.a.height;
+    }
+    for (uint64_t done = 0; status == IH_OK && done < rest.n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
         status = ih_time_limit_check(&time, err);
@@ -146,7 +153,9 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
             status = ih_lane_band(lane, pixel_bytes, &band, &size_bytes, err);
         if (status != IH_OK)
             break;
-        size_t n = fill_band(v, &done, band, size_bytes / pixel_bytes);
+        if (counts_here && size_bytes > HERE_BAND_BYTES)
+            size_bytes = HERE_BAND_BYTES;
+        size_t n = fill_band(&rest, &done, band, size_bytes / pixel_bytes);
         if (drops_pixels)
             n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
                                  : ih_pixels_drop_transparent(band, n, n_channels);

@@ -161,7 +161,9 @@ TEST(full_tables)
         uint32_t missing = UINT32_MAX - 100 - 30;
         for (unsigned c = 0; c < n_channels; c++)
             counter->subtables[c * ih_count_subtables_each(n_channels)][0] += missing;
-        counter->luma[0][3 * IH_BINS] += missing; /* class 3: all three low */
+        counter->luma[0][0] += missing;
+        if (n_channels >= 3)
+            counter->totals.any_low = counter->totals.all_low = missing + 100;
         counter->n_unfolded += missing;
         counter->totals.n_pixels += missing;
         ih_counter_add(counter, black, 100);

@@ -234,7 +234,8 @@ TEST(full_tables)
         const uint32_t n_before = UINT32_MAX - 130;
         for (unsigned c = 0; c < 3; c++)
             counter->subtables[c * ih_count_subtables_each(3)][0] = n_before;
-        counter->luma[0][3 * IH_BINS] = n_before; /* class 3: all three low */
+        counter->luma[0][0] = n_before;
+        counter->totals.any_low = counter->totals.all_low = n_before;
         counter->n_unfolded = counter->totals.n_pixels = n_before;
         for (unsigned i = 0; i < 100; i++) /* more than a chunk */
             ih_counter_add_planes(counter, &black);

@@ -66,6 +66,29 @@ def test_strides():
     check(windows, windows[..., None])
 
 
+@pytest.mark.parametrize("width", [511, 512, 543, 544, 545, 1000])
+def test_rows_that_are_counted_where_they_lie(width):
+    """What a SIMD step leaves of each row is counted, too, with the pixels between rows left out."""
+    for channels in (1, 2, 3, 4):
+        x = noise(70, width + 9, channels)[:, 4:-5]
+        check(x, x)
+        planes = noise(channels, 70, width + 9)[:, ::2, 4:-5]
+        check(planes, planes.transpose(1, 2, 0), layout="CHW")
+    deep = noise(70, width + 9, 3, dtype=numpy.uint16)[:, 4:-5]
+    bins = numpy.asarray(imghist.count(deep, bins="native", luma="none").bins)
+    assert numpy.array_equal(bins, [numpy.bincount(deep[..., c].ravel(), minlength=65536) for c in range(3)])
+
+
+@pytest.mark.parametrize("wrong", [{"layuot": "HW"}, {"layout": 3}, {"order": b"rgb"}, {"layout": "HW\0"}])
+def test_wrong_arguments(wrong):
+    context = imghist.Context()
+    with pytest.raises(ValueError if "HW\0" in wrong.values() else TypeError, match=next(iter(wrong))):
+        context.count(noise(4, 4), **wrong)
+    for positional in ((), (noise(4, 4), "HW")):
+        with pytest.raises(TypeError, match="positional"):
+            context.count(*positional)
+
+
 def test_16_bits():
     x = noise(31, 33, 3, dtype=numpy.uint16)
     exact = (x.astype(numpy.uint64) * 510 + 65535) // (2 * 65535)
