@@ -1,11 +1,12 @@
 /*
- * Native samples: a 32-bit table for each channel and for luma, folded to 64 bits.
+ * Native samples: an 8-bit table for each channel and for luma. A counter that wraps to 0 adds 256
+ * to its 64-bit total, so no counter overflows, however many pixels come.
  *
- * A counter that is increased again at once waits for its store, and neighbouring pixels are often
- * equal. Pixels of colour take longer than the store. Gray of up to 12 bits goes to four copies of
- * its table, which fit into the first-level cache. A table of 65,536 bins takes 256 KiB of the
- * second-level cache, and copies would slow all other data: there, eight equal neighbours are
- * counted at once.
+ * A table of 65,536 bins takes 64 KiB: one of 32-bit counters leaves the first-level cache, and
+ * costs more to clear and to read than a small image costs to count. A counter that is increased
+ * again at once waits for its store, and neighbouring pixels are often equal. Pixels of colour take
+ * longer than the store. Gray goes to several copies of its table while they are small, and eight
+ * equal neighbours are counted at once.
  */
 #include "count/count_native.h"
 
@@ -15,13 +16,15 @@
 enum {
     COPIES = 4,
     COPIED_BINS = 4096, /* the largest table that has copies */
-    BLOCK = 64          /* entries that the fold skips together */
+    WRAP = 256,         /* what a counter has lost when it is 0 again */
+    WORD = 8,           /* counters that the fold skips together */
+    PIECE = 64          /* pixels that are tested for clipped ones together */
 };
 
 /* Tables of one copy: the channels and, of colour, luma. Luma of gray follows from its bins. */
 static unsigned n_tables(const struct ih_count_spec *spec)
 {
-    return spec->n_channels + (spec->n_channels >= 3);
+    return spec->n_channels + (spec->n_channels >= 3 && spec->luma != &ih_luma_none);
 }
 
 static unsigned plane_of(const struct ih_count_spec *spec, unsigned table)
@@ -34,9 +37,8 @@ enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_coun
 {
     const unsigned n_copies = spec->n_channels < 3 && spec->n_bins <= COPIED_BINS ? COPIES : 1;
     const size_t n_entries = (size_t)n_copies * n_tables(spec) * spec->n_bins;
-    if (c->n_unfolded > 0) /* of an unfinished image */
-        memset(c->tables, 0, c->n_entries * sizeof *c->tables);
-    c->n_unfolded = 0;
+    if (c->totals.native) /* of an unfinished image */
+        memset(c->tables, 0, c->n_entries);
     ih_histogram_reset(&c->totals);
     if (n_entries > c->n_entries) {
         free(c->tables);
@@ -47,7 +49,6 @@ enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_coun
     }
     c->spec = *spec;
     c->n_copies = n_copies;
-    c->fold_pixels = UINT32_MAX;
     return ih_histogram_init(&c->totals, spec, err);
 }
 
@@ -58,31 +59,41 @@ void ih_native_reset(struct ih_native_counter *c)
     *c = (struct ih_native_counter){.tables = NULL};
 }
 
-/* Adds n counters to the totals and clears them, if one of them is not 0. */
-static void fold_block(uint32_t *from, uint64_t *to, unsigned n)
+/* Moves n counters from value v on to their totals. Returns the sum of their values. */
+static inline uint64_t fold_word(uint8_t *from, uint64_t *to, unsigned v, unsigned n)
 {
-    uint32_t any = 0;
-    for (unsigned v = 0; v < n; v++)
-        any |= from[v];
-    if (any == 0)
-        return;
-    for (unsigned v = 0; v < n; v++) {
-        to[v] += from[v];
-        from[v] = 0;
+    unsigned n_pixels = 0, sum = 0;
+    for (unsigned i = 0; i < n; i++) {
+        to[i] += from[i];
+        n_pixels += from[i];
+        sum += i * from[i];
+        from[i] = 0;
     }
+    return (uint64_t)v * n_pixels + sum;
+}
+
+/* Moves the counters of a table to their totals. Few of a small image are not 0. */
+static uint64_t fold_table(uint8_t *from, uint64_t *to, unsigned n_bins)
+{
+    uint64_t word, sum = 0;
+    unsigned v = 0;
+    for (; v + WORD <= n_bins; v += WORD) {
+        memcpy(&word, from + v, WORD);
+        if (word)
+            sum += fold_word(from + v, to + v, v, WORD);
+    }
+    return sum + fold_word(from + v, to + v, v, n_bins - v);
 }
 
 static void fold(struct ih_native_counter *c)
 {
-    const unsigned n_bins = c->spec.n_bins;
-    uint32_t *from = c->tables;
+    uint8_t *from = c->tables;
     for (unsigned copy = 0; copy < c->n_copies; copy++)
-        for (unsigned t = 0; t < n_tables(&c->spec); t++, from += n_bins) {
-            uint64_t *to = ih_own_bins(&c->totals, plane_of(&c->spec, t));
-            for (unsigned v = 0; v < n_bins; v += BLOCK)
-                fold_block(from + v, to + v, n_bins - v < BLOCK ? n_bins - v : BLOCK);
+        for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins) {
+            const unsigned plane = plane_of(&c->spec, t);
+            c->totals.sum[plane] +=
+                fold_table(from, ih_own_bins(&c->totals, plane), c->spec.n_bins);
         }
-    c->n_unfolded = 0;
 }
 
 /* ---- the loops ---- */
@@ -101,117 +112,138 @@ static unsigned load_1(const uint8_t *p)
     return v;
 }
 
+/* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
+ * -O2 gcc would not inline add_colour, whose arguments are constants: each halves the speed. */
+#define OUT_OF_LINE static __attribute__((noinline))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+OUT_OF_LINE void wrap(struct ih_native_counter *c, unsigned table, unsigned v)
+{
+    const unsigned plane = plane_of(&c->spec, table);
+    ih_own_bins(&c->totals, plane)[v] += WRAP;
+    c->totals.sum[plane] += (uint64_t)v * WRAP;
+}
+
+/* Counts n pixels of value v; n is at most WRAP. t: [n_bins] in c->tables. */
+ALWAYS_INLINE void add(struct ih_native_counter *c, uint8_t *t, unsigned table, unsigned v,
+                       unsigned n)
+{
+    const uint8_t sum = (uint8_t)(t[v] + n);
+    t[v] = sum;
+    if (sum < n)
+        wrap(c, table, v);
+}
+
 static void add_gray(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
-    uint32_t *const t = c->tables;
+    uint8_t *const t = c->tables;
     const size_t step = c->n_copies > 1 ? c->spec.n_bins : 0;
-    uint32_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
+    uint8_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
     for (; n >= 8; n -= 8, p += 16) {
         const uint64_t v = load_4(p);
         if (v == load_4(p + 8) && v == (v << 16 | v >> 48)) {
-            t[v & 0xFFFF] += 8;
+            add(c, t, 0, v & 0xFFFF, 8);
             continue;
         }
-        t[load_1(p)]++;
-        t1[load_1(p + 2)]++;
-        t2[load_1(p + 4)]++;
-        t3[load_1(p + 6)]++;
-        t[load_1(p + 8)]++;
-        t1[load_1(p + 10)]++;
-        t2[load_1(p + 12)]++;
-        t3[load_1(p + 14)]++;
+        add(c, t, 0, load_1(p), 1);
+        add(c, t1, 0, load_1(p + 2), 1);
+        add(c, t2, 0, load_1(p + 4), 1);
+        add(c, t3, 0, load_1(p + 6), 1);
+        add(c, t, 0, load_1(p + 8), 1);
+        add(c, t1, 0, load_1(p + 10), 1);
+        add(c, t2, 0, load_1(p + 12), 1);
+        add(c, t3, 0, load_1(p + 14), 1);
     }
     for (; n > 0; n--, p += 2)
-        t[load_1(p)]++;
+        add(c, t, 0, load_1(p), 1);
 }
 
 static void add_gray_alpha(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     const size_t step = c->n_copies > 1 ? 2 * (size_t)c->spec.n_bins : 0;
-    uint32_t *t = c->tables, *other = t + step;
+    uint8_t *t = c->tables, *other = t + step;
     for (; n > 0; n--, p += 4) {
-        uint16_t v[2];
-        memcpy(v, p, sizeof v);
-        t[v[0]]++;
-        t[c->spec.n_bins + v[1]]++;
-        uint32_t *const next = other;
+        add(c, t, 0, load_1(p), 1);
+        add(c, t + c->spec.n_bins, 1, load_1(p + 2), 1);
+        uint8_t *const next = other;
         other = t;
         t = next;
     }
 }
 
-static void add_clips(struct ih_native_counter *c, const uint16_t *v)
+/* Counts the clipped of n pixels of three or four channels. Most pieces have none, which SIMD
+ * code finds; its loop has a fixed length. */
+static void add_clips(struct ih_native_counter *c, const uint16_t *v, size_t n)
 {
-    unsigned n_low = 0, n_high = 0;
-    for (unsigned i = 0; i < 3; i++) {
-        n_low += v[i] <= c->spec.clip_low;
-        n_high += v[i] >= c->spec.clip_high;
+    /* v is not clipped if v - first < n_inside, modulo 2^16. */
+    const uint16_t first = (uint16_t)(c->spec.clip_low + 1);
+    const uint16_t n_inside = (uint16_t)(c->spec.clip_high - first);
+    uint16_t is_clipped = 0;
+    if (c->spec.n_channels == 3)
+        for (unsigned i = 0; i < 3 * PIECE; i++)
+            is_clipped |= (uint16_t)(v[i] - first) >= n_inside;
+    for (unsigned i = 0; i < n && (is_clipped || c->spec.n_channels == 4); i++) {
+        unsigned n_low = 0, n_high = 0;
+        for (unsigned k = 0; k < 3; k++) {
+            n_low += v[k] <= c->spec.clip_low;
+            n_high += v[k] >= c->spec.clip_high;
+        }
+        c->totals.any_low += n_low > 0;
+        c->totals.all_low += n_low == 3;
+        c->totals.any_high += n_high > 0;
+        c->totals.all_high += n_high == 3;
+        v += c->spec.n_channels;
     }
-    c->totals.any_low += n_low > 0;
-    c->totals.all_low += n_low == 3;
-    c->totals.any_high += n_high > 0;
-    c->totals.all_high += n_high == 3;
 }
 
-/* Pixels of three or four channels. n_channels is a constant where this is inlined. */
-static inline void add_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
-                              unsigned n_channels)
+/* Pixels of three or four channels. n_channels and has_luma are constants where this is inlined. */
+ALWAYS_INLINE void add_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
+                              unsigned n_channels, bool has_luma)
 {
     const struct ih_luma_weights w = *c->spec.luma;
     const size_t n_bins = c->spec.n_bins;
-    uint32_t *const red = c->tables, *const green = red + n_bins, *const blue = green + n_bins;
-    uint32_t *const alpha = blue + n_bins, *const luma = red + n_channels * n_bins;
-    /* v is not clipped if v - first < n_inside, modulo 2^32. */
-    const uint32_t first = c->spec.clip_low + 1u, n_inside = c->spec.clip_high - first;
-    for (; n > 0; n--, p += 2 * (size_t)n_channels) {
-        uint16_t v[IH_CHANNELS_MAX];
-        memcpy(v, p, 2 * (size_t)n_channels);
-        red[v[0]]++;
-        green[v[1]]++;
-        blue[v[2]]++;
-        if (n_channels == 4)
-            alpha[v[3]]++;
-        luma[ih_luma_native(&w, v[0], v[1], v[2])]++;
-        if ((v[0] - first >= n_inside) | (v[1] - first >= n_inside) | (v[2] - first >= n_inside))
-            add_clips(c, v);
+    uint8_t *const red = c->tables, *const green = red + n_bins, *const blue = green + n_bins;
+    uint8_t *const alpha = blue + n_bins, *const luma = red + n_channels * n_bins;
+    uint16_t piece[IH_CHANNELS_MAX * PIECE] = {0};
+    for (size_t n_here; n > 0; n -= n_here) {
+        n_here = n < PIECE ? n : PIECE;
+        memcpy(piece, p, 2 * n_here * n_channels);
+        p += 2 * n_here * n_channels;
+        add_clips(c, piece, n_here);
+        for (const uint16_t *v = piece, *end = v + n_here * n_channels; v < end; v += n_channels) {
+            add(c, red, 0, v[0], 1);
+            add(c, green, 1, v[1], 1);
+            add(c, blue, 2, v[2], 1);
+            if (n_channels == 4)
+                add(c, alpha, 3, v[3], 1);
+            if (has_luma)
+                add(c, luma, n_channels, ih_luma_native(&w, v[0], v[1], v[2]), 1);
+        }
     }
 }
 
 void ih_native_add(struct ih_native_counter *c, const void *pixels, size_t n_pixels)
 {
-    const uint8_t *p = pixels;
-    const unsigned n_channels = c->spec.n_channels;
+    const bool has_luma = n_tables(&c->spec) > c->spec.n_channels;
     c->totals.n_pixels += n_pixels;
-    for (size_t n; n_pixels > 0; n_pixels -= n, p += 2 * n * n_channels) {
-        if (c->n_unfolded >= c->fold_pixels)
-            fold(c);
-        const uint64_t room = c->fold_pixels - c->n_unfolded;
-        n = n_pixels < room ? n_pixels : (size_t)room;
-        c->n_unfolded += n;
-        if (n_channels == 1)
-            add_gray(c, p, n);
-        else if (n_channels == 2)
-            add_gray_alpha(c, p, n);
-        else if (n_channels == 3)
-            add_colour(c, p, n, 3);
-        else
-            add_colour(c, p, n, 4);
-    }
+    if (c->spec.n_channels == 1)
+        add_gray(c, pixels, n_pixels);
+    else if (c->spec.n_channels == 2)
+        add_gray_alpha(c, pixels, n_pixels);
+    else if (c->spec.n_channels == 3 && has_luma)
+        add_colour(c, pixels, n_pixels, 3, true);
+    else if (c->spec.n_channels == 3)
+        add_colour(c, pixels, n_pixels, 3, false);
+    else if (has_luma)
+        add_colour(c, pixels, n_pixels, 4, true);
+    else
+        add_colour(c, pixels, n_pixels, 4, false);
 }
 
 void ih_native_end(struct ih_native_counter *c, struct ih_histogram *out)
 {
     fold(c);
-    struct ih_histogram *h = &c->totals;
-    for (unsigned t = 0; t < n_tables(&c->spec); t++) {
-        const unsigned plane = plane_of(&c->spec, t);
-        const uint64_t *bins = ih_bins(h, plane);
-        uint64_t sum = 0;
-        for (unsigned v = 0; v < h->n_native; v++)
-            sum += v * bins[v];
-        h->sum[plane] = sum;
-    }
-    ih_histogram_derive(h, &c->spec);
-    *out = *h;
-    h->native = NULL; /* the caller's now */
+    ih_histogram_derive(&c->totals, &c->spec);
+    *out = c->totals;
+    c->totals.native = NULL; /* the caller's now */
 }

@@ -7,16 +7,14 @@
 
 #include "histogram/histogram.h"
 
-/* Zero at first. Keeps its tables from image to image; release it with ih_native_reset. Tests may
- * lower fold_pixels after ih_native_begin. */
+/* Zero at first. Keeps its tables from image to image; release it with ih_native_reset. */
 struct ih_native_counter {
     struct ih_count_spec spec;
-    struct ih_histogram totals; /* everything folded so far; owned until ih_native_end */
-    uint32_t *tables;           /* [n_copies][planes of the spec][n_bins], owned, 0 at first */
-    size_t n_entries;           /* allocated */
+    struct ih_histogram totals; /* multiples of 256; owned until ih_native_end */
+    uint8_t *tables;  /* [n_copies][planes of the spec][n_bins], owned, 0 at first: the rest of the
+                         totals */
+    size_t n_entries; /* allocated */
     unsigned n_copies;
-    uint64_t fold_pixels; /* the most pixels that the tables may hold */
-    uint64_t n_unfolded;  /* pixels in the tables now */
 };
 
 /* Starts an image and drops an unfinished one. spec is copied; its n_bins is not 0. Returns IH_OK

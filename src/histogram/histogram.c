@@ -16,6 +16,12 @@ void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
     h->n_channels = n_channels;
 }
 
+static size_t native_counters(const struct ih_histogram *h)
+{
+    const unsigned n_planes = h->is_compact ? h->n_channels + (h->n_channels >= 3) : IH_PLANES;
+    return (size_t)n_planes * h->n_native;
+}
+
 enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
                                  struct ih_error *err)
 {
@@ -24,7 +30,8 @@ enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_s
         return IH_OK;
     assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
     h->n_native = spec->n_bins;
-    h->native = calloc((size_t)IH_PLANES * h->n_native, sizeof *h->native);
+    h->is_compact = spec->n_channels < IH_CHANNELS_MAX;
+    h->native = calloc(native_counters(h), sizeof *h->native);
     return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
 }
 
@@ -32,7 +39,7 @@ enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err)
 {
     if (!h->native)
         return IH_OK;
-    const size_t size_bytes = sizeof *h->native * IH_PLANES * h->n_native;
+    const size_t size_bytes = sizeof *h->native * native_counters(h);
     uint64_t *own = malloc(size_bytes);
     if (!own)
         return ih_error_set(err, IH_MEMORY, "no memory for the native bins");
@@ -51,11 +58,13 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     assert(h->n_channels == other->n_channels && ih_n_bins(h) == ih_n_bins(other));
     h->n_pixels += other->n_pixels;
     for (unsigned p = 0; p < IH_PLANES; p++) {
+        h->sum[p] += other->sum[p];
+        if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
+            continue;
         uint64_t *to = ih_own_bins(h, p);
         const uint64_t *from = ih_bins(other, p);
         for (unsigned v = 0; v < ih_n_bins(h); v++)
             to[v] += from[v];
-        h->sum[p] += other->sum[p];
     }
     h->any_low += other->any_low;
     h->any_high += other->any_high;
@@ -70,7 +79,7 @@ unsigned ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *fo
     folded->native = NULL;
     for (unsigned p = 0; p < IH_PLANES && h->native; p++) {
         memset(folded->bins[p], 0, sizeof folded->bins[p]);
-        for (unsigned v = 0; v < n_bins; v++)
+        for (unsigned v = 0; v < n_bins && ih_histogram_plane(h, p); v++)
             folded->bins[p][v / n] += ih_bins(h, p)[v];
     }
     return n;
@@ -88,30 +97,55 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
 {
     if (ih_colour_channels(h->n_channels) == 1) {
         const uint64_t *gray = ih_bins(h, 0);
-        memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
+        if (!ih_shares_luma(h))
+            memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
         h->sum[IH_LUMA] = h->sum[0];
         h->any_low = h->all_low = ih_count_range(gray, 0, spec->clip_low);
         h->any_high = h->all_high = ih_count_range(gray, spec->clip_high, ih_n_bins(h) - 1);
     }
     h->without_luma = spec->luma == &ih_luma_none;
     if (h->without_luma) {
-        memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
+        if (!ih_shares_luma(h))
+            memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[IH_LUMA] = 0;
     }
+}
+
+/* Adds the n bins to *n_pixels. Returns the sum of their values: that of each row of 16 bins, and
+ * then of each column. A multiplication of 64 bits has no SIMD instruction, but an addition has. */
+static uint64_t add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
+{
+    enum { ROW = 16 };
+    uint64_t columns[ROW] = {0}, sum = 0;
+    unsigned v = 0;
+    for (; v + ROW <= n; v += ROW) {
+        uint64_t row = 0;
+        for (unsigned i = 0; i < ROW; i++)
+            row += bins[v + i];
+        if (row == 0)
+            continue;
+        for (unsigned i = 0; i < ROW; i++)
+            columns[i] += bins[v + i];
+        *n_pixels += row;
+        sum += v * row;
+    }
+    for (unsigned i = 0; i < ROW; i++)
+        sum += i * columns[i];
+    for (; v < n; v++) {
+        *n_pixels += bins[v];
+        sum += v * bins[v];
+    }
+    return sum;
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_histogram_plane(h, p))
+        if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
             continue;
-        const uint64_t *bins = ih_bins(h, p);
-        uint64_t n = 0, sum = 0;
-        for (unsigned v = 0, n_bins = ih_n_bins(h); v < n_bins; v++) {
-            n += bins[v];
-            sum += v * bins[v];
-        }
-        if (n != h->n_pixels || sum != h->sum[p])
+        uint64_t n_pixels = 0;
+        if (add_values(ih_bins(h, p), ih_n_bins(h), &n_pixels) != h->sum[p] ||
+            n_pixels != h->n_pixels)
             return false;
     }
     return h->all_low <= h->any_low && h->any_low <= h->n_pixels && h->all_high <= h->any_high &&

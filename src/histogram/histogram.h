@@ -19,9 +19,11 @@ struct ih_histogram {
     bool without_luma;   /* of ih_luma_none: IH_LUMA is not valid, and 0 */
     uint64_t n_pixels;   /* in each valid plane, except the alpha of a total (total.h) */
     uint64_t bins[IH_PLANES][IH_BINS]; /* pixels; unused if the histogram is native */
-    uint64_t *native; /* [IH_PLANES][n_native]; NULL: 256 bins. Copies of the struct share it; its
-                         one owner calls ih_histogram_reset */
+    uint64_t *native; /* [planes][n_native]; NULL: 256 bins. Copies of the struct share it; its one
+                         owner calls ih_histogram_reset */
     unsigned n_native;
+    bool is_compact; /* native has no planes but those of n_channels; gray is its own luma, else
+                        luma follows the channels. false: IH_PLANES planes */
     uint64_t sum[IH_PLANES]; /* of the values */
     /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
     uint64_t any_low, any_high, all_low, all_high;
@@ -32,15 +34,29 @@ static inline unsigned ih_n_bins(const struct ih_histogram *h)
     return h->native ? h->n_native : IH_BINS;
 }
 
-/* The counters of a plane: [ih_n_bins(h)]. */
+/* Whether luma has the counters of gray. */
+static inline bool ih_shares_luma(const struct ih_histogram *h)
+{
+    return h->is_compact && h->n_channels < 3;
+}
+
+/* Where the counters of a plane that the histogram has begin in native. */
+static inline size_t ih_native_at(const struct ih_histogram *h, unsigned plane)
+{
+    if (h->is_compact && plane == IH_LUMA)
+        plane = h->n_channels < 3 ? 0 : h->n_channels;
+    return (size_t)plane * h->n_native;
+}
+
+/* These counters: [ih_n_bins(h)]. */
 static inline const uint64_t *ih_bins(const struct ih_histogram *h, unsigned plane)
 {
-    return h->native ? h->native + (size_t)plane * h->n_native : h->bins[plane];
+    return h->native ? h->native + ih_native_at(h, plane) : h->bins[plane];
 }
 
 static inline uint64_t *ih_own_bins(struct ih_histogram *h, unsigned plane)
 {
-    return h->native ? h->native + (size_t)plane * h->n_native : h->bins[plane];
+    return h->native ? h->native + ih_native_at(h, plane) : h->bins[plane];
 }
 
 /* An empty histogram of 256 bins. Does not release what h held. */

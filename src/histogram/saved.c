@@ -145,8 +145,10 @@ static enum ih_status move_native(struct stream *s, struct ih_result *r, unsigne
                       n_channels < 1 || n_channels > IH_CHANNELS_MAX;
         if (s->is_short)
             return IH_OK;
-        if (ih_histogram_init(h, spec, err) != IH_OK)
+        const struct ih_count_spec all = {.n_channels = IH_CHANNELS_MAX, .n_bins = spec->n_bins};
+        if (ih_histogram_init(h, &all, err) != IH_OK) /* luma may be false, so it has a plane */
             return IH_MEMORY;
+        h->n_channels = n_channels;
         h->without_luma = read.without_luma;
         h->n_pixels = read.n_pixels;
         h->any_low = read.any_low;

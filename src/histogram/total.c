@@ -198,7 +198,8 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
         total_add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
     if (h->n_channels > n_colours)
         total_add_plane(&t->sum, ALPHA, h, n_colours);
-    total_add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
+    if (!h->without_luma)
+        total_add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
     t->sum.any_low += h->any_low;
     t->sum.any_high += h->any_high;
     t->sum.all_low += h->all_low;

@@ -199,7 +199,6 @@ TEST(counter_against_a_plain_one)
                 assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
                 ih_native_add(&c, v, N); /* dropped */
                 assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
-                c.fold_pixels = 1 + next_random(&random) % 700;
                 const size_t n_first = n / 3, n_second = n / 4;
                 ih_native_add(&c, v, n_first);
                 ih_native_add(&c, v + n_first * n_channels, n_second);
@@ -215,13 +214,13 @@ TEST(counter_against_a_plain_one)
     ih_native_reset(&c);
 }
 
-/* A table that holds almost as many pixels as 32 bits can. */
+/* Tables that hold almost as many pixels as 32 bits can, and go over 2^8, 2^15 and 2^16 more. */
 TEST(counter_over_32_bits)
 {
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 1023, 1024};
-    enum { ROOM = 5, N = 20 };
+    enum { ROOM = 5, N = 70000 };
     const uint64_t n_before = UINT32_MAX - ROOM;
-    uint16_t v[3 * N];
+    static uint16_t v[3 * N];
     struct ih_native_counter c = {.tables = NULL};
     struct ih_histogram h;
     for (unsigned i = 0; i < N; i++) {
@@ -231,8 +230,12 @@ TEST(counter_over_32_bits)
     assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
     ih_native_add(&c, v, 1);
     for (size_t i = 0; i < c.n_entries; i++)
-        c.tables[i] *= (uint32_t)n_before; /* as if the pixel had come so often */
-    c.n_unfolded = c.totals.n_pixels = n_before;
+        if (c.tables[i]) { /* as if the pixel had come so often */
+            const unsigned plane = i < 3 * 1024 ? (unsigned)(i / 1024) : IH_LUMA;
+            ih_own_bins(&c.totals, plane)[i % 1024] = n_before - 1;
+            c.totals.sum[plane] = i % 1024 * (n_before - 1);
+        }
+    c.totals.n_pixels = n_before;
     c.totals.any_high *= n_before;
     ih_native_add(&c, v, N);
     ih_native_end(&c, &h);

@@ -408,7 +408,7 @@ static void assert_native(const struct ih_histogram *got, const uint16_t *pixels
         clipped[3] += n_high == n_colours;
     }
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        if (ih_plane_name(n, plane))
+        if (ih_histogram_plane(got, plane))
             assert_memory_equal(ih_bins(got, plane), want + (size_t)plane * spec->n_bins,
                                 spec->n_bins * sizeof *want);
     assert_true(got->n_pixels == n_pixels && got->any_low == clipped[0] &&
