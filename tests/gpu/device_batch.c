@@ -161,6 +161,7 @@ static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, 
     uint8_t *d_bytes = device_copy(host, n_bytes);
     struct ih_batch_shape shape;
     struct ih_error err = {0};
+    b.image.data = (const uint8_t *)host;
     EXPECT(ih_batch_shape(&b, &shape, sizeof shape, &err) == IH_OK);
     uint32_t *bins = case_alloc(shape.bins_bytes), *expected = case_alloc(shape.bins_bytes);
     uint64_t *sums = case_alloc(shape.sums_bytes), *expected_sums = case_alloc(shape.sums_bytes);
@@ -168,7 +169,6 @@ static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, 
     memset(sums, 0xa5, shape.sums_bytes);
     uint32_t *d_bins = device_copy(bins, shape.bins_bytes);
     uint64_t *d_sums = device_copy(sums, shape.sums_bytes);
-    b.image.data = (const uint8_t *)host;
     EXPECT(ih_batch_count(context, &b, expected, expected_sums, &err) == IH_OK);
     b.image.data = d_bytes;
     for (size_t i = 0; i < LIST; i++) {
