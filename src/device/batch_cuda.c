@@ -121,23 +121,28 @@ static bool is_packed(const struct ih_batch *b, const struct ih_batch_image *ima
            (image->row_stride == step * (ptrdiff_t)image->width || image->height < 2);
 }
 
-/* What the kernel of 16-bit samples cannot count is refused. is_planar: a launch for each channel.
- */
+/* Whether the planes of an image are apart: a launch for each. */
+static bool is_planar(const struct ih_batch *b, const struct ih_batch_image *image)
+{
+    const ptrdiff_t bytes = sizeof(uint16_t);
+    return !is_packed(b, image, bytes * (ptrdiff_t)b->n_channels) ||
+           (b->n_channels > 1 && image->channel_stride != bytes);
+}
+
+/* Refuses what the kernel of 16-bit samples cannot count. */
 static enum ih_status check_wide(const struct ih_batch_job *job, const struct ih_batch_image *image,
-                                 bool has_sums, bool *is_planar, struct ih_error *err)
+                                 bool has_sums, struct ih_error *err)
 {
     const struct ih_batch *b = &job->batch;
-    const ptrdiff_t bytes = sizeof(uint16_t), pixel_bytes = bytes * (ptrdiff_t)b->n_channels;
+    const bool planar = is_planar(b, image);
     if (b->n_labels > 0)
         return ih_error_set(err, IH_USAGE,
                             "batch: there are no label maps for samples of 16 bits on a GPU");
-    *is_planar =
-        !is_packed(b, image, pixel_bytes) || (b->n_channels > 1 && image->channel_stride != bytes);
     if (((uintptr_t)image->data | (size_t)image->channel_stride | (size_t)b->image_stride) % 2 ||
-        (*is_planar && !is_packed(b, image, bytes)))
+        (planar && !is_packed(b, image, sizeof(uint16_t))))
         return ih_error_set(err, IH_USAGE,
                             "batch: samples of 16 bits on a GPU must be packed, as NHWC or NCHW");
-    if (*is_planar && b->n_channels >= 3 && (job->has_luma || has_sums))
+    if (planar && b->n_channels >= 3 && (job->has_luma || has_sums))
         return ih_error_set(err, IH_USAGE,
                             "batch: planar samples of 16 bits have neither luma nor sums on a GPU: "
                             "leave them out, or pass NHWC");
@@ -151,12 +156,9 @@ static enum ih_status wide_enqueue(const struct ih_batch_job *job, size_t first,
     const struct ih_batch *b = &job->batch;
     const struct ih_batch_image image = ih_batch_image_at(job, first);
     const size_t n_planes = job->shape.n_planes, n_sums = n_planes + IH_BATCH_CLIPS;
-    bool is_planar;
+    const bool planar = is_planar(b, &image);
     if (image.width == 0 || image.height == 0)
         return IH_OK;
-    const enum ih_status status = check_wide(job, &image, batch->d_sums != NULL, &is_planar, err);
-    if (status != IH_OK)
-        return status;
     uint32_t *d_bins = batch->d_bins + first * n_planes * b->n_bins;
     unsigned long long *d_sums = batch->d_sums ? batch->d_sums + first * n_sums : NULL;
     const bool has_clips = b->n_channels >= 3 && d_sums;
@@ -165,22 +167,22 @@ static enum ih_status wide_enqueue(const struct ih_batch_job *job, size_t first,
         .n_pixels = (uint64_t)image.width * image.height,
         .n_images = (uint32_t)n_images,
         .image_stride = b->image_stride / (ptrdiff_t)sizeof(uint16_t),
-        .n_channels = is_planar ? 1 : b->n_channels,
+        .n_channels = planar ? 1 : b->n_channels,
         .n_bins = b->n_bins,
         .has_luma = job->has_luma || has_clips,
-        .drops_luma = !job->has_luma,
+        .drops_luma = has_clips && !job->has_luma,
         .measures = batch->measures,
         .d_bins_32 = d_bins,
         .bins_stride = (int64_t)n_planes * b->n_bins,
         .d_clips = has_clips ? d_sums + n_planes : NULL,
         .clips_stride = (int64_t)n_sums,
-        .is_bgr = !is_planar && batch->is_bgr,
+        .is_bgr = !planar && b->n_channels >= 3 && batch->is_bgr,
         .gpu = batch->gpu,
         .stream = batch->stream,
     };
     cudaError_t e = cudaSuccess;
-    for (unsigned c = 0; e == cudaSuccess && c < (is_planar ? b->n_channels : 1); c++) {
-        if (is_planar)
+    for (unsigned c = 0; e == cudaSuccess && c < (planar ? b->n_channels : 1); c++) {
+        if (planar)
             args.d_pixels =
                 (const uint16_t *)(image.data + ih_batch_channel(b, c) * image.channel_stride);
         e = ih_histogram_wide(&args);
@@ -198,6 +200,12 @@ static enum ih_status wide_enqueue_all(const struct ih_batch_job *job,
 {
     const size_t n_images = job->batch.n_images;
     const size_t n_most = job->batch.list ? 1 : IH_GPU_BATCH_MOST;
+    for (size_t i = 0; i < (job->batch.list ? n_images : 1); i++) {
+        const struct ih_batch_image image = ih_batch_image_at(job, i);
+        const enum ih_status status = check_wide(job, &image, batch->d_sums != NULL, err);
+        if (status != IH_OK)
+            return status;
+    }
     cudaError_t e = cudaMemsetAsync(batch->d_bins, 0, job->shape.bins_bytes, batch->stream);
     if (e == cudaSuccess && batch->d_sums)
         e = cudaMemsetAsync(batch->d_sums, 0, job->shape.sums_bytes, batch->stream);
