@@ -54,6 +54,7 @@ enum {
     IH_WIDE_CHUNK = 16, /* groups between two choices of a plan */
     IH_WIDE_HOT = 64,   /* samples of a group that make its two values hot */
     IH_WIDE_NONE = 1 << 16,
+    IH_WIDE_32 = 1 << 30,
     /* Groups of a block below which there are fewer blocks: the end of a block costs about as much
        as counting them. */
     IH_WIDE_BLOCK_GROUPS = 8 * IH_WIDE_WARPS,
@@ -65,9 +66,11 @@ enum { PACKED, COPIED };
 struct wide_job {
     const uint16_t *d_pixels;
     unsigned long long *d_bins, *d_clips;
-    uint32_t n_pixels, n_groups, n_bins;
-    uint32_t parts; /* blocks for each plane */
-    bool is_aligned;
+    uint32_t *d_bins_32;
+    int64_t image_stride, bins_stride, clips_stride;
+    uint32_t n_pixels, n_groups, n_bins, n_planes;
+    uint32_t parts; /* blocks for each plane of an image */
+    bool is_aligned, is_bgr, drops_luma;
     struct ih_gpu_measures measures;
 };
 
@@ -82,23 +85,38 @@ static __device__ inline uint32_t *wide_table(void)
  * scarce. */
 struct wide_plane {
     const struct wide_job &job;
-    uint32_t index;
+    uint32_t index; /* in memory, then luma */
 };
 
 struct wide_totals {
-    unsigned long long *d_bins;
-    uint32_t n_bins;
+    void *d_bins;
+    uint32_t n_bins; /* plus IH_WIDE_32 for counters of 32 bits */
 };
+
+static __device__ inline uint32_t wide_image(const struct wide_job &job)
+{
+    return blockIdx.x / (job.n_planes * job.parts);
+}
 
 static __device__ inline struct wide_totals wide_totals_of(const struct wide_plane &plane)
 {
-    return {plane.job.d_bins + (size_t)plane.index * plane.job.n_bins, plane.job.n_bins};
+    const struct wide_job &job = plane.job;
+    const uint32_t index = job.is_bgr && plane.index < 3 ? 2 - plane.index : plane.index;
+    const uint32_t n_bins = job.drops_luma && index == job.n_planes - 1 ? 0 : job.n_bins;
+    const int64_t at = wide_image(job) * job.bins_stride + (int64_t)index * job.n_bins;
+    if (job.d_bins)
+        return {job.d_bins + at, n_bins};
+    return {job.d_bins_32 + at, n_bins | IH_WIDE_32};
 }
 
 static __device__ inline void wide_add(const struct wide_totals &to, uint32_t value, uint32_t count)
 {
-    if (value < to.n_bins)
-        ih_add(&to.d_bins[value], count);
+    if (count == 0 || value >= (to.n_bins & ~IH_WIDE_32))
+        return;
+    if (to.n_bins & IH_WIDE_32)
+        atomicAdd((uint32_t *)to.d_bins + value, count);
+    else
+        atomicAdd((unsigned long long *)to.d_bins + value, (unsigned long long)count);
 }
 
 /* ---- counting in shared memory ---- */
@@ -320,13 +338,13 @@ template <int CHANNELS> union wide_pixels {
 
 /* Loads this thread's part of a group. */
 template <int CHANNELS>
-static __device__ inline void wide_load(const struct wide_job &job, uint32_t group,
-                                        union wide_pixels<CHANNELS> *out)
+static __device__ inline void wide_load(const struct wide_job &job, const uint16_t *d_image,
+                                        uint32_t group, union wide_pixels<CHANNELS> *out)
 {
     const size_t pixel = (size_t)group * IH_WIDE_GROUP + threadIdx.x % IH_WARP * IH_WIDE_EACH;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) {
-        const uint16_t *d_from = job.d_pixels + pixel * CHANNELS + c * 8;
+        const uint16_t *d_from = d_image + pixel * CHANNELS + c * 8;
         if (job.is_aligned)
             out->load[c] = *(const uint4 *)d_from;
         else
@@ -400,7 +418,7 @@ static __device__ inline void wide_count_tail(const struct wide_plane &plane,
 {
     const struct wide_job &job = plane.job;
     const size_t pixel = (size_t)job.n_groups * IH_WIDE_GROUP + threadIdx.x;
-    const uint16_t *d_pixel = job.d_pixels + pixel * CHANNELS;
+    const uint16_t *d_pixel = job.d_pixels + wide_image(job) * job.image_stride + pixel * CHANNELS;
     if (pixel >= job.n_pixels)
         return;
     if (plane.index < CHANNELS)
@@ -435,8 +453,9 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
 {
     constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
     constexpr uint32_t AHEAD = CHANNELS == 1 ? 2 : 1; /* groups of a warp that are loaded ahead */
-    const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES;
+    const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES % job.parts;
     const struct wide_plane to = {job, plane};
+    const uint16_t *d_image = job.d_pixels + wide_image(job) * job.image_stride;
     /* A part is contiguous, so that a warp's choice of a plan is for neighbours. */
     const uint32_t end = (uint32_t)((uint64_t)job.n_groups * (part + 1) / job.parts);
     const uint32_t stride = IH_WIDE_WARPS;
@@ -448,7 +467,7 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
 #pragma unroll
     for (uint32_t k = 0; k < AHEAD; k++)
         if (group + k * stride < end)
-            wide_load<CHANNELS>(job, group + k * stride, &next[k]);
+            wide_load<CHANNELS>(job, d_image, group + k * stride, &next[k]);
     wide_table_zero();
     __syncthreads();
 
@@ -461,7 +480,7 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
             struct wide_samples planes[CHANNELS], x;
             wide_sort<CHANNELS>(next[k], planes);
             if (ahead < end)
-                wide_load<CHANNELS>(job, ahead, &next[k]);
+                wide_load<CHANNELS>(job, d_image, ahead, &next[k]);
             x = planes[0];
 #pragma unroll
             for (int c = 1; c < CHANNELS; c++)
@@ -479,8 +498,44 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     wide_hot_end(&hot, to);
     __syncthreads();
     wide_table_end<TABLE>(to);
-    if (HAS_LUMA && plane == CHANNELS)
-        wide_clips_end(job.d_clips, clip);
+    if (HAS_LUMA && plane == CHANNELS && job.d_clips)
+        wide_clips_end(job.d_clips + wide_image(job) * job.clips_stride, clip);
+}
+
+/* The sum of a warp, in its first thread. */
+static __device__ inline unsigned long long wide_warp_sum(unsigned long long n)
+{
+    for (int i = IH_WARP / 2; i > 0; i /= 2)
+        n += __shfl_down_sync(0xffffffffu, n, i);
+    return n;
+}
+
+/* A block sums a plane. The first of gray gives the clip counts, too: samples that are in no bin
+ * reach the high limit. */
+static __global__ void ih_wide_sums_kernel(const struct wide_job job, uint32_t n_planes,
+                                           unsigned long long *d_sums)
+{
+    const uint32_t image = blockIdx.x / n_planes, plane = blockIdx.x % n_planes;
+    const uint32_t *d_bins = job.d_bins_32 + image * job.bins_stride + (size_t)plane * job.n_bins;
+    unsigned long long sum = 0, low = 0, below_high = 0;
+    d_sums += image * job.clips_stride;
+    for (uint32_t v = threadIdx.x; v < job.n_bins; v += blockDim.x) {
+        const unsigned long long n = d_bins[v];
+        sum += v * n;
+        low += v <= job.measures.clip_low ? n : 0;
+        below_high += v < job.measures.clip_high ? n : 0;
+    }
+    sum = wide_warp_sum(sum);
+    low = wide_warp_sum(low);
+    below_high = wide_warp_sum(below_high);
+    if (threadIdx.x % IH_WARP != 0)
+        return;
+    atomicAdd(&d_sums[plane], sum);
+    if (n_planes >= 3 || plane > 0)
+        return;
+    const unsigned long long high = (threadIdx.x == 0 ? job.n_pixels : 0) - below_high;
+    for (uint32_t i = 0; i < IH_CLIP_COUNTS; i++)
+        atomicAdd(&d_sums[n_planes + i], i % 2 == 0 ? low : high);
 }
 
 /* ---- launching ---- */
@@ -490,14 +545,15 @@ static cudaError_t wide_launch(const struct ih_gpu_wide_args *args, struct wide_
 {
     constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
     const auto kernel = ih_histogram_wide_kernel<CHANNELS, HAS_LUMA, TABLE>;
-    const uint32_t n_free = (uint32_t)args->gpu->n_multiprocessors / PLANES;
+    const uint32_t n_free = (uint32_t)args->gpu->n_multiprocessors / PLANES / args->n_images;
     const uint32_t n_needed = job.n_groups / IH_WIDE_BLOCK_GROUPS + 1;
     job.parts = n_needed < n_free ? n_needed : n_free > 1 ? n_free : 1;
     const cudaError_t e = cudaFuncSetAttribute(
         (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, IH_WIDE_TABLE_BYTES);
     if (e != cudaSuccess)
         return e;
-    kernel<<<PLANES * job.parts, IH_WIDE_THREADS, IH_WIDE_TABLE_BYTES, args->stream>>>(job);
+    kernel<<<PLANES * job.parts * args->n_images, IH_WIDE_THREADS, IH_WIDE_TABLE_BYTES,
+             args->stream>>>(job);
     return cudaGetLastError();
 }
 
@@ -519,14 +575,51 @@ static cudaError_t wide_launch_channels(const struct ih_gpu_wide_args *args,
     }
 }
 
+static struct wide_job wide_job_make(const struct ih_gpu_wide_args *args)
+{
+    struct wide_job job = {};
+    job.d_pixels = args->d_pixels;
+    job.d_bins = args->d_bins;
+    job.d_bins_32 = args->d_bins_32;
+    job.d_clips = args->d_clips;
+    job.image_stride = args->image_stride;
+    job.bins_stride = args->bins_stride;
+    job.clips_stride = args->clips_stride;
+    job.n_pixels = (uint32_t)args->n_pixels;
+    job.n_groups = job.n_pixels / IH_WIDE_GROUP;
+    job.n_bins = args->n_bins;
+    job.is_aligned = (uintptr_t)args->d_pixels % sizeof(uint4) == 0 &&
+                     (args->n_images == 1 || args->image_stride % 8 == 0);
+    job.n_planes = args->n_channels + (args->has_luma != 0);
+    job.is_bgr = args->is_bgr;
+    job.drops_luma = args->drops_luma;
+    job.measures = args->measures;
+    if (args->is_bgr) {
+        job.measures.luma_red = args->measures.luma_blue;
+        job.measures.luma_blue = args->measures.luma_red;
+    }
+    return job;
+}
+
+extern "C" cudaError_t ih_wide_sums(const struct ih_gpu_wide_args *args, unsigned n_planes,
+                                    unsigned long long *d_sums)
+{
+    if (!args->d_bins_32 || n_planes < 1)
+        return cudaErrorInvalidValue;
+    ih_wide_sums_kernel<<<args->n_images * n_planes, IH_WIDE_THREADS, 0, args->stream>>>(
+        wide_job_make(args), n_planes, d_sums);
+    return cudaGetLastError();
+}
+
 extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
 {
     const struct ih_gpu_measures *m = &args->measures;
     if (args->n_channels < 1 || args->n_channels > IH_GPU_CHANNELS_MAX ||
         args->n_pixels > UINT32_MAX || args->n_bins < 1 || args->n_bins > IH_GPU_WIDE_BINS_MOST ||
-        (uintptr_t)args->d_pixels % 2 != 0)
+        args->n_images < 1 || args->n_images > IH_GPU_BATCH_MOST ||
+        !args->d_bins == !args->d_bins_32 || (uintptr_t)args->d_pixels % 2 != 0)
         return cudaErrorInvalidValue;
-    if (args->has_luma && (args->n_channels < 3 || !args->d_clips ||
+    if (args->has_luma && (args->n_channels < 3 || (!args->d_clips && args->d_bins) ||
                            (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX ||
                            m->clip_low >= m->clip_high || m->clip_high > UINT16_MAX))
         return cudaErrorInvalidValue;
@@ -534,15 +627,7 @@ extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
         return cudaErrorNotSupported;
     if (args->n_pixels == 0)
         return cudaSuccess;
-    struct wide_job job = {};
-    job.d_pixels = args->d_pixels;
-    job.d_bins = args->d_bins;
-    job.d_clips = args->d_clips;
-    job.n_pixels = (uint32_t)args->n_pixels;
-    job.n_groups = job.n_pixels / IH_WIDE_GROUP;
-    job.n_bins = args->n_bins;
-    job.is_aligned = (uintptr_t)args->d_pixels % sizeof(uint4) == 0;
-    job.measures = *m;
+    const struct wide_job job = wide_job_make(args);
     return args->n_bins <= IH_WIDE_COPIED_BINS ? wide_launch_channels<COPIED>(args, job)
                                                : wide_launch_channels<PACKED>(args, job);
 }

@@ -156,14 +156,24 @@ enum {
 
 struct ih_gpu_wide_args {
     const uint16_t *d_pixels; /* uint16 [n_pixels][n_channels]; fastest at 16-byte addresses */
-    uint64_t n_pixels;        /* below 2^32 */
-    unsigned n_channels;      /* 1 to 4 */
-    uint32_t n_bins;          /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
-    int has_luma;             /* and the joint clip counts; 3 and 4 channels only */
+    uint64_t n_pixels;        /* of an image, below 2^32 */
+    uint32_t n_images;        /* 1 or more, image_stride samples apart, at most IH_GPU_BATCH_MOST */
+    int64_t image_stride;
+    unsigned n_channels; /* 1 to 4 */
+    uint32_t n_bins;     /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
+    int has_luma;        /* and the joint clip counts; 3 and 4 channels only */
     struct ih_gpu_measures measures; /* clip limits up to 65535 */
-    unsigned long long *d_bins;      /* added to, [n_channels, then luma][n_bins] */
-    /* Added to, for has_luma: any_low, any_high, all_low, all_high. */
+    /* Added to, [n_channels, then luma][n_bins], each image's bins_stride bins after the last
+     * one's: either d_bins or d_bins_32. */
+    unsigned long long *d_bins;
+    uint32_t *d_bins_32;
+    int64_t bins_stride;
+    /* Added to, for has_luma: any_low, any_high, all_low, all_high; clips_stride apart. NULL with
+     * d_bins_32: not wanted. */
     unsigned long long *d_clips;
+    int64_t clips_stride;
+    int is_bgr;                          /* in memory; bins are of red, green, blue */
+    int drops_luma;                      /* with has_luma: only the joint clip counts are kept */
     const struct ih_gpu_properties *gpu; /* borrowed for the call */
     cudaStream_t stream;
 };
@@ -173,6 +183,11 @@ struct ih_gpu_wide_args {
  * block less than IH_GPU_WIDE_SHARED_BYTES (compute capability 7.5, 8.6, 8.9, 12.0).
  */
 cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args);
+
+/* Adds the sums of the values that d_bins_32 holds, of n_planes planes, to d_sums, which has
+ * clips_stride sums an image; and for images of 1 and 2 channels the clip counts after them. */
+cudaError_t ih_wide_sums(const struct ih_gpu_wide_args *args, unsigned n_planes,
+                         unsigned long long *d_sums);
 
 /* ---- reading only: the limit of every kernel ---- */
 

@@ -815,10 +815,11 @@ IH_PUBLIC void ih_pending_close(struct ih_pending *pending);
 
 enum { IH_BATCH_CLIPS = 4, IH_BATCH_LABELS_MAX = 256, IH_BATCH_LAUNCH_IMAGES = 64 };
 
-/* An image of a batch, 8 bits per sample. Strides are in bytes and have no default: they may be
- * negative, and 0 repeats the same row or channel. This struct never changes. */
+/* An image of a batch. Strides are in bytes and have no default: they may be negative, and 0
+ * repeats the same row or channel. This struct never changes. */
 struct ih_batch_image {
-    const uint8_t *data;         /* the first channel of the first pixel; any alignment */
+    const uint8_t *data;         /* the first channel of the first pixel; any alignment, but of 16
+                                    bits in GPU memory an even address */
     const uint8_t *labels;       /* the first pixel's label; NULL: no label map */
     uint32_t width, height;      /* pixels; 0 is allowed; width * height is less than 2^31 */
     ptrdiff_t row_stride;        /* from one row to the next */
@@ -853,12 +854,15 @@ struct ih_batch {
     unsigned without_luma;  /* 1: colour images get no luma plane, and ih_batch_counts none at all;
                                required if the context's luma is "none" */
     unsigned n_threads;     /* of ih_batch_count; 0: one for each CPU core */
+    unsigned n_bins;        /* 0: IH_BINS, and samples of 8 bits; 257 to 65,536: samples of 16 bits
+                               in the machine's byte order, and a bin for each value below n_bins;
+                               larger samples are in no bin. clip_high 0 is then n_bins - 1 */
 };
 
 /*
  * The shape of a batch's counts, in C order, L being n_labels or 1:
  *
- *     bins   uint32 [n_images][L][n_planes][IH_BINS]: pixels
+ *     bins   uint32 [n_images][L][n_planes][IH_BINS, or n_bins if not 0]: pixels
  *     sums   uint64 [n_images][L][n_planes + IH_BATCH_CLIPS]: the sums of each plane's values, and
  *            the pixels with crushed_any, blown_any, crushed_all, blown_all (struct ih_summary)
  *
@@ -897,7 +901,9 @@ IH_PUBLIC enum ih_status ih_batch_count(struct ih_context *context, const struct
  * images; their addresses travel as arguments of the kernel.
  *
  * Packed NHWC and NCHW are counted fastest, if images and planes begin at 16-byte addresses. Other
- * addresses and rows with gaps are slower, other strides and label maps slower still.
+ * addresses and rows with gaps are slower, other strides and label maps slower still. Samples of
+ * 16 bits must be packed, planar ones (NCHW) take a launch for each channel and have no luma, and
+ * there are no label maps for them.
  *
  * d_bins   in GPU memory; overwritten in the order of the stream; aligned to 4 bytes
  * d_sums   the same, aligned to 8 bytes; NULL: not wanted

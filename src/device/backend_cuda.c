@@ -162,6 +162,7 @@ static cudaError_t native_count(const struct cuda_lane *l, uint64_t n_pixels)
     const struct ih_gpu_wide_args args = {
         .d_pixels = (const uint16_t *)l->slots[l->current].d_pixels,
         .n_pixels = n_pixels,
+        .n_images = 1,
         .n_channels = l->spec.n_channels,
         .n_bins = l->spec.n_bins,
         .has_luma = l->spec.n_channels >= 3,

@@ -1,7 +1,8 @@
 /*
  * Counting a batch on the CPU. Threads take work in turn: an image, or some rows of a large one,
  * whose counts are added under a lock. Pixels without labels go through the fast method of
- * src/count, after they were interleaved if they are not. Label maps are counted pixel by pixel.
+ * src/count, after they were interleaved if they are not. Label maps and samples of 16 bits are
+ * counted pixel by pixel.
  */
 #include "base/machine.h"
 #include "count/count.h"
@@ -41,14 +42,26 @@ struct worker {
     pthread_t thread;
     struct ih_counter counter;
     uint8_t chunk[CHUNK_PIXELS * IH_CHANNELS_MAX];
+    uint16_t samples[CHUNK_PIXELS * IH_CHANNELS_MAX]; /* of pixels that are counted one by one */
 };
+
+/* Whether pixels are counted one by one, straight into the results. */
+static bool is_one_by_one(const struct ih_batch *b)
+{
+    return b->n_labels > 0 || b->n_bins > 0;
+}
+
+static size_t n_bins_of(const struct ih_batch *b)
+{
+    return b->n_bins ? b->n_bins : IH_BINS;
+}
 
 /* ---- work ---- */
 
-/* The rows of a piece. Label maps are not split: their counts go straight to the results. */
+/* The rows of a piece. */
 static uint32_t piece_rows(const struct ih_batch_job *job, const struct ih_batch_image *image)
 {
-    if (job->batch.n_labels > 0 || image->width == 0)
+    if (is_one_by_one(&job->batch) || image->width == 0)
         return image->height;
     return image->width < PIECE_PIXELS ? PIECE_PIXELS / image->width : 1;
 }
@@ -95,6 +108,22 @@ static void gather(uint8_t *out, const struct ih_batch *b, const struct ih_batch
         const uint8_t *from = pixel + (ptrdiff_t)ih_batch_channel(b, c) * image->channel_stride;
         for (size_t i = 0; i < n; i++)
             out[i * b->n_channels + c] = from[(ptrdiff_t)i * b->pixel_stride];
+    }
+}
+
+/* The same for pixels that are counted one by one. */
+static void gather_samples(uint16_t *out, const struct ih_batch *b,
+                           const struct ih_batch_image *image, uint32_t x, uint32_t y, size_t n)
+{
+    const uint8_t *pixel =
+        image->data + (ptrdiff_t)y * image->row_stride + (ptrdiff_t)x * b->pixel_stride;
+    for (unsigned c = 0; c < b->n_channels; c++) {
+        const uint8_t *from = pixel + (ptrdiff_t)ih_batch_channel(b, c) * image->channel_stride;
+        for (size_t i = 0; i < n; i++, from += b->pixel_stride)
+            if (b->n_bins > 0)
+                memcpy(&out[i * b->n_channels + c], from, sizeof *out);
+            else
+                out[i * b->n_channels + c] = *from;
     }
 }
 
@@ -147,19 +176,24 @@ static void count_piece(struct worker *w, const struct piece *piece)
         pthread_mutex_unlock(&w->crew->lock);
 }
 
-/* ---- label maps ---- */
+/* ---- label maps and samples of 16 bits ---- */
 
 /* Counts a pixel of interleaved channels in the record that bins and sums point to. */
-static void count_pixel(const struct ih_batch_job *job, const uint8_t *pixel, uint32_t *bins,
+static void count_pixel(const struct ih_batch_job *job, const uint16_t *pixel, uint32_t *bins,
                         uint64_t *sums)
 {
     const struct ih_count_spec *spec = &job->spec;
     const unsigned n_channels = spec->n_channels, n_colours = ih_colour_channels(n_channels);
+    const size_t n_bins = n_bins_of(&job->batch);
     unsigned n_low = 0, n_high = 0;
     for (unsigned c = 0; c < n_channels; c++)
-        bins[c * IH_BINS + pixel[c]]++;
-    if (job->has_luma)
-        bins[n_channels * IH_BINS + ih_luma(spec->luma, pixel[0], pixel[1], pixel[2])]++;
+        if (pixel[c] < n_bins)
+            bins[c * n_bins + pixel[c]]++;
+    if (job->has_luma) {
+        const uint16_t luma = ih_luma_native(spec->luma, pixel[0], pixel[1], pixel[2]);
+        if (luma < n_bins)
+            bins[n_channels * n_bins + luma]++;
+    }
     if (!sums)
         return;
     for (unsigned c = 0; c < n_colours; c++) {
@@ -173,33 +207,33 @@ static void count_pixel(const struct ih_batch_job *job, const uint8_t *pixel, ui
     clips[3] += n_high == n_colours;
 }
 
-static void count_labels(struct worker *w, const struct piece *piece)
+static void count_pixels(struct worker *w, const struct piece *piece)
 {
     const struct ih_batch_job *job = w->crew->job;
     const struct ih_batch_image *image = &piece->image;
     const size_t n_planes = job->shape.n_planes, n_labels = job->shape.n_labels;
-    const size_t n_sums = n_planes + IH_BATCH_CLIPS;
-    uint32_t *bins = w->crew->bins + piece->index * n_labels * n_planes * IH_BINS;
+    const size_t n_sums = n_planes + IH_BATCH_CLIPS, n_bins = n_bins_of(&job->batch);
+    uint32_t *bins = w->crew->bins + piece->index * n_labels * n_planes * n_bins;
     uint64_t *sums = w->crew->sums ? w->crew->sums + piece->index * n_labels * n_sums : NULL;
     for (uint32_t y = 0; y < image->height; y++) {
-        const uint8_t *labels = image->labels + (ptrdiff_t)y * image->labels_row_stride;
+        const uint8_t *labels =
+            image->labels ? image->labels + (ptrdiff_t)y * image->labels_row_stride : NULL;
         for (uint32_t x = 0, n; x < image->width; x += n) {
             n = image->width - x < CHUNK_PIXELS ? image->width - x : CHUNK_PIXELS;
-            gather(w->chunk, &job->batch, image, x, y, n);
+            gather_samples(w->samples, &job->batch, image, x, y, n);
             for (uint32_t i = 0; i < n; i++) {
-                const size_t label = labels[x + i];
+                const size_t label = labels ? labels[x + i] : 0;
                 if (label < n_labels)
-                    count_pixel(job, w->chunk + (size_t)i * job->spec.n_channels,
-                                bins + label * n_planes * IH_BINS,
+                    count_pixel(job, w->samples + (size_t)i * job->spec.n_channels,
+                                bins + label * n_planes * n_bins,
                                 sums ? sums + label * n_sums : NULL);
             }
         }
     }
     for (size_t label = 0; sums && label < n_labels; label++)
         for (size_t p = 0; p < n_planes; p++)
-            for (size_t v = 0; v < IH_BINS; v++)
-                sums[label * n_sums + p] +=
-                    (uint64_t)v * bins[(label * n_planes + p) * IH_BINS + v];
+            for (size_t v = 0; v < n_bins; v++)
+                sums[label * n_sums + p] += (uint64_t)v * bins[(label * n_planes + p) * n_bins + v];
 }
 
 /* ---- threads ---- */
@@ -211,8 +245,8 @@ static void *work(void *argument)
     while (take_piece(w->crew, &piece)) {
         if (piece.image.width == 0 || piece.image.height == 0)
             continue;
-        if (w->crew->job->batch.n_labels > 0)
-            count_labels(w, &piece);
+        if (is_one_by_one(&w->crew->job->batch))
+            count_pixels(w, &piece);
         else
             count_piece(w, &piece);
     }

@@ -114,6 +114,107 @@ static cudaError_t batch_enqueue(const struct ih_batch_job *job, struct ih_gpu_b
     return e;
 }
 
+/* Whether the pixels of an image follow each other: in rows of W, W * step bytes. */
+static bool is_packed(const struct ih_batch *b, const struct ih_batch_image *image, ptrdiff_t step)
+{
+    return (b->pixel_stride == step || image->width < 2) &&
+           (image->row_stride == step * (ptrdiff_t)image->width || image->height < 2);
+}
+
+/* Whether the planes of an image are apart: a launch for each. */
+static bool is_planar(const struct ih_batch *b, const struct ih_batch_image *image)
+{
+    const ptrdiff_t bytes = sizeof(uint16_t);
+    return !is_packed(b, image, bytes * (ptrdiff_t)b->n_channels) ||
+           (b->n_channels > 1 && image->channel_stride != bytes);
+}
+
+/* Refuses what the kernel of 16-bit samples cannot count. */
+static enum ih_status check_wide(const struct ih_batch_job *job, const struct ih_batch_image *image,
+                                 bool has_sums, struct ih_error *err)
+{
+    const struct ih_batch *b = &job->batch;
+    const bool planar = is_planar(b, image);
+    if (b->n_labels > 0)
+        return ih_error_set(err, IH_USAGE,
+                            "batch: there are no label maps for samples of 16 bits on a GPU");
+    if (((uintptr_t)image->data | (size_t)image->channel_stride | (size_t)b->image_stride) % 2 ||
+        (planar && !is_packed(b, image, sizeof(uint16_t))))
+        return ih_error_set(err, IH_USAGE,
+                            "batch: samples of 16 bits on a GPU must be packed, as NHWC or NCHW");
+    if (planar && b->n_channels >= 3 && (job->has_luma || has_sums))
+        return ih_error_set(err, IH_USAGE,
+                            "batch: planar samples of 16 bits have neither luma nor sums on a GPU: "
+                            "leave them out, or pass NHWC");
+    return IH_OK;
+}
+
+/* Enqueues n_images of 16-bit samples, from `first` on, that are alike. */
+static enum ih_status wide_enqueue(const struct ih_batch_job *job, size_t first, size_t n_images,
+                                   const struct ih_gpu_batch_args *batch, struct ih_error *err)
+{
+    const struct ih_batch *b = &job->batch;
+    const struct ih_batch_image image = ih_batch_image_at(job, first);
+    const size_t n_planes = job->shape.n_planes, n_sums = n_planes + IH_BATCH_CLIPS;
+    const bool planar = is_planar(b, &image);
+    if (image.width == 0 || image.height == 0)
+        return IH_OK;
+    uint32_t *d_bins = batch->d_bins + first * n_planes * b->n_bins;
+    unsigned long long *d_sums = batch->d_sums ? batch->d_sums + first * n_sums : NULL;
+    const bool has_clips = b->n_channels >= 3 && d_sums;
+    struct ih_gpu_wide_args args = {
+        .d_pixels = (const uint16_t *)image.data,
+        .n_pixels = (uint64_t)image.width * image.height,
+        .n_images = (uint32_t)n_images,
+        .image_stride = b->image_stride / (ptrdiff_t)sizeof(uint16_t),
+        .n_channels = planar ? 1 : b->n_channels,
+        .n_bins = b->n_bins,
+        .has_luma = job->has_luma || has_clips,
+        .drops_luma = has_clips && !job->has_luma,
+        .measures = batch->measures,
+        .d_bins_32 = d_bins,
+        .bins_stride = (int64_t)n_planes * b->n_bins,
+        .d_clips = has_clips ? d_sums + n_planes : NULL,
+        .clips_stride = (int64_t)n_sums,
+        .is_bgr = !planar && b->n_channels >= 3 && batch->is_bgr,
+        .gpu = batch->gpu,
+        .stream = batch->stream,
+    };
+    cudaError_t e = cudaSuccess;
+    for (unsigned c = 0; e == cudaSuccess && c < (planar ? b->n_channels : 1); c++) {
+        if (planar)
+            args.d_pixels =
+                (const uint16_t *)(image.data + ih_batch_channel(b, c) * image.channel_stride);
+        e = ih_histogram_wide(&args);
+        args.d_bins_32 += b->n_bins;
+    }
+    args.d_bins_32 = d_bins;
+    if (e == cudaSuccess && d_sums)
+        e = ih_wide_sums(&args, (unsigned)n_planes, d_sums);
+    return ih_cuda_status(err, e, "batch: cannot enqueue the count");
+}
+
+/* Enqueues a batch of 16-bit samples, each image of a list apart. */
+static enum ih_status wide_enqueue_all(const struct ih_batch_job *job,
+                                       const struct ih_gpu_batch_args *batch, struct ih_error *err)
+{
+    const size_t n_images = job->batch.n_images;
+    const size_t n_most = job->batch.list ? 1 : IH_GPU_BATCH_MOST;
+    for (size_t i = 0; i < (job->batch.list ? n_images : 1); i++) {
+        const struct ih_batch_image image = ih_batch_image_at(job, i);
+        const enum ih_status status = check_wide(job, &image, batch->d_sums != NULL, err);
+        if (status != IH_OK)
+            return status;
+    }
+    cudaError_t e = cudaMemsetAsync(batch->d_bins, 0, job->shape.bins_bytes, batch->stream);
+    if (e == cudaSuccess && batch->d_sums)
+        e = cudaMemsetAsync(batch->d_sums, 0, job->shape.sums_bytes, batch->stream);
+    enum ih_status status = ih_cuda_status(err, e, "batch: cannot clear the counts");
+    for (size_t i = 0; status == IH_OK && i < n_images; i += n_most)
+        status = wide_enqueue(job, i, n_images - i < n_most ? n_images - i : n_most, batch, err);
+    return status;
+}
+
 enum ih_status ih_batch_enqueue_cuda(const struct ih_batch_job *job, uint32_t *d_bins,
                                      uint64_t *d_sums, void *stream, struct ih_error *err)
 {
@@ -143,10 +244,12 @@ enum ih_status ih_batch_enqueue_cuda(const struct ih_batch_job *job, uint32_t *d
     const int before = ih_gpu_current();
     ih_gpu_make_current(gpu);
     cudaError_t e = gpu_properties(gpu, &properties);
-    if (e == cudaSuccess)
+    if (e == cudaSuccess && b->n_bins > 0)
+        status = wide_enqueue_all(job, &args, err);
+    else if (e == cudaSuccess)
         e = batch_enqueue(job, &args);
     ih_gpu_make_current(before);
-    return ih_cuda_status(err, e, "batch: cannot enqueue the count");
+    return status != IH_OK ? status : ih_cuda_status(err, e, "batch: cannot enqueue the count");
 }
 
 #else /* a build without CUDA */

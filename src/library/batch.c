@@ -77,11 +77,12 @@ static enum ih_status shape_make(const struct ih_batch *b, struct ih_batch_shape
                                  struct ih_error *err)
 {
     const bool has_luma = b->n_channels >= 3 && !b->without_luma;
+    const size_t n_bins_each = b->n_bins ? b->n_bins : IH_BINS;
     size_t n_records, n_bins, n_sums;
     *shape = (struct ih_batch_shape){.n_labels = b->n_labels ? b->n_labels : 1,
                                      .n_planes = b->n_channels + has_luma};
     if (!ih_size_multiply(b->n_images, shape->n_labels, &n_records) ||
-        !ih_size_multiply(n_records, shape->n_planes * IH_BINS, &n_bins) ||
+        !ih_size_multiply(n_records, shape->n_planes * n_bins_each, &n_bins) ||
         !ih_size_multiply(n_records, shape->n_planes + IH_BATCH_CLIPS, &n_sums) ||
         !ih_size_multiply(n_bins, sizeof(uint32_t), &shape->bins_bytes) ||
         !ih_size_multiply(n_sums, sizeof(uint64_t), &shape->sums_bytes) ||
@@ -109,6 +110,9 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
     if (b->without_luma > 1)
         return ih_error_set(err, IH_USAGE, "batch: without_luma is %u, must be 0 or 1",
                             b->without_luma);
+    if (b->n_bins != 0 && (b->n_bins <= IH_BINS || b->n_bins > IH_NATIVE_BINS_MAX))
+        return ih_error_set(err, IH_USAGE, "batch: n_bins is %u, must be 0 or %d to %d", b->n_bins,
+                            IH_BINS + 1, IH_NATIVE_BINS_MAX);
     status = check_images(b, err);
     if (b->image.width == 0 || b->image.height == 0)
         b->image_stride = b->labels_image_stride = 0; /* not checked, and must not overflow */
@@ -124,13 +128,15 @@ static enum ih_status context_job_make(const struct ih_context *context,
                                        const struct ih_batch *batch, struct ih_batch_job *job,
                                        struct ih_error *err)
 {
-    const struct ih_scan_options *o = &context->options;
+    struct ih_scan_options options = context->options, *o = &options;
     enum ih_status status = job_make(batch, job, err);
     if (status != IH_OK)
         return status;
+    if (job->batch.n_bins > 0 && !o->measurement.has_clip)
+        o->clip_high = 0; /* the largest value that has a bin */
     if (o->luma == &ih_luma_none && job->has_luma)
         return ih_error_set(err, IH_USAGE, "batch: the context has no luma: set without_luma");
-    status = ih_scan_spec(o, job->batch.n_channels, 0, &job->spec, err);
+    status = ih_scan_spec(o, job->batch.n_channels, job->batch.n_bins, &job->spec, err);
     if (status != IH_OK)
         return status;
     job->spec.luma = job->batch.without_luma ? &ih_luma_none : o->luma;
@@ -176,24 +182,29 @@ enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batc
 }
 
 /* Makes a histogram of the counts of one image and label. */
-static void read_record(const struct ih_batch_job *job, const uint32_t *bins, const uint64_t *sums,
-                        struct ih_histogram *h)
+static enum ih_status read_record(const struct ih_batch_job *job, const uint32_t *bins,
+                                  const uint64_t *sums, struct ih_histogram *h,
+                                  struct ih_error *err)
 {
     const size_t n_planes = job->shape.n_planes;
-    ih_histogram_clear(h, job->batch.n_channels);
+    const enum ih_status status = ih_histogram_init(h, &job->spec, err);
+    if (status != IH_OK)
+        return status;
+    const unsigned n_bins = ih_n_bins(h);
     for (size_t i = 0; i < n_planes; i++) {
-        const size_t plane = i < job->batch.n_channels ? i : IH_LUMA;
-        for (unsigned v = 0; v < IH_BINS; v++)
-            h->bins[plane][v] = bins[i * IH_BINS + v];
+        const unsigned plane = i < job->batch.n_channels ? (unsigned)i : IH_LUMA;
+        for (unsigned v = 0; v < n_bins; v++)
+            ih_own_bins(h, plane)[v] = bins[i * n_bins + v];
         h->sum[plane] = sums[i];
     }
-    for (unsigned v = 0; v < IH_BINS; v++)
+    for (unsigned v = 0; v < n_bins; v++)
         h->n_pixels += bins[v];
     h->any_low = sums[n_planes];
     h->any_high = sums[n_planes + 1];
     h->all_low = sums[n_planes + 2];
     h->all_high = sums[n_planes + 3];
     ih_histogram_derive(h, &job->spec);
+    return IH_OK;
 }
 
 enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
@@ -210,6 +221,7 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
                             label);
     const struct ih_batch_image described = ih_batch_image_at(&job, image);
     const size_t record = image * job.shape.n_labels + label, n_planes = job.shape.n_planes;
+    const size_t n_bins = job.batch.n_bins ? job.batch.n_bins : IH_BINS;
     struct ih_result *result = &counts->result;
     memset(result, 0, sizeof *result);
     result->spec = job.spec;
@@ -217,11 +229,16 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
                                           .width = described.width,
                                           .height = described.height,
                                           .n_channels = job.spec.n_channels,
+                                          .n_bins = job.batch.n_bins,
                                           .source_depth = 8};
+    while (n_bins > (size_t)1 << result->info.source_depth)
+        result->info.source_depth++;
     result->kernel = "batch";
     result->mask = job.batch.n_labels ? IH_MASK_LABELS : NULL;
-    read_record(&job, bins + record * n_planes * IH_BINS,
-                sums + record * (n_planes + IH_BATCH_CLIPS), &result->histogram);
+    status = read_record(&job, bins + record * n_planes * n_bins,
+                         sums + record * (n_planes + IH_BATCH_CLIPS), &result->histogram, err);
+    if (status != IH_OK)
+        return status;
     ih_counts_set_image(counts, context->options.skips_transparent);
     return IH_OK;
 }

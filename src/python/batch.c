@@ -42,19 +42,18 @@ static bool open_tensor(struct py_tensor *t, PyObject *object, PyObject *stream,
                                       : py_tensor_open(t, object, stream, is_written);
 }
 
-/* Reads the images: uint8, with the letters N, H, W and, unless there is one channel, C. */
+/* Reads the images: uint8, or uint16 for native bins, with the letters N, H, W and, unless there is
+ * one channel, C. */
 static bool read_images(struct call *c, const char *letters)
 {
     const struct py_tensor *t = &c->images;
     struct ih_batch *b = &c->batch;
     unsigned seen = 0;
     Py_ssize_t n_channels = 1;
-    if (t->kind != 'u' || t->bits != 8)
+    if (t->kind != 'u' || t->bits != (b->n_bins ? 16 : 8))
         return PyErr_SetString(PyExc_TypeError,
-                               t->kind == 'u' && t->bits == 16
-                                   ? "a batch must be uint8; count_many counts arrays of uint16, "
-                                     "with bins='native' each value"
-                                   : "a batch must be uint8"),
+                               b->n_bins ? "a batch must be uint16 for these bins"
+                                         : "a batch must be uint8, or uint16 with bins='native'"),
                false;
     for (int i = 0; i < t->n_dimensions && letters[i]; i++) {
         const char *found = strchr("NHWC", letters[i]);
@@ -173,7 +172,7 @@ static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allo
         wanted[n++] = (Py_ssize_t)c->shape.n_labels;
     wanted[n++] = (Py_ssize_t)c->shape.n_planes + (is_sums ? IH_BATCH_CLIPS : 0);
     if (!is_sums)
-        wanted[n++] = IH_BINS;
+        wanted[n++] = c->batch.n_bins ? (Py_ssize_t)c->batch.n_bins : IH_BINS;
     PyObject *shape = make_tuple(wanted, n);
     PyObject *given = shape ? PyObject_CallFunction(allocate, "OI", shape, bits) : NULL;
     PyObject *made = NULL, *opened;
@@ -258,21 +257,22 @@ PyObject *py_batch(PyObject *module, PyObject *arguments)
     struct py_layout layout;
     struct call c;
     struct ih_error err;
-    unsigned n_labels;
+    unsigned n_labels, n_bins;
     int has_luma, wants_sums;
     Py_ssize_t stream;
     memset(&c, 0, sizeof c);
     /* exchange: the stream as __dlpack__ wants it; stream: a CUstream, 0 the default stream. */
-    if (!PyArg_ParseTuple(arguments, "O!OssOO&ppOnO:batch", state->context, &context, &images,
-                          &letters, &order, &labels, py_to_unsigned, &n_labels, &has_luma,
-                          &wants_sums, &exchange, &stream, &allocate) ||
+    if (!PyArg_ParseTuple(arguments, "O!OssOO&O&ppOnO:batch", state->context, &context, &images,
+                          &letters, &order, &labels, py_to_unsigned, &n_labels, py_to_unsigned,
+                          &n_bins, &has_luma, &wants_sums, &exchange, &stream, &allocate) ||
         !py_layout_parse(&layout, NULL, order, NULL))
         return NULL;
     struct ih_context *opened = py_context_get(context);
     c.batch = (struct ih_batch){.size_bytes = sizeof c.batch,
                                 .n_labels = labels == Py_None ? 0 : n_labels,
                                 .order = layout.order,
-                                .without_luma = !has_luma};
+                                .without_luma = !has_luma,
+                                .n_bins = n_bins == IH_BINS ? 0 : n_bins};
     bool is_open =
         opened && open_tensor(&c.images, images, exchange, false) && read_images(&c, letters);
     if (is_open && labels != Py_None)

@@ -182,6 +182,7 @@ static struct ih_gpu_wide_args wide_args(uint64_t n_pixels, unsigned n_channels,
     struct ih_gpu_wide_args args = {};
     args.d_pixels = b.d_samples;
     args.n_pixels = n_pixels;
+    args.n_images = 1;
     args.n_channels = n_channels;
     args.n_bins = n_bins;
     args.has_luma = has_luma;

@@ -1,8 +1,9 @@
 /*
  * Batches in device memory, counted through imghist.h on the caller's stream, against a plain loop
- * on the host: random layouts in allocations of exactly their size, images of all sizes, lists,
- * label maps, the order of work on the stream, CUDA graphs, and invalid arguments. Built against
- * the installed library. Prints a line for each failure, and the number of batches compared.
+ * on the host, and samples of 16 bits against ih_batch_count: random layouts in allocations of
+ * exactly their size, images of all sizes, lists, label maps, the order of work on the stream, CUDA
+ * graphs, and invalid arguments. Built against the installed library. Prints a line for each
+ * failure, and the number of batches compared.
  *
  * IMGHIST_TEST_SMALL makes it short, for compute-sanitizer.
  */
@@ -152,6 +153,86 @@ static void check_sizes(int is_small)
             }
 }
 
+/* Counts a batch of 16-bit samples of `host` on the CPU and on the GPU. */
+static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, int has_sums)
+{
+    enum { LIST = 3 };
+    struct ih_batch_image list[LIST];
+    uint8_t *d_bytes = device_copy(host, n_bytes);
+    struct ih_batch_shape shape;
+    struct ih_error err = {0};
+    b.image.data = (const uint8_t *)host;
+    EXPECT(ih_batch_shape(&b, &shape, sizeof shape, &err) == IH_OK);
+    uint32_t *bins = case_alloc(shape.bins_bytes), *expected = case_alloc(shape.bins_bytes);
+    uint64_t *sums = case_alloc(shape.sums_bytes), *expected_sums = case_alloc(shape.sums_bytes);
+    memset(bins, 0xa5, shape.bins_bytes);
+    memset(sums, 0xa5, shape.sums_bytes);
+    uint32_t *d_bins = device_copy(bins, shape.bins_bytes);
+    uint64_t *d_sums = device_copy(sums, shape.sums_bytes);
+    EXPECT(ih_batch_count(context, &b, expected, expected_sums, &err) == IH_OK);
+    b.image.data = d_bytes;
+    for (size_t i = 0; i < LIST; i++) {
+        list[i] = b.image;
+        list[i].data += (ptrdiff_t)i * b.image_stride;
+    }
+    if (b.n_images == LIST)
+        b.list = list;
+    if (ih_batch_enqueue(context, &b, d_bins, has_sums ? d_sums : NULL, stream, &err) != IH_OK)
+        expect(0, err.message, __LINE__);
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+    EXPECT(cudaMemcpy(bins, d_bins, shape.bins_bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(cudaMemcpy(sums, d_sums, shape.sums_bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    if (memcmp(bins, expected, shape.bins_bytes) != 0)
+        describe(&b, "wrong bins of 16-bit samples");
+    if (has_sums && memcmp(sums, expected_sums, shape.sums_bytes) != 0)
+        describe(&b, "wrong sums of 16-bit samples");
+    n_compared++;
+    cudaFree(d_bytes);
+    cudaFree(d_bins);
+    cudaFree(d_sums);
+    free(bins);
+    free(sums);
+    free(expected);
+    free(expected_sums);
+}
+
+/* Few and many images, one large one, all packed layouts, random and constant samples, some of them
+ * in no bin. */
+static void check_all_wide(int is_small)
+{
+    static const uint32_t n_bins[] = {65536, 4096, 1000};
+    static const uint32_t sizes[][3] = {{7, 9, 300}, {64, 64, 3}, {1000, 701, 1}, {33, 31, 5}};
+    uint32_t random = 11;
+    for (unsigned i = 0; i < (is_small ? 16 : 192); i++) {
+        const uint32_t *size = sizes[is_small ? 3 : i / 48];
+        const unsigned channels = i % 4 + 1, is_planar = i / 4 % 2;
+        const size_t n_pixels = (size_t)size[0] * size[1], step = is_planar ? 1 : channels;
+        struct ih_batch b = {.size_bytes = sizeof b,
+                             .n_images = size[2],
+                             .image = {.width = size[0],
+                                       .height = size[1],
+                                       .row_stride = (ptrdiff_t)(2 * step * size[0]),
+                                       .channel_stride = is_planar ? (ptrdiff_t)(2 * n_pixels) : 2},
+                             .image_stride = (ptrdiff_t)(2 * channels * n_pixels),
+                             .pixel_stride = (ptrdiff_t)(2 * step),
+                             .n_channels = channels,
+                             .n_bins = n_bins[i % 3],
+                             .order = i % 5 == 0 ? IH_ORDER_BGR : IH_ORDER_RGB,
+                             .without_luma = is_planar || i % 7 < 3};
+        const size_t n_samples = size[2] * channels * n_pixels;
+        uint16_t *samples = case_alloc(n_samples * sizeof *samples);
+        for (size_t k = 0; k < n_samples; k++) {
+            random = random * 1664525 + 1013904223;
+            samples[k] = (uint16_t)(i % 8 < 4 ? random >> 16 : (random >> 31) * 999);
+            if (i % 2 == 0)
+                samples[k] = (uint16_t)(samples[k] % (b.n_bins + 5));
+        }
+        check_wide(b, samples, n_samples * sizeof *samples, !(is_planar && channels >= 3));
+        free(samples);
+    }
+}
+
 /* The count sees work that was enqueued before it, and a captured count runs again. */
 static void check_order(void)
 {
@@ -219,6 +300,11 @@ static void check_refusals(void)
     EXPECT(ih_batch_enqueue(context, &b, d_bins, sums, stream, &err) == IH_USAGE);
     EXPECT(ih_batch_enqueue(context, &b, d_bins, (uint64_t *)(void *)(d_bins + 513), stream,
                             &err) == IH_USAGE);
+    b.n_bins = 65536;
+    b.pixel_stride = 4;
+    b.image = (struct ih_batch_image){(const uint8_t *)d_bins, NULL, 8, 8, 32, 0, 0};
+    EXPECT(ih_batch_enqueue(context, &b, d_bins, NULL, stream, &err) == IH_USAGE);
+    EXPECT(strstr(err.message, "must be packed") != NULL);
     b.n_images = 0;
     EXPECT(ih_batch_enqueue(context, &b, NULL, NULL, stream, &err) == IH_OK);
     EXPECT(cudaPeekAtLastError() == cudaSuccess); /* no CUDA error is left for the caller */
@@ -239,6 +325,7 @@ int main(void)
     }
     check_random(is_small);
     check_sizes(is_small);
+    check_all_wide(is_small);
     check_order();
     check_refusals();
     ih_context_close(context);

@@ -94,19 +94,23 @@ def count_batch(
     n_labels=None,
     order="rgb",
     luma=True,
+    bins=256,
     sums=False,
     out=None,
     stream=None,
     context=None,
 ):
-    """Counts each image of a batch where it lies, and returns its bins [N, planes, 256].
+    """Counts each image of a batch where it lies, and returns its bins [N, planes, bins].
 
-    tensor    uint8 with 3 or 4 dimensions and any strides (0 not along W), in GPU memory (__dlpack__,
+    tensor    uint8, or uint16 for other bins than 256, with 3 or 4 dimensions and any strides (0 not along W), in GPU memory (__dlpack__,
               __cuda_array_interface__) or in host memory (also buffers and __array_interface__)
     layout    the letters of its dimensions: 'NHWC', 'NCHW', 'NHW' and so on
     labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor, rows without gaps; pixels are counted for
-              each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
+              each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, bins]
     luma      False: colour images get no luma plane
+    bins      256; 'native': 65,536, one for each value of uint16; or 257 to 65,536, one for each value below: larger
+              ones are in no bin. uint16 in GPU memory must be packed as NHWC or NCHW, has no labels, and planar
+              colour (NCHW) has neither luma nor sums.
     sums      None, False: none. True: the result is (bins, sums), with uint64 [N, planes + 4] (torch:
               int64): the sum of values of each plane, then the pixels with crushed_any, blown_any, crushed_all,
               blown_all. Or the tensor for them.
@@ -123,7 +127,7 @@ def count_batch(
     complete when the call returns.
     """
     return _batch.count_batch(
-        _context(context), tensor, layout, labels, n_labels, order, luma, sums, out, stream
+        _context(context), tensor, layout, labels, n_labels, order, luma, bins, sums, out, stream
     )
 
 

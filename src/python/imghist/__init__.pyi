@@ -33,6 +33,7 @@ def count_batch(
     n_labels: int | None = None,
     order: Order = "rgb",
     luma: bool = True,
+    bins: int | Literal["native"] = 256,
     sums: Any = False,
     out: Any = None,
     stream: Any = None,

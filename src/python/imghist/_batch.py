@@ -83,14 +83,15 @@ def _describe(torch, x):
     What no batch has is left to to_dlpack, which takes several times as long.
     """
     dtype = x.dtype
-    if not (x.is_cuda or x.is_cpu) or dtype not in (torch.uint8, torch.int32, torch.int64):
+    unsigned = torch.uint8, getattr(torch, "uint16", torch.uint8)
+    if not (x.is_cuda or x.is_cpu) or dtype not in (*unsigned, torch.int32, torch.int64):
         return torch.utils.dlpack.to_dlpack(x)
-    is_bytes = dtype is torch.uint8
-    return x.data_ptr(), x.shape, x.stride(), is_bytes, 8 * x.element_size(), x.is_cuda
+    is_unsigned = dtype in unsigned
+    return x.data_ptr(), x.shape, x.stride(), is_unsigned, 8 * x.element_size(), x.is_cuda
 
 
 def count_batch(
-    context, tensor, layout, labels, n_labels, order, luma, sums, out, stream
+    context, tensor, layout, labels, n_labels, order, luma, bins, sums, out, stream
 ):
     if labels is not None and n_labels is None:
         raise ValueError("n_labels: say how many labels there are; a mask that is 0 inside has 1")
@@ -117,6 +118,6 @@ def count_batch(
 
     handle, exchange = _stream(name, library, tensor, stream)
     return _imghist.batch(
-        context, view(tensor), layout, order, view(labels), n_labels or 0, luma,
+        context, view(tensor), layout, order, view(labels), n_labels or 0, 65536 if bins == "native" else bins, luma,
         sums is not None and sums is not False, exchange, handle, allocate,
     )

@@ -356,6 +356,7 @@ def batch(
     order: str,
     labels: Any,
     n_labels: int,
+    n_bins: int,
     luma: bool,
     sums: bool,
     exchange: int,

@@ -50,6 +50,53 @@ def test_layouts(channels):
         assert numpy.array_equal(imghist.count_batch(x, luma=False), expected(x, luma=False))
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("bins", ["native", 4096, 1000])
+def test_native(channels, bins):
+    """uint16 samples, of which some are in no bin, against numpy.bincount; sums, clip counts and labels too."""
+    n_bins = 65536 if bins == "native" else bins
+    rng = numpy.random.default_rng(channels)
+    x = rng.integers(0, min(n_bins + 100, 65536), (3, 19, 21, channels)).astype(numpy.uint16)
+    x[0, :5] = rng.choice([0, n_bins - 1], (5, 21, channels))
+    labels = rng.integers(0, 3, (19, 21)).astype(numpy.uint8)
+    planes = [x[..., c].astype(numpy.uint64) for c in range(channels)]
+    colours = x[..., :3] if channels >= 3 else x[..., :1]
+    if channels >= 3:
+        planes.append((13933 * planes[0] + 46871 * planes[1] + 4732 * planes[2] + 32768) >> 16)
+
+    def judge(chosen):
+        counts = [[numpy.bincount(p[i][chosen][p[i][chosen] < n_bins], minlength=n_bins) for p in planes] for i in range(3)]
+        low, high = colours <= 0, colours >= n_bins - 1
+        clips = [[m[i][chosen].sum() for m in (low.any(-1), high.any(-1), low.all(-1), high.all(-1))] for i in range(3)]
+        counts = numpy.array(counts).reshape(3, len(planes), n_bins)
+        return counts, numpy.concatenate([counts @ numpy.arange(n_bins), numpy.array(clips)], 1)
+
+    expected_bins, expected_sums = judge(numpy.ones((19, 21), bool))
+    for view, layout in ((x, "NHWC"), (numpy.ascontiguousarray(x.transpose(0, 3, 1, 2)), "NCHW"), (x[:, ::-1, ::-1], "NHWC")):
+        counted, sums = imghist.count_batch(view, layout, bins=bins, sums=True)
+        assert numpy.array_equal(counted, expected_bins) and numpy.array_equal(sums, expected_sums)
+    if channels >= 3:
+        flat = imghist.count_batch(x, bins=bins, luma=False)
+        assert numpy.array_equal(flat, expected_bins[:, :channels])
+        bgr = numpy.ascontiguousarray(x[..., [2, 1, 0, 3][:channels]])
+        assert numpy.array_equal(imghist.count_batch(bgr, bins=bins, order="bgr"), expected_bins)
+    counted, sums = imghist.count_batch(x, "NHWC", labels, n_labels=2, bins=bins, sums=True)
+    for label in range(2):
+        of_label, sums_of_label = judge(labels == label)
+        assert numpy.array_equal(counted[:, label], of_label) and numpy.array_equal(sums[:, label], sums_of_label)
+
+
+def test_native_arguments():
+    x = numpy.zeros((2, 3, 4, 3), numpy.uint16)
+    for bins in (1, 255, 65537):
+        with pytest.raises(ValueError, match="n_bins"):
+            imghist.count_batch(x, bins=bins)
+    with pytest.raises(TypeError, match="uint16 for these bins"):
+        imghist.count_batch(x.astype(numpy.uint8), bins="native")
+    with pytest.raises(TypeError, match="uint16 with bins='native'"):
+        imghist.count_batch(x)
+
+
 def test_parts_of_images():
     x = noise(6, 40, 50, 3)
     for view in (x[::2], x[:, 3:20], x[:, :, 5:40], x[..., 1:2], x[:0], x[:, :0], x[:, ::3, ::2]):

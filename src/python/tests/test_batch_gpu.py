@@ -46,6 +46,35 @@ def test_torch_gives_the_counts_of_the_host(torch, shape, layout):
     assert numpy.array_equal(sums.cpu().numpy(), judge_sums)
 
 
+@pytest.mark.parametrize("shape,layout", [*CASES, ((300, 7, 9, 1), "NHWC"), ((2, 700, 500, 3), "NHWC")])
+@pytest.mark.parametrize("bins", ["native", 4096])
+def test_native_samples_give_the_counts_of_the_host(torch, shape, layout, bins):
+    x = numpy.random.default_rng(4).integers(0, 5000 if bins == 4096 else 65536, shape).astype(numpy.uint16)
+    x[0] = x[0] // 2000 * 2000  # few values, some of them clipped
+    is_planar = layout == "NCHW"
+    for luma in (False, True)[: 1 + (not is_planar)]:
+        judge, judge_sums = imghist.count_batch(x, layout, bins=bins, sums=True, luma=luma)
+        bins_only = imghist.count_batch(torch.from_numpy(x).cuda(), layout, bins=bins, luma=luma)
+        assert numpy.array_equal(bins_only.cpu().numpy(), judge)
+        if is_planar and shape[1] >= 3:
+            with pytest.raises(ValueError, match="neither luma nor sums"):
+                imghist.count_batch(torch.from_numpy(x).cuda(), layout, bins=bins, luma=luma, sums=True)
+            continue
+        counted, sums = imghist.count_batch(torch.from_numpy(x).cuda(), layout, bins=bins, luma=luma, sums=True)
+        assert numpy.array_equal(counted.cpu().numpy(), judge) and numpy.array_equal(sums.cpu().numpy(), judge_sums)
+    if layout == "NHWC" and shape[3] >= 3:
+        counted = imghist.count_batch(torch.from_numpy(x).cuda(), order="bgr", bins=bins)
+        assert numpy.array_equal(counted.cpu().numpy(), imghist.count_batch(x, order="bgr", bins=bins))
+
+
+def test_native_samples_that_a_gpu_refuses(torch):
+    x = torch.from_numpy(numpy.zeros((2, 8, 8, 3), numpy.uint16)).cuda()
+    with pytest.raises(ValueError, match="packed"):
+        imghist.count_batch(x[:, :, ::2], bins="native")
+    with pytest.raises(ValueError, match="label maps"):
+        imghist.count_batch(x, labels=torch.zeros((8, 8), dtype=torch.uint8).cuda(), n_labels=1, bins="native")
+
+
 @pytest.mark.parametrize("shape,layout", CASES)
 def test_cupy_gives_the_counts_of_the_host(cupy, shape, layout):
     x = noise(*shape)
