@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # other_systems.sh [SYSTEM...]: runs `make demo` and `make test` on fresh systems (default: trixie sid noble).
 # other_systems.sh wheel [SYSTEM...]: installs build/wheel/*.whl with pip, pipx and uv where Python is all there is
-# (default: bookworm trixie sid), and tests the program: formats, archives, the sandbox, damaged files.
+# (default: bookworm trixie sid), and tests the program: formats, archives, the sandbox, damaged files. bookworm:arm64
+# is the wheel of aarch64.
 #
 # A system is a release of Debian or Ubuntu, or RELEASE:ARCHITECTURE, for example trixie:i386. mmdebstrap makes its
 # root in build/systems and the script keeps it for the next run. Another architecture runs under qemu-user.
@@ -54,22 +55,51 @@ in_root() {
     SUITES="${SUITES:-}" "${@:2}" </dev/null
 }
 
+# compare_damaged RECORDS HOST_RECORDS: one version of a library may find damage that another does not. Files that both
+# programs count have equal counts, except lossy JPEG XL.
+compare_damaged() {
+  python3 - "$@" <<'END'
+import collections, json, sys
+seen, other, crashed = collections.Counter(), [], []
+for record, host in zip(*([json.loads(line) for line in open(name)] for name in sys.argv[1:]), strict=True):
+    assert record["file"] == host["file"]
+    kind = record["status"], host["status"]
+    seen[kind] += 1
+    seen["same words"] += kind == ("error", "error") and record["error"] == host["error"]
+    crashed += [r["file"] for r in (record, host) if "its decoder " in r.get("error", "")]
+    if kind == ("ok", "ok") and record["format"] != "jxl" and any(
+            a["histogram"] != b["histogram"] for a, b in zip(record["channels"], host["channels"], strict=True)):
+        other.append(record["file"])
+print(f"{sum(seen[a, b] for a in ('ok', 'error') for b in ('ok', 'error'))} damaged files:",
+      f"{seen['ok', 'ok']} counted by both programs, {len(other)} of them differently;",
+      f"{seen['error', 'error']} errors of both, {seen['same words']} in the same words;",
+      f"{seen['ok', 'error']} and {seen['error', 'ok']} counted by one program only")
+sys.exit(bool(other or crashed) and f"other counts: {other}; the decoder crashed or hung: {crashed}")
+END
+}
+
 # try_wheel SYSTEM: in a process of its own. Python 3.11 installs the wheel; an older one only unpacks the program.
 # bats comes from this machine, uv and pipx (UV, PIPX: default those on PATH) from the package index, if they are here.
 try_wheel() {
-  local root=$here/wheel-$1 arch files uv pipx status differ
+  local release=${1%%:*} arch=${1#*:} root=$here/wheel-${1/:/-} native machine files uv='' pipx='' status differ
   local included=python3,python3-venv,jq,bzip2,xz-utils,zstd
-  [ "$1" != jammy ] || included=python3.11,python3.11-venv,python3,jq,bzip2,xz-utils,zstd
-  arch=$(uname -m)
+  [ "$release" != jammy ] || included=python3.11,python3.11-venv,python3,jq,bzip2,xz-utils,zstd
+  native=$(dpkg --print-architecture)
+  [ "$arch" != "$1" ] || arch=$native
+  case $arch in
+    amd64) machine=x86_64 ;;
+    arm64) machine=aarch64 ;;
+    *) end 77 "there is no wheel for $arch" ;;
+  esac
   mkdir -p "$here"
-  [ -e "$root/made" ] || make_root "$1" "$(dpkg --print-architecture)" "$root"
+  [ -e "$root/made" ] || make_root "$release" "$arch" "$root"
   rm -rf "$root/imghist"
   mkdir -p "$root/imghist/build/wheel" "$root/imghist/tools"
   git ls-files -z tests samples src/cli/imghist.1 | tar c --null --ignore-failed-read -T - 2>/dev/null | tar x -C "$root/imghist"
-  cp build/wheel/imghist-*"$arch".whl "$root/imghist/build/wheel/" || end 1 "no wheel in build/wheel: run make wheel"
+  cp build/wheel/imghist-*"$machine".whl "$root/imghist/build/wheel/" || end 1 "no wheel in build/wheel: run make wheel"
   mapfile -t files < <(dpkg -L bats | grep -v '/doc\|/man')
   tar c --no-recursion "${files[@]}" 2>/dev/null | tar x -C "$root" --keep-directory-symlink
-  uv=${UV:-$(command -v uv)} pipx=${PIPX:-$(command -v pipx)}
+  [ "$arch" != "$native" ] || uv=${UV:-$(command -v uv)} pipx=${PIPX:-$(command -v pipx)}
   [ -z "$uv" ] || cp "$uv" "${uv}x" "$root/imghist/tools/"
   [ -z "$pipx" ] || cp -R "$("$(dirname "$(realpath "$pipx")")/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" "$root/imghist/tools/pipx"
   # shellcheck disable=SC2016 # expanded by the inner shell
@@ -117,12 +147,18 @@ print(len(counted), \"files: module and program agree\")"
     fi
     bin/imghist --list
     bin/imghist -q --csv=long tests/formats/files >counts.csv || :
+    "$python" tests/cli/make_damaged.py 1000:1 damaged_files tests/formats/files/*
+    status=0 # a crash or a hang gives another than 1
+    timeout 300 bin/imghist -q --ndjson damaged_files/* >damaged.ndjson 2>damaged.err || status=$?
+    [ "$status" -eq 1 ] || { tail -n 3 damaged.err; echo "damaged files: exit status $status"; exit 1; }
     tests/run.sh bin ${SUITES:-formats archive isolate damaged}'
   status=$?
   # With this system's libraries, if they are built in here: lossy JPEG XL differs between versions.
   if build/release/imghist -q --csv=long tests/formats/files >"$root.csv" 2>/dev/null || [ -s "$root.csv" ]; then
     differ=$(diff "$root.csv" "$root/imghist/counts.csv" | sed -n 's|^[<>] tests/formats/files/\([^,]*\),.*|\1|p' | sort -u)
     echo "files with other counts than in build/release/imghist: ${differ:-none}"
+    (cd "$root/imghist" && timeout 300 "$here/../release/imghist" -q --ndjson damaged_files/* >host.ndjson 2>/dev/null)
+    compare_damaged "$root/imghist/damaged.ndjson" "$root/imghist/host.ndjson" || status=1
   fi
   return "$status"
 }

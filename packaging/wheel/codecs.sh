@@ -35,11 +35,12 @@ if [ ! -e "$here/zig/made" ]; then
     { say "the package index gives no ziglang, meson, ninja or setuptools" && exit 77; }
   touch "$here/zig/made"
 fi
+zig=$(echo "$here"/zig/lib/python3*/site-packages/ziglang/zig) # python -m ziglang would start Python for each file
 # meson asks a compiler for its macros and version, and takes no target from these answers.
 for tool in cc c++ ar ranlib; do
   cat >"$prefix/bin/$tool" <<EOF
 #!/bin/sh
-zig="$here/zig/bin/python -m ziglang $tool"
+zig="$zig $tool"
 case "$tool \$*" in
   ar* | ranlib* | *' -dM'* | *' --version'*) exec \$zig "\$@" ;;
   *-dumpmachine*) echo $machine-linux-gnu ;;
@@ -147,8 +148,8 @@ build_libtiff() {
   by_cmake -Dtiff-{tools,tests,contrib,docs,opengl}=OFF -Djbig=OFF -Dlerc=OFF -Dcxx=OFF
 }
 build_brotli() { by_cmake -DBROTLI_DISABLE_TESTS=ON && rm -f "$prefix/bin/brotli" "$prefix"/lib/libbrotli*.so*; }
-# AVX2 and SSE2 only: zig does not compile the code for AVX-512, and each target costs a minute. Bits of hwy/detect_targets.h.
-targets=-DHWY_DISABLED_TARGETS=0x19D0
+# AVX2, SSE2 and NEON only: zig does not compile the code for AVX-512, and each target costs a minute. Bits of hwy/detect_targets.h.
+targets=-DHWY_DISABLED_TARGETS=0x158C19D0
 build_highway() { CXXFLAGS="$CXXFLAGS $targets" by_cmake -DHWY_ENABLE_{CONTRIB,EXAMPLES,TESTS}=OFF; }
 build_lcms2() { by_hand_flags=-Iinclude; by_hand lcms2 src/cms*.c && cp include/lcms2*.h "$prefix/include/" && pc lcms2 2.16; }
 # Since 1.1 it fills a new image with zeros, so dec_heif.c would not see that blocks are missing.
