@@ -24,7 +24,7 @@ mkdir -p "$logs"
 timed_tests() {
   awk -v all="${REPEAT_ALL:-0}" '
     /^@test "/ { name = $0; sub(/^@test "/, "", name); sub(/" \{.*$/, "", name); is_timed = all; is_test = 1 }
-    is_test && /(^|[^[:alnum:]_])(kill -|soon|sleep|mkfifo|under_way|PIPESTATUS|timeout --foreground|timeout --preserve|--timeout=1 )/ { is_timed = 1 }
+    is_test && /(^|[^[:alnum:]_])(kill -|interrupt|soon|sleep|mkfifo|under_way|PIPESTATUS|timeout --foreground|timeout --preserve|--timeout=1 )/ { is_timed = 1 }
     /^}/ { if (is_test && is_timed) print name; is_test = 0 }' "$1"
 }
 

@@ -116,6 +116,7 @@ needs() {
 # interrupt ARG...: starts imghist on a.pgm and an input that never ends, and sends SIGTERM once out.json has a.pgm.
 interrupt() {
   dot a.pgm
+  rm -f out.json # of an earlier call, which must not be taken for this one's
   mkfifo endless
   exec 9<>endless
   "$IMGHIST" a.pgm endless "$@" >out.json 2>stderr 3>&- 9>&- &
