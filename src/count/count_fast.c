@@ -55,10 +55,10 @@ static void end(struct ih_counter *t)
     ih_count_fold(t);
     if (t->spec.n_channels >= 3 && !ih_count_has_luma(t))
         join_clips(h, &t->spec);
+    uint64_t n_samples = 0;
     for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_plane_name(h->n_channels, p))
-            for (unsigned v = 0; v < IH_BINS; v++)
-                h->sum[p] += v * h->bins[p][v];
+        if (p < t->spec.n_channels || (p == IH_LUMA && ih_count_has_luma(t)))
+            h->sum[p] = ih_add_values(h->bins[p], IH_BINS, &n_samples);
     ih_histogram_derive(h, &t->spec);
 }
 

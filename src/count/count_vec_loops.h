@@ -267,13 +267,14 @@ static inline void begin_groups(struct groups *all, const struct ih_counter *t)
 }
 
 /* Counts the last two groups. */
-static inline void end_groups(const struct groups *all, struct ih_counter *t)
+ALWAYS_INLINE void end_groups(const struct groups *all, struct ih_counter *t, bool has_luma)
 {
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2u * has_luma; i++) {
         for (unsigned k = 0; k < GROUP / 2 && all->groups[i].as != NOTHING; k++)
             count_unit(t, &all->groups[i], k % 2 * 2, k / 2);
     }
-    add_clips(&t->totals, &all->clips);
+    if (has_luma || !vec_is(vec_or(all->clips.any_low, all->clips.any_high), 0))
+        add_clips(&t->totals, &all->clips);
 }
 
 /* Counts the alpha of a group. It is the same in most groups of most images. */
@@ -327,7 +328,7 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
         n_done += GROUP;
         i++;
     }
-    end_groups(&all, t);
+    end_groups(&all, t, has_luma);
     return n_done;
 }
 
@@ -444,7 +445,7 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
         n_done += GROUP;
         i++;
     }
-    end_groups(&all, t);
+    end_groups(&all, t, has_luma);
     return n_done;
 }
 
