@@ -246,8 +246,8 @@ static inline vec vec_shift_right_16(vec v, int n)
 {
     return VEC_OP(srli_epi16)(v, n);
 }
-/* Whether a pixel of RGB at p may hold two samples of which (sample - first) % 256 <= reach. Looks
- * at the bytes of three vectors by column, so a few others seem to be neighbours too. */
+/* Whether an RGB pixel of the group at p may hold two samples with (sample - first) % 256 <= reach.
+ * Joins the bytes of three vectors by column, so it says yes for a few other groups. */
 static inline bool vec_may_hold_two(const uint8_t *p, vec first, vec reach)
 {
     const vec x = VEC_OP(sub_epi8)(vec_read(p), first);
