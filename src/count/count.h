@@ -169,11 +169,7 @@ void ih_count_fold(struct ih_counter *t);  /* adds the tables to the totals */
  * 0.84, one colour 0.34 and 0.21). */
 static inline void ih_count_prefetch(const uint8_t *p)
 {
-#ifdef __GNUC__
     __builtin_prefetch((const void *)((uintptr_t)p + 2048));
-#else
-    (void)p;
-#endif
 }
 
 /* Counts n_pixels into the tables, which have room for them. */

@@ -163,23 +163,18 @@ ALWAYS_INLINE void count_quarter(struct ih_counter *t, const struct group *g, un
     }
 }
 
-ALWAYS_INLINE void count_clips(struct clips *n, const vec rgb[3], const struct measures *m,
-                               bool has_luma)
+ALWAYS_INLINE void count_clips(struct groups *all, const struct vec_pixels *v, bool has_luma)
 {
-    const vec less = vec_min(rgb[0], rgb[1]), more = vec_max(rgb[0], rgb[1]);
-    const vec least = vec_min(less, rgb[2]), most = vec_max(more, rgb[2]);
-    const vec median = vec_max(less, vec_min(more, rgb[2]));
-    n->any_low = vec_count_at_most(n->any_low, has_luma ? least : median, m->low);
-    n->all_low = vec_count_at_most(n->all_low, most, m->low);
-    n->any_high = vec_count_at_most(n->any_high, m->high, has_luma ? most : median);
-    n->all_high = vec_count_at_most(n->all_high, m->high, least);
-}
-
-ALWAYS_INLINE void count_clips_of(struct groups *all, const struct vec_pixels *v)
-{
-    const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
-                        vec_pack(v->first[2], v->second[2])};
-    count_clips(&all->clips, rgb, &all->measures, false);
+    struct clips *n = &all->clips;
+    const vec low = all->measures.low, high = all->measures.high;
+    const vec r = vec_pack(v->first[0], v->second[0]), g = vec_pack(v->first[1], v->second[1]);
+    const vec b = vec_pack(v->first[2], v->second[2]), less = vec_min(r, g), more = vec_max(r, g);
+    const vec least = vec_min(less, b), most = vec_max(more, b);
+    const vec median = vec_max(less, vec_min(more, b));
+    n->any_low = vec_count_at_most(n->any_low, has_luma ? least : median, low);
+    n->all_low = vec_count_at_most(n->all_low, most, low);
+    n->any_high = vec_count_at_most(n->any_high, high, has_luma ? most : median);
+    n->all_high = vec_count_at_most(n->all_high, high, least);
 }
 
 static void add_clips(struct ih_histogram *h, const struct clips *n)
@@ -215,7 +210,7 @@ ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const stru
     const struct measures *m = &all_groups->measures;
     const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
                         vec_pack(v->first[2], v->second[2])};
-    count_clips(&all_groups->clips, rgb, m, true);
+    count_clips(all_groups, v, true);
     count_quarter(t, g, 1);
     const vec luma[2] = {vec_luma(v->first, m->weights), vec_luma(v->second, m->weights)};
     count_quarter(t, g, 2);
@@ -301,8 +296,6 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
     for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= n_read;) {
         const uint8_t *p = pixels + n_channels * n_done;
         ih_count_prefetch(p);
-        if (n_channels == 4)
-            ih_count_prefetch(p + 64);
         if (is_flat(p, n_channels)) {
             n_done += ih_count_run(t, p, n_pixels - n_done, n_channels);
             continue;
@@ -321,7 +314,7 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
             count_group(t, g, &v, &all);
         } else {
             if (has_clips)
-                count_clips_of(&all, &v);
+                count_clips(&all, &v, false);
             count_plain(t, (const uint8_t *const[]){p, p + 1, p + 2}, n_channels);
         }
         if (n_channels == 4)
@@ -438,7 +431,7 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
                 if (is_ycc)
                     vec_store(g->values[c], vec_pack(v.first[c], v.second[c]));
             }
-            count_clips_of(&all, &v);
+            count_clips(&all, &v, false);
             count_plain(t, rgb, 1);
         }
         if (!is_ycc && t->spec.n_channels == 4)
