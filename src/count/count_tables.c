@@ -82,8 +82,9 @@ static inline void count_pixel(struct ih_counter *t, const uint8_t *p, uint32_t 
     const int low = spec->clip_low, high = spec->clip_high;
     const int n_low = (p[0] <= low) + (p[1] <= low) + (p[2] <= low);
     const int n_high = (p[0] >= high) + (p[1] >= high) + (p[2] >= high);
-    t->totals.any_low += n_low > 0 ? n : 0;
-    t->totals.any_high += n_high > 0 ? n : 0;
+    const int any = ih_count_has_luma(t) ? 1 : 2; /* see join_clips */
+    t->totals.any_low += n_low >= any ? n : 0;
+    t->totals.any_high += n_high >= any ? n : 0;
     t->totals.all_low += n_low == 3 ? n : 0;
     t->totals.all_high += n_high == 3 ? n : 0;
     const struct ih_luma_weights *w = spec->luma;
@@ -144,6 +145,7 @@ static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
     for (size_t n_done; n >= 16; p += n_done, n -= n_done) {
         const uint64_t x = load64(p), y = load64(p + 8);
         n_done = 16;
+        ih_count_prefetch(p);
         if (((x ^ load64(p + 1)) | (x ^ y)) == 0) {
             n_done = ih_count_run(t, p, n, 1);
             continue;

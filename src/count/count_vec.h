@@ -246,6 +246,23 @@ static inline vec vec_shift_right_16(vec v, int n)
 {
     return VEC_OP(srli_epi16)(v, n);
 }
+/* Whether an RGB pixel of the group at p may hold two samples with (sample - first) % 256 <= reach.
+ * Joins the bytes of three vectors by column, so it says yes for a few other groups. */
+static inline bool vec_may_hold_two(const uint8_t *p, vec first, vec reach)
+{
+    const vec x = VEC_OP(sub_epi8)(vec_read(p), first);
+    const vec y = VEC_OP(sub_epi8)(vec_read(p + sizeof(vec)), first);
+    const vec z = VEC_OP(sub_epi8)(vec_read(p + 2 * sizeof(vec)), first);
+    const vec least = VEC_OP(min_epu8)(VEC_OP(min_epu8)(x, y), z);
+    const vec is_one = VEC_OP(cmpeq_epi8)(VEC_OP(min_epu8)(least, reach), least);
+    const uint64_t columns = (uint32_t)VEC_OP(movemask_epi8)(is_one);
+    const uint64_t twice = columns << sizeof(vec) | columns; /* the last is next to the first */
+    return (columns & (twice >> 1 | twice >> 2)) != 0;
+}
+static inline vec vec_equal(vec a, vec b)
+{
+    return VEC_OP(cmpeq_epi8)(a, b);
+}
 /* Whether every byte of v is `byte`. */
 static inline bool vec_is(vec v, uint8_t byte)
 {
@@ -372,9 +389,22 @@ static inline vec vec_or(vec a, vec b)
 {
     return vorrq_u8(a, b);
 }
+static inline bool vec_may_hold_two(const uint8_t *p, vec first, vec reach)
+{
+    const uint8x16x3_t rgb = vld3q_u8(p);
+    uint8x16_t is_one[3];
+    for (int c = 0; c < 3; c++)
+        is_one[c] = vcleq_u8(vsubq_u8(rgb.val[c], first), reach);
+    const uint8x16_t both = vandq_u8(is_one[0], is_one[1]), one = vorrq_u8(is_one[0], is_one[1]);
+    return vmaxvq_u8(vorrq_u8(both, vandq_u8(one, is_one[2]))) != 0;
+}
 static inline bool vec_is(vec v, uint8_t byte)
 {
     return vminvq_u8(vceqq_u8(v, vec_all(byte))) == 0xff;
+}
+static inline vec vec_equal(vec a, vec b)
+{
+    return vceqq_u8(a, b);
 }
 static inline vec vec_and(vec a, vec b)
 {

@@ -60,7 +60,6 @@
 
 enum {
     GROUP = VEC_PIXELS,
-    FLAT_PIXELS = 16, /* the shortest run that is looked for */
     GROUPS_MAX = 255, /* per call, because clips are counted in 8-bit SIMD lanes */
     STRIDE = IH_BINS + IH_COUNT_PADDING
 };
@@ -78,11 +77,12 @@ struct group {
 
 /* Constants of an image. */
 struct measures {
-    vec low, high;
+    vec low, high, reach; /* clipped: (sample - high) % 256 <= reach */
     vec_weights weights;
 };
 
-/* Per SIMD lane: the number of pixels with any or all colour channels clipped. */
+/* Per SIMD lane: the number of pixels with any or all colour channels clipped; without luma, two or
+ * more in place of any. */
 struct clips {
     vec any_low, any_high, all_low, all_high;
 };
@@ -163,14 +163,18 @@ ALWAYS_INLINE void count_quarter(struct ih_counter *t, const struct group *g, un
     }
 }
 
-static inline void count_clips(struct clips *n, const vec rgb[3], const struct measures *m)
+ALWAYS_INLINE void count_clips(struct groups *all, const struct vec_pixels *v, bool has_luma)
 {
-    const vec least = vec_min(rgb[0], vec_min(rgb[1], rgb[2]));
-    const vec most = vec_max(rgb[0], vec_max(rgb[1], rgb[2]));
-    n->any_low = vec_count_at_most(n->any_low, least, m->low);
-    n->all_low = vec_count_at_most(n->all_low, most, m->low);
-    n->any_high = vec_count_at_most(n->any_high, m->high, most);
-    n->all_high = vec_count_at_most(n->all_high, m->high, least);
+    struct clips *n = &all->clips;
+    const vec low = all->measures.low, high = all->measures.high;
+    const vec r = vec_pack(v->first[0], v->second[0]), g = vec_pack(v->first[1], v->second[1]);
+    const vec b = vec_pack(v->first[2], v->second[2]), less = vec_min(r, g), more = vec_max(r, g);
+    const vec least = vec_min(less, b), most = vec_max(more, b);
+    const vec median = vec_max(less, vec_min(more, b));
+    n->any_low = vec_count_at_most(n->any_low, has_luma ? least : median, low);
+    n->all_low = vec_count_at_most(n->all_low, most, low);
+    n->any_high = vec_count_at_most(n->any_high, high, has_luma ? most : median);
+    n->all_high = vec_count_at_most(n->all_high, high, least);
 }
 
 static void add_clips(struct ih_histogram *h, const struct clips *n)
@@ -189,10 +193,13 @@ static inline vec row_of(vec first, vec second)
     return vec_add_16(vec_sub_16(second, first), vec_all_16(IH_COUNT_PAIR_REACH));
 }
 
-/* Whether 16 pixels of n bytes are equal. Comparing the first few decides most cases. */
-static inline bool is_flat(const uint8_t *p, size_t n)
+/* Whether the first pixels of a group, of n bytes, are equal: 11 of RGB. */
+ALWAYS_INLINE bool is_flat(const uint8_t *p, size_t n)
 {
-    return load64(p) == load64(p + n) && memcmp(p, p + n, n * (FLAT_PIXELS - 1)) == 0;
+    vec same = vec_equal(vec_read(p), vec_read(p + n));
+    if (sizeof(vec) == 16)
+        same = vec_and(same, vec_equal(vec_read(p + 16), vec_read(p + 16 + n)));
+    return vec_is(same, 0xff);
 }
 
 /* Does the remaining three quarters of the increments of group g (the caller has done the first),
@@ -203,7 +210,7 @@ ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const stru
     const struct measures *m = &all_groups->measures;
     const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
                         vec_pack(v->first[2], v->second[2])};
-    count_clips(&all_groups->clips, rgb, m);
+    count_clips(all_groups, v, true);
     count_quarter(t, g, 1);
     const vec luma[2] = {vec_luma(v->first, m->weights), vec_luma(v->second, m->weights)};
     count_quarter(t, g, 2);
@@ -228,15 +235,12 @@ ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const stru
 }
 
 /* Without luma: counts a group at once, from samples step bytes apart. A core has loads to spare,
- * and neither pairs nor values that wait for a later group are faster (Sapphire Rapids, random RGB,
- * ns a pixel: 0.82, without clips 0.76, through stored values 0.95). The increments stay a loop:
- * written out, gcc 12 takes the samples from the vectors, and that takes 2.2. */
-ALWAYS_INLINE void count_plain(struct ih_counter *t, const struct vec_pixels *v, struct groups *all,
-                               const uint8_t *const samples[3], unsigned step)
+ * and values that wait for a later group take longer (Sapphire Rapids, random RGB, ns a pixel:
+ * 0.82, through stored values 0.95). Eight tables a plane, pairs of neighbours in one table, and
+ * 32-bit or 64-bit loads are no faster. The increments stay a loop: written out, gcc 12 takes the
+ * samples from the vectors, and that takes 2.2. */
+ALWAYS_INLINE void count_plain(struct ih_counter *t, const uint8_t *const samples[3], unsigned step)
 {
-    const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
-                        vec_pack(v->first[2], v->second[2])};
-    count_clips(&all->clips, rgb, &all->measures);
     for (unsigned i = 0; i < GROUP * step; i += 8 * step) {
         count_four(t->subtables[0], samples[0] + i, step);
         count_four(t->subtables[4], samples[1] + i, step);
@@ -252,19 +256,21 @@ static inline void begin_groups(struct groups *all, const struct ih_counter *t)
     const struct ih_count_spec *spec = &t->spec;
     all->measures =
         (struct measures){vec_all((uint8_t)spec->clip_low), vec_all((uint8_t)spec->clip_high),
+                          vec_all((uint8_t)(spec->clip_low - spec->clip_high)),
                           vec_make_weights((int16_t)spec->luma->red, (int16_t)spec->luma->blue)};
     all->clips = (struct clips){vec_all(0), vec_all(0), vec_all(0), vec_all(0)};
     all->groups[0].as = all->groups[1].as = NOTHING;
 }
 
 /* Counts the last two groups. */
-static inline void end_groups(const struct groups *all, struct ih_counter *t)
+ALWAYS_INLINE void end_groups(const struct groups *all, struct ih_counter *t, bool has_luma)
 {
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2u * has_luma; i++) {
         for (unsigned k = 0; k < GROUP / 2 && all->groups[i].as != NOTHING; k++)
             count_unit(t, &all->groups[i], k % 2 * 2, k / 2);
     }
-    add_clips(&t->totals, &all->clips);
+    if (has_luma || !vec_is(vec_or(all->clips.any_low, all->clips.any_high), 0))
+        add_clips(&t->totals, &all->clips);
 }
 
 /* Counts the alpha of a group. It is the same in most groups of most images. */
@@ -289,6 +295,7 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
     begin_groups(&all, t);
     for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= n_read;) {
         const uint8_t *p = pixels + n_channels * n_done;
+        ih_count_prefetch(p);
         if (is_flat(p, n_channels)) {
             n_done += ih_count_run(t, p, n_pixels - n_done, n_channels);
             continue;
@@ -296,22 +303,26 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
         struct group *g = &all.groups[i % 2];
         struct vec_pixels v;
         vec alpha[2];
-        if (n_channels == 3)
-            vec_load_pixels(&v, p);
-        else
+        const bool has_clips = has_luma || n_channels == 4 ||
+                               vec_may_hold_two(p, all.measures.high, all.measures.reach);
+        if (n_channels == 4)
             vec_load_pixels_4(&v, alpha, p);
+        else if (has_clips)
+            vec_load_pixels(&v, p);
         if (has_luma) {
             count_quarter(t, g, 0);
             count_group(t, g, &v, &all);
         } else {
-            count_plain(t, &v, &all, (const uint8_t *const[]){p, p + 1, p + 2}, n_channels);
+            if (has_clips)
+                count_clips(&all, &v, false);
+            count_plain(t, (const uint8_t *const[]){p, p + 1, p + 2}, n_channels);
         }
         if (n_channels == 4)
             count_alpha(t, vec_pack(alpha[0], alpha[1]), p + 3, 4);
         n_done += GROUP;
         i++;
     }
-    end_groups(&all, t);
+    end_groups(&all, t, has_luma);
     return n_done;
 }
 
@@ -398,6 +409,8 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
             continue;
         }
         struct group *g = &all.groups[i % 2];
+        for (unsigned c = 0; c < 3; c++)
+            ih_count_prefetch(samples[c] + n_done);
         const vec x = vec_read(samples[0] + n_done);
         const vec y = vec_read(samples[1] + n_done);
         const vec z = vec_read(samples[2] + n_done);
@@ -418,14 +431,15 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
                 if (is_ycc)
                     vec_store(g->values[c], vec_pack(v.first[c], v.second[c]));
             }
-            count_plain(t, &v, &all, rgb, 1);
+            count_clips(&all, &v, false);
+            count_plain(t, rgb, 1);
         }
         if (!is_ycc && t->spec.n_channels == 4)
             count_alpha(t, vec_read(samples[3] + n_done), samples[3] + n_done, 1);
         n_done += GROUP;
         i++;
     }
-    end_groups(&all, t);
+    end_groups(&all, t, has_luma);
     return n_done;
 }
 

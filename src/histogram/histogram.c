@@ -111,30 +111,13 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
     }
 }
 
-/* Adds the n bins to *n_pixels. Returns the sum of their values: that of each row of 16 bins, and
- * then of each column. A multiplication of 64 bits has no SIMD instruction, but an addition has. */
-static uint64_t add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
+/* Adds, for each value, the pixels above it: an addition takes less time than a multiplication. */
+uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
 {
-    enum { ROW = 16 };
-    uint64_t columns[ROW] = {0}, sum = 0;
-    unsigned v = 0;
-    for (; v + ROW <= n; v += ROW) {
-        uint64_t row = 0;
-        for (unsigned i = 0; i < ROW; i++)
-            row += bins[v + i];
-        if (row == 0)
-            continue;
-        for (unsigned i = 0; i < ROW; i++)
-            columns[i] += bins[v + i];
-        *n_pixels += row;
-        sum += v * row;
-    }
-    for (unsigned i = 0; i < ROW; i++)
-        sum += i * columns[i];
-    for (; v < n; v++) {
-        *n_pixels += bins[v];
-        sum += v * bins[v];
-    }
+    uint64_t n_above = 0, sum = 0;
+    for (unsigned v = n; v-- > 0; n_above += bins[v])
+        sum += n_above;
+    *n_pixels += n_above;
     return sum;
 }
 
@@ -144,7 +127,7 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
         if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
             continue;
         uint64_t n_pixels = 0;
-        if (add_values(ih_bins(h, p), ih_n_bins(h), &n_pixels) != h->sum[p] ||
+        if (ih_add_values(ih_bins(h, p), ih_n_bins(h), &n_pixels) != h->sum[p] ||
             n_pixels != h->n_pixels)
             return false;
     }

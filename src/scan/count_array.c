@@ -112,6 +112,7 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
     const struct ih_array *a = &v->a;
     const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
     enum ih_status status = IH_OK;
+    uint64_t n_since = 0; /* the last look at the clock */
     for (uint64_t y = 0; y < a->height; y++)
         for (uint64_t x = 0, n; x < n_columns && status == IH_OK; x += n) {
             const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +
@@ -120,7 +121,11 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
             for (unsigned c = 0; c < (v->is_planar ? a->n_channels : 1); c++)
                 samples[c] = from + (ptrdiff_t)c * a->channel_stride_bytes;
             ih_lane_count_here(lane, samples, (size_t)n);
-            status = ih_time_limit_check(time, err);
+            n_since += n;
+            if (n_since >= HERE_PIXELS) {
+                n_since = 0;
+                status = ih_time_limit_check(time, err);
+            }
         }
     return status;
 }
@@ -155,7 +160,8 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
             break;
         if (counts_here && size_bytes > HERE_BAND_BYTES)
             size_bytes = HERE_BAND_BYTES;
-        size_t n = fill_band(&rest, &done, band, size_bytes / pixel_bytes);
+        size_t n = size_bytes / pixel_bytes;
+        n = fill_band(&rest, &done, band, n < HERE_STEP ? n : n / HERE_STEP * HERE_STEP);
         if (drops_pixels)
             n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
                                  : ih_pixels_drop_transparent(band, n, n_channels);
