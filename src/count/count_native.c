@@ -1,6 +1,7 @@
 /*
  * Native samples: an 8-bit table for each channel and for luma. A counter that wraps to 0 adds 256
- * to its 64-bit total, so no counter overflows, however many pixels come.
+ * to its 64-bit total, so no counter overflows, however many pixels come. The totals of a small
+ * image are written only once: at the end, unless a counter wraps.
  *
  * A table of 65,536 bins takes 64 KiB: one of 32-bit counters leaves the first-level cache, and
  * costs more to clear and to read than a small image costs to count. A counter that is increased
@@ -17,9 +18,15 @@ enum {
     COPIES = 4,
     COPIED_BINS = 4096, /* the largest table that has copies */
     WRAP = 256,         /* what a counter has lost when it is 0 again */
-    WORD = 8,           /* counters that the fold skips together */
+    BLOCK = 256,        /* counters that the fold skips together */
+    ROW = 16,           /* counters that the fold moves together */
     PIECE = 64          /* pixels that are tested for clipped ones together */
 };
+
+/* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
+ * -O2 gcc would not inline functions whose arguments are constants: each halves the speed. */
+#define OUT_OF_LINE static __attribute__((noinline))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Tables of one copy: the channels and, of colour, luma. Luma of gray follows from its bins. */
 static unsigned n_tables(const struct ih_count_spec *spec)
@@ -49,7 +56,9 @@ enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_coun
     }
     c->spec = *spec;
     c->n_copies = n_copies;
-    return ih_histogram_init(&c->totals, spec, err);
+    c->has_totals = false;
+    memset(c->n_counted, 0, sizeof c->n_counted);
+    return ih_histogram_init_unset(&c->totals, spec, err);
 }
 
 void ih_native_reset(struct ih_native_counter *c)
@@ -59,41 +68,74 @@ void ih_native_reset(struct ih_native_counter *c)
     *c = (struct ih_native_counter){.tables = NULL};
 }
 
-/* Moves n counters from value v on to their totals. Returns the sum of their values. */
-static inline uint64_t fold_word(uint8_t *from, uint64_t *to, unsigned v, unsigned n)
+/* Adds the 8 counters to *n_pixels. Returns the sum of each times its index. A counter has 8 bits
+ * and the sums have 16, so one multiplication adds four products. */
+static unsigned add_word(const uint8_t *counters, unsigned *n_pixels)
 {
-    unsigned n_pixels = 0, sum = 0;
-    for (unsigned i = 0; i < n; i++) {
-        to[i] += from[i];
-        n_pixels += from[i];
-        sum += i * from[i];
-        from[i] = 0;
-    }
-    return (uint64_t)v * n_pixels + sum;
+    const uint64_t even_mask = UINT64_C(0x00FF00FF00FF00FF);
+    uint64_t word;
+    memcpy(&word, counters, sizeof word);
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+        word = __builtin_bswap64(word);
+    const uint64_t even = word & even_mask, odd = word >> 8 & even_mask;
+    *n_pixels += (unsigned)((even + odd) * UINT64_C(0x0001000100010001) >> 48);
+    return (unsigned)((even * UINT64_C(0x0000000200040006) + odd * UINT64_C(0x0001000300050007)) >>
+                      48);
 }
 
-/* Moves the counters of a table to their totals. Few of a small image are not 0. */
-static uint64_t fold_table(uint8_t *from, uint64_t *to, unsigned n_bins)
+/* Moves n counters to their totals, which are set if is_set. Adds the counters to *n_pixels.
+ * Returns the sum of each times its index. */
+ALWAYS_INLINE unsigned fold_block(uint8_t *restrict from, uint64_t *restrict to, unsigned n,
+                                  bool is_set, unsigned *n_pixels)
 {
-    uint64_t word, sum = 0;
-    unsigned v = 0;
-    for (; v + WORD <= n_bins; v += WORD) {
-        memcpy(&word, from + v, WORD);
-        if (word)
-            sum += fold_word(from + v, to + v, v, WORD);
+    unsigned i = 0, sum = 0;
+    for (; i + ROW <= n; i += ROW)
+        for (unsigned k = 0; k < ROW; k++)
+            to[i + k] = is_set ? to[i + k] + from[i + k] : from[i + k];
+    for (unsigned k = 0; k < i; k += 8) {
+        const unsigned n_before = *n_pixels;
+        sum += add_word(from + k, n_pixels);
+        sum += k * (*n_pixels - n_before);
     }
-    return sum + fold_word(from + v, to + v, v, n_bins - v);
+    for (; i < n; i++) {
+        to[i] = is_set ? to[i] + from[i] : from[i];
+        *n_pixels += from[i];
+        sum += i * from[i];
+    }
+    memset(from, 0, n);
+    return sum;
+}
+
+/* Moves the counters of a table to the totals of a plane. Few blocks of a small image are not 0. */
+static void fold_table(struct ih_native_counter *c, uint8_t *from, unsigned plane)
+{
+    uint64_t *to = ih_own_bins(&c->totals, plane);
+    for (unsigned v = 0, n; v < c->spec.n_bins; v += n, from += n, to += n) {
+        unsigned n_pixels = 0, sum = 0;
+        n = c->spec.n_bins - v < BLOCK ? c->spec.n_bins - v : BLOCK;
+        const bool is_zero = from[0] == 0 && memcmp(from, from + 1, n - 1) == 0;
+        if (is_zero && !c->has_totals)
+            memset(to, 0, n * sizeof *to);
+        else if (!is_zero && c->has_totals)
+            sum = fold_block(from, to, n, true, &n_pixels);
+        else if (!is_zero)
+            sum = fold_block(from, to, n, false, &n_pixels);
+        c->totals.sum[plane] += (uint64_t)v * n_pixels + sum;
+        c->n_counted[plane] += n_pixels;
+    }
 }
 
 static void fold(struct ih_native_counter *c)
 {
     uint8_t *from = c->tables;
-    for (unsigned copy = 0; copy < c->n_copies; copy++)
-        for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins) {
-            const unsigned plane = plane_of(&c->spec, t);
-            c->totals.sum[plane] +=
-                fold_table(from, ih_own_bins(&c->totals, plane), c->spec.n_bins);
-        }
+    for (unsigned copy = 0; copy < c->n_copies; copy++) {
+        for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins)
+            fold_table(c, from, plane_of(&c->spec, t));
+        c->has_totals = true;
+    }
+    c->totals.adds_up = true;
+    for (unsigned t = 0; t < n_tables(&c->spec); t++)
+        c->totals.adds_up &= c->n_counted[plane_of(&c->spec, t)] == c->totals.n_pixels;
 }
 
 /* ---- the loops ---- */
@@ -112,16 +154,16 @@ static unsigned load_1(const uint8_t *p)
     return v;
 }
 
-/* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
- * -O2 gcc would not inline add_colour, whose arguments are constants: each halves the speed. */
-#define OUT_OF_LINE static __attribute__((noinline))
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 OUT_OF_LINE void wrap(struct ih_native_counter *c, unsigned table, unsigned v)
 {
     const unsigned plane = plane_of(&c->spec, table);
+    if (!c->has_totals)
+        memset(c->totals.native, 0,
+               (size_t)n_tables(&c->spec) * c->spec.n_bins * sizeof *c->totals.native);
+    c->has_totals = true;
     ih_own_bins(&c->totals, plane)[v] += WRAP;
     c->totals.sum[plane] += (uint64_t)v * WRAP;
+    c->n_counted[plane] += WRAP;
 }
 
 /* Counts n pixels of value v; n is at most WRAP. t: [n_bins] in c->tables. */

@@ -22,8 +22,8 @@ static size_t native_counters(const struct ih_histogram *h)
     return (size_t)n_planes * h->n_native;
 }
 
-enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
-                                 struct ih_error *err)
+static enum ih_status init(struct ih_histogram *h, const struct ih_count_spec *spec, bool is_set,
+                           struct ih_error *err)
 {
     ih_histogram_clear(h, spec->n_channels);
     if (spec->n_bins == 0)
@@ -31,8 +31,21 @@ enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_s
     assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
     h->n_native = spec->n_bins;
     h->is_compact = spec->n_channels < IH_CHANNELS_MAX;
-    h->native = calloc(native_counters(h), sizeof *h->native);
+    const size_t n = native_counters(h);
+    h->native = is_set ? calloc(n, sizeof *h->native) : malloc(n * sizeof *h->native);
     return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+}
+
+enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                 struct ih_error *err)
+{
+    return init(h, spec, true, err);
+}
+
+enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                       struct ih_error *err)
+{
+    return init(h, spec, false, err);
 }
 
 enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err)
@@ -57,6 +70,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
     assert(h->n_channels == other->n_channels && ih_n_bins(h) == ih_n_bins(other));
     h->n_pixels += other->n_pixels;
+    h->adds_up = false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         h->sum[p] += other->sum[p];
         if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
@@ -140,7 +154,7 @@ static uint64_t add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned p = 0; p < IH_PLANES && !h->adds_up; p++) {
         if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
             continue;
         uint64_t n_pixels = 0;

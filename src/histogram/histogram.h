@@ -24,6 +24,7 @@ struct ih_histogram {
     unsigned n_native;
     bool is_compact; /* native has no planes but those of n_channels; gray is its own luma, else
                         luma follows the channels. false: IH_PLANES planes */
+    bool adds_up;    /* native agrees with n_pixels and sum: its counter compared them */
     uint64_t sum[IH_PLANES]; /* of the values */
     /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
     uint64_t any_low, any_high, all_low, all_high;
@@ -71,6 +72,10 @@ static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsig
 /* The same with the bins of spec. Returns IH_OK or IH_MEMORY. */
 enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
                                  struct ih_error *err);
+
+/* The same, but native counters are not set: the caller writes all of them. */
+enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                       struct ih_error *err);
 
 /* Gives a histogram native counters of its own, a copy of those that it shares. IH_OK or IH_MEMORY
  * with h unchanged. */

@@ -142,6 +142,8 @@ static void assert_plain(struct ih_histogram *h, struct plain *p, const struct i
 {
     assert_int_equal(ih_n_bins(h), spec->n_bins);
     assert_int_equal(h->n_pixels, p->n_pixels);
+    assert_true(h->adds_up);
+    h->adds_up = false;
     assert_true(ih_histogram_consistent(h));
     for (unsigned c = 0; c < IH_PLANES; c++) {
         if (ih_plane_name(spec->n_channels, c)) {
@@ -218,7 +220,7 @@ TEST(counter_against_a_plain_one)
 TEST(counter_over_32_bits)
 {
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 1023, 1024};
-    enum { ROOM = 5, N = 70000 };
+    enum { ROOM = 5, N = 70000, WRAP = 256 };
     const uint64_t n_before = UINT32_MAX - ROOM;
     static uint16_t v[3 * N];
     struct ih_native_counter c = {.tables = NULL};
@@ -228,23 +230,44 @@ TEST(counter_over_32_bits)
         v[3 * i + 1] = v[3 * i + 2] = 1023;
     }
     assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
-    ih_native_add(&c, v, 1);
-    for (size_t i = 0; i < c.n_entries; i++)
-        if (c.tables[i]) { /* as if the pixel had come so often */
-            const unsigned plane = i < 3 * 1024 ? (unsigned)(i / 1024) : IH_LUMA;
-            ih_own_bins(&c.totals, plane)[i % 1024] = n_before - 1;
-            c.totals.sum[plane] = i % 1024 * (n_before - 1);
-        }
+    ih_native_add(&c, v, WRAP); /* into the totals */
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned plane = i < 3 ? i : IH_LUMA;
+        for (unsigned value = 0; value < 1024; value++)
+            if (ih_bins(&c.totals, plane)[value]) { /* as if the pixels had come so often */
+                ih_own_bins(&c.totals, plane)[value] = n_before;
+                c.totals.sum[plane] = value * n_before;
+            }
+        c.n_counted[plane] = n_before;
+    }
     c.totals.n_pixels = n_before;
-    c.totals.any_high *= n_before;
+    c.totals.any_high = n_before;
     ih_native_add(&c, v, N);
     ih_native_end(&c, &h);
+    assert_true(h.adds_up);
+    h.adds_up = false;
     assert_int_equal(h.n_pixels, n_before + N);
     assert_int_equal(ih_bins(&h, 0)[7], n_before + N);
     assert_int_equal(ih_bins(&h, 2)[1023], n_before + N);
     assert_int_equal(h.any_high, n_before + N);
     assert_int_equal(h.sum[1], 1023 * (n_before + N));
     assert_true(ih_histogram_consistent(&h));
+    ih_histogram_reset(&h);
+    ih_native_reset(&c);
+}
+
+/* The counter notices that a pixel is missing. */
+TEST(counter_that_lost_a_pixel)
+{
+    const struct ih_count_spec spec = {1, &ih_luma_none, 0, 65535, 65536};
+    const uint16_t v[] = {7, 300, 7};
+    struct ih_native_counter c = {.tables = NULL};
+    struct ih_histogram h;
+    assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+    ih_native_add(&c, v, 3);
+    c.tables[300] = 0;
+    ih_native_end(&c, &h);
+    assert_false(ih_histogram_consistent(&h));
     ih_histogram_reset(&h);
     ih_native_reset(&c);
 }
