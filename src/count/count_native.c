@@ -16,11 +16,15 @@
 
 enum {
     COPIES = 4,
-    COPIED_BINS = 4096, /* the largest table that has copies */
-    WRAP = 256,         /* what a counter has lost when it is 0 again */
-    BLOCK = 256,        /* counters that the fold skips together */
-    ROW = 16,           /* counters that the fold moves together */
-    PIECE = 64          /* pixels that are tested for clipped ones together */
+    COPIED_BINS = 4096,      /* the largest table that has copies */
+    WRAP = 256,              /* what a counter has lost when it is 0 again */
+    BLOCK = 256,             /* counters that the fold skips together */
+    ROW = 16,                /* counters that the fold moves together */
+    PIECE = 64,              /* pixels that are tested for clipped ones together */
+    NARROW_PIXELS = 1 << 17, /* of fewer, summing up the totals costs more than they save */
+    SAMPLES = 256, /* of the pixels, to estimate how many cache lines of totals they use */
+    LINE = 8,      /* totals in a line */
+    LINES = 214    /* used by the samples: by the pixels about 650, not much over 32 KiB */
 };
 
 /* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
@@ -56,7 +60,7 @@ enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_coun
     }
     c->spec = *spec;
     c->n_copies = n_copies;
-    c->has_totals = false;
+    c->has_totals = c->has_narrow = false;
     memset(c->n_counted, 0, sizeof c->n_counted);
     return ih_histogram_init_unset(&c->totals, spec, err);
 }
@@ -133,6 +137,10 @@ static void fold(struct ih_native_counter *c)
             fold_table(c, from, plane_of(&c->spec, t));
         c->has_totals = true;
     }
+    if (c->has_narrow) {
+        c->n_counted[0] = 0;
+        c->totals.sum[0] = ih_sum_values(ih_bins(&c->totals, 0), c->spec.n_bins, c->n_counted);
+    }
     c->totals.adds_up = true;
     for (unsigned t = 0; t < n_tables(&c->spec); t++)
         c->totals.adds_up &= c->n_counted[plane_of(&c->spec, t)] == c->totals.n_pixels;
@@ -154,13 +162,18 @@ static unsigned load_1(const uint8_t *p)
     return v;
 }
 
-OUT_OF_LINE void wrap(struct ih_native_counter *c, unsigned table, unsigned v)
+static void set_totals(struct ih_native_counter *c)
 {
-    const unsigned plane = plane_of(&c->spec, table);
     if (!c->has_totals)
         memset(c->totals.native, 0,
                (size_t)n_tables(&c->spec) * c->spec.n_bins * sizeof *c->totals.native);
     c->has_totals = true;
+}
+
+OUT_OF_LINE void wrap(struct ih_native_counter *c, unsigned table, unsigned v)
+{
+    const unsigned plane = plane_of(&c->spec, table);
+    set_totals(c);
     ih_own_bins(&c->totals, plane)[v] += WRAP;
     c->totals.sum[plane] += (uint64_t)v * WRAP;
     c->n_counted[plane] += WRAP;
@@ -176,11 +189,54 @@ ALWAYS_INLINE void add(struct ih_native_counter *c, uint8_t *t, unsigned table, 
         wrap(c, table, v);
 }
 
+static bool is_narrow(const uint8_t *p, size_t n)
+{
+    bool is_used[IH_NATIVE_BINS_MAX / LINE] = {false};
+    unsigned n_used = 0;
+    for (size_t i = 0; i < SAMPLES && n >= NARROW_PIXELS; i++) {
+        bool *const line = &is_used[load_1(p + 2 * (n / SAMPLES * i)) / LINE];
+        n_used += !*line;
+        *line = true;
+    }
+    return n_used > 0 && n_used <= LINES;
+}
+
+/* n is a multiple of 16. */
+static void add_narrow(uint64_t *to, const uint8_t *p, size_t n)
+{
+    for (; n > 0; n -= 16, p += 32) {
+        const uint64_t v = load_4(p);
+        if (v == load_4(p + 8) && v == load_4(p + 16) && v == load_4(p + 24) &&
+            v == (v << 16 | v >> 48)) {
+            to[v & 0xFFFF] += 16;
+            continue;
+        }
+        for (const uint8_t *q = p; q < p + 32; q += 16) {
+            to[load_1(q)]++;
+            to[load_1(q + 2)]++;
+            to[load_1(q + 4)]++;
+            to[load_1(q + 6)]++;
+            to[load_1(q + 8)]++;
+            to[load_1(q + 10)]++;
+            to[load_1(q + 12)]++;
+            to[load_1(q + 14)]++;
+        }
+    }
+}
+
 static void add_gray(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     uint8_t *const t = c->tables;
     const size_t step = c->n_copies > 1 ? c->spec.n_bins : 0;
     uint8_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
+    if (is_narrow(p, n)) {
+        const size_t n_narrow = n / 16 * 16;
+        set_totals(c);
+        add_narrow(ih_own_bins(&c->totals, 0), p, n_narrow);
+        c->has_narrow = true;
+        p += 2 * n_narrow;
+        n -= n_narrow;
+    }
     for (; n >= 8; n -= 8, p += 16) {
         const uint64_t v = load_4(p);
         if (v == load_4(p + 8) && v == (v << 16 | v >> 48)) {

@@ -125,9 +125,9 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
     }
 }
 
-/* Adds the n bins to *n_pixels. Returns the sum of their values: that of each row of 16 bins, and
- * then of each column. A multiplication of 64 bits has no SIMD instruction, but an addition has. */
-static uint64_t add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
+/* The sum of each row of 16 bins, and then of each column. A multiplication of 64 bits has no SIMD
+ * instruction, but an addition has. */
+uint64_t ih_sum_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
 {
     enum { ROW = 16 };
     uint64_t columns[ROW] = {0}, sum = 0;
@@ -158,7 +158,7 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
         if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
             continue;
         uint64_t n_pixels = 0;
-        if (add_values(ih_bins(h, p), ih_n_bins(h), &n_pixels) != h->sum[p] ||
+        if (ih_sum_values(ih_bins(h, p), ih_n_bins(h), &n_pixels) != h->sum[p] ||
             n_pixels != h->n_pixels)
             return false;
     }

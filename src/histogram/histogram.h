@@ -99,6 +99,9 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
 /* The number of pixels with a value from first to last. */
 uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last);
 
+/* Adds the n bins to *n_pixels. Returns the sum of their values. */
+uint64_t ih_sum_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels);
+
 /* For qsort: counts, uint64_t, the highest first. */
 int ih_compare_falling(const void *a, const void *b);
 
