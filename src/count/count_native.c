@@ -16,15 +16,15 @@
 
 enum {
     COPIES = 4,
-    COPIED_BINS = 4096,      /* the largest table that has copies */
-    WRAP = 256,              /* what a counter has lost when it is 0 again */
-    BLOCK = 256,             /* counters that the fold skips together */
-    ROW = 16,                /* counters that the fold moves together */
-    PIECE = 64,              /* pixels that are tested for clipped ones together */
-    NARROW_PIXELS = 1 << 17, /* of fewer, summing up the totals costs more than they save */
-    SAMPLES = 256, /* of the pixels, to estimate how many cache lines of totals they use */
-    LINE = 8,      /* totals in a line */
-    LINES = 214    /* used by the samples: by the pixels about 650, not much over 32 KiB */
+    COPIED_BINS = 4096,       /* the largest table that has copies */
+    WRAP = 256,               /* what a counter has lost when it is 0 again */
+    BLOCK = 256,              /* counters that the fold skips together */
+    ROW = 16,                 /* counters that the fold moves together */
+    PIECE = 64,               /* pixels that are tested for clipped ones together */
+    NARROW_SAMPLES = 1 << 18, /* of fewer, summing up the totals costs more than they save */
+    LOOKS = 256,              /* samples that tell whether the totals in use are few */
+    LINE = 8,                 /* totals in a cache line */
+    LINES = 214               /* that the looks meet, of about 650 in use: 40 KiB */
 };
 
 /* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
@@ -137,13 +137,16 @@ static void fold(struct ih_native_counter *c)
             fold_table(c, from, plane_of(&c->spec, t));
         c->has_totals = true;
     }
-    if (c->has_narrow) {
-        c->n_counted[0] = 0;
-        c->totals.sum[0] = ih_sum_values(ih_bins(&c->totals, 0), c->spec.n_bins, c->n_counted);
-    }
     c->totals.adds_up = true;
-    for (unsigned t = 0; t < n_tables(&c->spec); t++)
-        c->totals.adds_up &= c->n_counted[plane_of(&c->spec, t)] == c->totals.n_pixels;
+    for (unsigned t = 0; t < n_tables(&c->spec); t++) {
+        const unsigned plane = plane_of(&c->spec, t);
+        if (c->has_narrow) {
+            c->n_counted[plane] = 0;
+            c->totals.sum[plane] =
+                ih_sum_values(ih_bins(&c->totals, plane), c->spec.n_bins, &c->n_counted[plane]);
+        }
+        c->totals.adds_up &= c->n_counted[plane] == c->totals.n_pixels;
+    }
 }
 
 /* ---- the loops ---- */
@@ -155,7 +158,7 @@ static uint64_t load_4(const uint8_t *p)
     return v;
 }
 
-static unsigned load_1(const uint8_t *p)
+static uint16_t load_1(const uint8_t *p)
 {
     uint16_t v;
     memcpy(&v, p, sizeof v);
@@ -189,16 +192,23 @@ ALWAYS_INLINE void add(struct ih_native_counter *c, uint8_t *t, unsigned table, 
         wrap(c, table, v);
 }
 
-static bool is_narrow(const uint8_t *p, size_t n)
+/* Whether n samples have few values. If so, the totals are set, for the caller to add to them. */
+static bool is_narrow(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     bool is_used[IH_NATIVE_BINS_MAX / LINE] = {false};
     unsigned n_used = 0;
-    for (size_t i = 0; i < SAMPLES && n >= NARROW_PIXELS; i++) {
-        bool *const line = &is_used[load_1(p + 2 * (n / SAMPLES * i)) / LINE];
+    if (n < NARROW_SAMPLES)
+        return false;
+    for (size_t i = 0; i < LOOKS; i++) {
+        bool *const line = &is_used[load_1(p + 2 * (n / LOOKS * i)) / LINE];
         n_used += !*line;
         *line = true;
     }
-    return n_used > 0 && n_used <= LINES;
+    if (n_used > LINES)
+        return false;
+    set_totals(c);
+    c->has_narrow = true;
+    return true;
 }
 
 /* n is a multiple of 16. */
@@ -229,11 +239,9 @@ static void add_gray(struct ih_native_counter *c, const uint8_t *p, size_t n)
     uint8_t *const t = c->tables;
     const size_t step = c->n_copies > 1 ? c->spec.n_bins : 0;
     uint8_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
-    if (is_narrow(p, n)) {
+    if (is_narrow(c, p, n)) {
         const size_t n_narrow = n / 16 * 16;
-        set_totals(c);
-        add_narrow(ih_own_bins(&c->totals, 0), p, n_narrow);
-        c->has_narrow = true;
+        add_narrow(c->totals.native, p, n_narrow);
         p += 2 * n_narrow;
         n -= n_narrow;
     }
@@ -269,32 +277,52 @@ static void add_gray_alpha(struct ih_native_counter *c, const uint8_t *p, size_t
     }
 }
 
-/* Counts the clipped of n pixels of three or four channels. Most pieces have none, which SIMD
- * code finds; its loop has a fixed length. */
-static void add_clips(struct ih_native_counter *c, const uint16_t *v, size_t n)
+/* Counts the clipped of n pixels of three or four channels; n is at most PIECE. Most pieces have
+ * none, which SIMD code finds; its loop has a fixed length. */
+static void add_clips(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     /* v is not clipped if v - first < n_inside, modulo 2^16. */
     const uint16_t first = (uint16_t)(c->spec.clip_low + 1);
     const uint16_t n_inside = (uint16_t)(c->spec.clip_high - first);
-    uint16_t is_clipped = 0;
-    if (c->spec.n_channels == 3)
-        for (unsigned i = 0; i < 3 * PIECE; i++)
-            is_clipped |= (uint16_t)(v[i] - first) >= n_inside;
-    for (unsigned i = 0; i < n && (is_clipped || c->spec.n_channels == 4); i++) {
+    uint16_t is_clipped = n < PIECE || c->spec.n_channels == 4;
+    if (!is_clipped)
+        for (unsigned i = 0; i < 6 * PIECE; i += 2)
+            is_clipped |= (uint16_t)(load_1(p + i) - first) >= n_inside;
+    for (unsigned i = 0; i < n && is_clipped; i++, p += 2 * c->spec.n_channels) {
         unsigned n_low = 0, n_high = 0;
-        for (unsigned k = 0; k < 3; k++) {
-            n_low += v[k] <= c->spec.clip_low;
-            n_high += v[k] >= c->spec.clip_high;
+        for (unsigned k = 0; k < 6; k += 2) {
+            n_low += load_1(p + k) <= c->spec.clip_low;
+            n_high += load_1(p + k) >= c->spec.clip_high;
         }
         c->totals.any_low += n_low > 0;
         c->totals.all_low += n_low == 3;
         c->totals.any_high += n_high > 0;
         c->totals.all_high += n_high == 3;
-        v += c->spec.n_channels;
     }
 }
 
-/* Pixels of three or four channels. n_channels and has_luma are constants where this is inlined. */
+/* n_channels and has_luma are constants where these are inlined. */
+ALWAYS_INLINE void add_narrow_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
+                                     unsigned n_channels, bool has_luma)
+{
+    const struct ih_luma_weights w = *c->spec.luma;
+    const size_t n_bins = c->spec.n_bins;
+    uint64_t *const red = c->totals.native, *const green = red + n_bins;
+    uint64_t *const blue = green + n_bins, *const alpha = blue + n_bins;
+    uint64_t *const luma = red + n_channels * n_bins;
+    for (; n > 0; n--, p += 2 * n_channels) {
+        const uint16_t r = load_1(p), g = load_1(p + 2), b = load_1(p + 4);
+        red[r]++;
+        green[g]++;
+        blue[b]++;
+        if (n_channels == 4)
+            alpha[load_1(p + 6)]++;
+        if (has_luma)
+            luma[ih_luma_native(&w, r, g, b)]++;
+    }
+}
+
+/* Pixels of three or four channels. */
 ALWAYS_INLINE void add_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
                               unsigned n_channels, bool has_luma)
 {
@@ -302,21 +330,24 @@ ALWAYS_INLINE void add_colour(struct ih_native_counter *c, const uint8_t *p, siz
     const size_t n_bins = c->spec.n_bins;
     uint8_t *const red = c->tables, *const green = red + n_bins, *const blue = green + n_bins;
     uint8_t *const alpha = blue + n_bins, *const luma = red + n_channels * n_bins;
-    uint16_t piece[IH_CHANNELS_MAX * PIECE] = {0};
+    const bool has_few_values = is_narrow(c, p, n * n_channels);
     for (size_t n_here; n > 0; n -= n_here) {
         n_here = n < PIECE ? n : PIECE;
-        memcpy(piece, p, 2 * n_here * n_channels);
-        p += 2 * n_here * n_channels;
-        add_clips(c, piece, n_here);
-        for (const uint16_t *v = piece, *end = v + n_here * n_channels; v < end; v += n_channels) {
-            add(c, red, 0, v[0], 1);
-            add(c, green, 1, v[1], 1);
-            add(c, blue, 2, v[2], 1);
+        const uint8_t *const end = p + 2 * n_here * n_channels;
+        add_clips(c, p, n_here);
+        if (has_few_values)
+            add_narrow_colour(c, p, n_here, n_channels, has_luma);
+        for (; p < end && !has_few_values; p += 2 * n_channels) {
+            const uint16_t r = load_1(p), g = load_1(p + 2), b = load_1(p + 4);
+            add(c, red, 0, r, 1);
+            add(c, green, 1, g, 1);
+            add(c, blue, 2, b, 1);
             if (n_channels == 4)
-                add(c, alpha, 3, v[3], 1);
+                add(c, alpha, 3, load_1(p + 6), 1);
             if (has_luma)
-                add(c, luma, n_channels, ih_luma_native(&w, v[0], v[1], v[2]), 1);
+                add(c, luma, n_channels, ih_luma_native(&w, r, g, b), 1);
         }
+        p = end;
     }
 }
 
