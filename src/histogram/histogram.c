@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t ih_no_counts[IH_NATIVE_BINS_MAX];
+
 void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
 {
     assert(n_channels >= 1 && n_channels <= IH_CHANNELS_MAX);
@@ -18,7 +20,8 @@ void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
 
 static size_t native_counters(const struct ih_histogram *h)
 {
-    const unsigned n_planes = h->is_compact ? h->n_channels + (h->n_channels >= 3) : IH_PLANES;
+    const unsigned n_planes =
+        h->is_compact ? h->n_channels + (h->n_channels >= 3 && !h->lacks_luma) : IH_PLANES;
     return (size_t)n_planes * h->n_native;
 }
 
@@ -31,6 +34,7 @@ static enum ih_status init(struct ih_histogram *h, const struct ih_count_spec *s
     assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
     h->n_native = spec->n_bins;
     h->is_compact = spec->n_channels < IH_CHANNELS_MAX;
+    h->lacks_luma = !is_set && spec->n_channels == 3 && spec->luma == &ih_luma_none;
     const size_t n = native_counters(h);
     h->native = is_set ? calloc(n, sizeof *h->native) : malloc(n * sizeof *h->native);
     return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
@@ -119,7 +123,7 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
     }
     h->without_luma = spec->luma == &ih_luma_none;
     if (h->without_luma) {
-        if (!ih_shares_luma(h))
+        if (!ih_shares_luma(h) && !h->lacks_luma)
             memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[IH_LUMA] = 0;
     }

@@ -216,6 +216,56 @@ TEST(counter_against_a_plain_one)
     ih_native_reset(&c);
 }
 
+/* Many samples with few values, between noise and runs. */
+TEST(counter_of_few_values)
+{
+    enum { N = 300001, PART = 270000, FEW = 3000 };
+    uint8_t *odd = malloc(2 * N * IH_CHANNELS_MAX + 1);
+    uint16_t *v = malloc(2 * N * IH_CHANNELS_MAX);
+    struct ih_native_counter c = {.tables = NULL};
+    uint64_t random = 5;
+    assert_non_null(odd);
+    assert_non_null(v);
+    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 65535, 65536};
+        const size_t n_few = (size_t)PART * n_channels, n_all = (size_t)N * n_channels;
+        struct ih_histogram h;
+        fill(v, n_few, FEW, n_channels % 2, &random);
+        fill(v + n_few, n_all - n_few, 65536, 2, &random);
+        memcpy(odd + 1, v, 2 * n_all);
+        struct plain p = count_plainly(&spec, v, N);
+        assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+        ih_native_add(&c, v + n_few, N - PART);
+        ih_native_add(&c, odd + 1, PART);
+        assert_int_equal(c.has_narrow, n_channels != 2);
+        ih_native_end(&c, &h);
+        assert_plain(&h, &p, &spec);
+    }
+    free(odd);
+    free(v);
+    ih_native_reset(&c);
+}
+
+TEST(colour_without_luma)
+{
+    const struct ih_count_spec spec = {3, &ih_luma_none, 0, 65535, 65536};
+    const uint16_t v[] = {1, 2, 3};
+    struct ih_native_counter c = {.tables = NULL};
+    struct ih_histogram h, own;
+    assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+    ih_native_add(&c, v, 1);
+    ih_native_end(&c, &h);
+    own = h;
+    assert_int_equal(ih_histogram_own(&own, NULL), IH_OK);
+    ih_histogram_reset(&h);
+    assert_int_equal(ih_bins(&own, 2)[3], 1);
+    assert_int_equal(ih_count_range(ih_bins(&own, IH_LUMA), 0, 65535), 0);
+    own.adds_up = false;
+    assert_true(ih_histogram_consistent(&own));
+    ih_histogram_reset(&own);
+    ih_native_reset(&c);
+}
+
 /* Tables that hold almost as many pixels as 32 bits can, and go over 2^8, 2^15 and 2^16 more. */
 TEST(counter_over_32_bits)
 {
