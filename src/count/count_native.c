@@ -8,6 +8,9 @@
  * again at once waits for its store, and neighbouring pixels are often equal. Pixels of colour take
  * longer than the store. Gray goes to several copies of its table while they are small, and eight
  * equal neighbours are counted at once.
+ *
+ * Many samples with few values, as of 12 bits, are counted in the 64-bit totals: those in use fit
+ * the first-level cache, and nothing wraps.
  */
 #include "count/count_native.h"
 
