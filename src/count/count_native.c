@@ -1,12 +1,16 @@
 /*
  * Native samples: an 8-bit table for each channel and for luma. A counter that wraps to 0 adds 256
- * to its 64-bit total, so no counter overflows, however many pixels come.
+ * to its 64-bit total, so no counter overflows, however many pixels come. The totals of a small
+ * image are written only once: at the end, unless a counter wraps.
  *
  * A table of 65,536 bins takes 64 KiB: one of 32-bit counters leaves the first-level cache, and
  * costs more to clear and to read than a small image costs to count. A counter that is increased
  * again at once waits for its store, and neighbouring pixels are often equal. Pixels of colour take
  * longer than the store. Gray goes to several copies of its table while they are small, and eight
  * equal neighbours are counted at once.
+ *
+ * Many samples with few values, as of 12 bits, are counted in the 64-bit totals: those in use fit
+ * the first-level cache, and nothing wraps.
  */
 #include "count/count_native.h"
 
@@ -15,11 +19,21 @@
 
 enum {
     COPIES = 4,
-    COPIED_BINS = 4096, /* the largest table that has copies */
-    WRAP = 256,         /* what a counter has lost when it is 0 again */
-    WORD = 8,           /* counters that the fold skips together */
-    PIECE = 64          /* pixels that are tested for clipped ones together */
+    COPIED_BINS = 4096,       /* the largest table that has copies */
+    WRAP = 256,               /* what a counter has lost when it is 0 again */
+    BLOCK = 256,              /* counters that the fold skips together */
+    ROW = 16,                 /* counters that the fold moves together */
+    PIECE = 64,               /* pixels that are tested for clipped ones together */
+    NARROW_SAMPLES = 1 << 18, /* of fewer, summing up the totals costs more than they save */
+    LOOKS = 256,              /* samples that tell whether the totals in use are few */
+    LINE = 8,                 /* totals in a cache line */
+    LINES = 214               /* that the looks meet, of about 650 in use: 40 KiB */
 };
+
+/* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
+ * -O2 gcc would not inline functions whose arguments are constants: each halves the speed. */
+#define OUT_OF_LINE static __attribute__((noinline))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Tables of one copy: the channels and, of colour, luma. Luma of gray follows from its bins. */
 static unsigned n_tables(const struct ih_count_spec *spec)
@@ -49,7 +63,9 @@ enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_coun
     }
     c->spec = *spec;
     c->n_copies = n_copies;
-    return ih_histogram_init(&c->totals, spec, err);
+    c->has_totals = c->has_narrow = false;
+    memset(c->n_counted, 0, sizeof c->n_counted);
+    return ih_histogram_init_unset(&c->totals, spec, err);
 }
 
 void ih_native_reset(struct ih_native_counter *c)
@@ -59,41 +75,81 @@ void ih_native_reset(struct ih_native_counter *c)
     *c = (struct ih_native_counter){.tables = NULL};
 }
 
-/* Moves n counters from value v on to their totals. Returns the sum of their values. */
-static inline uint64_t fold_word(uint8_t *from, uint64_t *to, unsigned v, unsigned n)
+/* Adds the 8 counters to *n_pixels. Returns the sum of each times its index. A counter has 8 bits
+ * and the sums have 16, so one multiplication adds four products. */
+static unsigned add_word(const uint8_t *counters, unsigned *n_pixels)
 {
-    unsigned n_pixels = 0, sum = 0;
-    for (unsigned i = 0; i < n; i++) {
-        to[i] += from[i];
-        n_pixels += from[i];
-        sum += i * from[i];
-        from[i] = 0;
-    }
-    return (uint64_t)v * n_pixels + sum;
+    const uint64_t even_mask = UINT64_C(0x00FF00FF00FF00FF);
+    uint64_t word;
+    memcpy(&word, counters, sizeof word);
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+        word = __builtin_bswap64(word);
+    const uint64_t even = word & even_mask, odd = word >> 8 & even_mask;
+    *n_pixels += (unsigned)((even + odd) * UINT64_C(0x0001000100010001) >> 48);
+    return (unsigned)((even * UINT64_C(0x0000000200040006) + odd * UINT64_C(0x0001000300050007)) >>
+                      48);
 }
 
-/* Moves the counters of a table to their totals. Few of a small image are not 0. */
-static uint64_t fold_table(uint8_t *from, uint64_t *to, unsigned n_bins)
+/* Moves n counters to their totals, which are set if is_set. Adds the counters to *n_pixels.
+ * Returns the sum of each times its index. */
+ALWAYS_INLINE unsigned fold_block(uint8_t *restrict from, uint64_t *restrict to, unsigned n,
+                                  bool is_set, unsigned *n_pixels)
 {
-    uint64_t word, sum = 0;
-    unsigned v = 0;
-    for (; v + WORD <= n_bins; v += WORD) {
-        memcpy(&word, from + v, WORD);
-        if (word)
-            sum += fold_word(from + v, to + v, v, WORD);
+    unsigned i = 0, sum = 0;
+    for (; i + ROW <= n; i += ROW)
+        for (unsigned k = 0; k < ROW; k++)
+            to[i + k] = is_set ? to[i + k] + from[i + k] : from[i + k];
+    for (unsigned k = 0; k < i; k += 8) {
+        const unsigned n_before = *n_pixels;
+        sum += add_word(from + k, n_pixels);
+        sum += k * (*n_pixels - n_before);
     }
-    return sum + fold_word(from + v, to + v, v, n_bins - v);
+    for (; i < n; i++) {
+        to[i] = is_set ? to[i] + from[i] : from[i];
+        *n_pixels += from[i];
+        sum += i * from[i];
+    }
+    memset(from, 0, n);
+    return sum;
+}
+
+/* Moves the counters of a table to the totals of a plane. Few blocks of a small image are not 0. */
+static void fold_table(struct ih_native_counter *c, uint8_t *from, unsigned plane)
+{
+    uint64_t *to = ih_own_bins(&c->totals, plane);
+    for (unsigned v = 0, n; v < c->spec.n_bins; v += n, from += n, to += n) {
+        unsigned n_pixels = 0, sum = 0;
+        n = c->spec.n_bins - v < BLOCK ? c->spec.n_bins - v : BLOCK;
+        const bool is_zero = from[0] == 0 && memcmp(from, from + 1, n - 1) == 0;
+        if (is_zero && !c->has_totals)
+            memset(to, 0, n * sizeof *to);
+        else if (!is_zero && c->has_totals)
+            sum = fold_block(from, to, n, true, &n_pixels);
+        else if (!is_zero)
+            sum = fold_block(from, to, n, false, &n_pixels);
+        c->totals.sum[plane] += (uint64_t)v * n_pixels + sum;
+        c->n_counted[plane] += n_pixels;
+    }
 }
 
 static void fold(struct ih_native_counter *c)
 {
     uint8_t *from = c->tables;
-    for (unsigned copy = 0; copy < c->n_copies; copy++)
-        for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins) {
-            const unsigned plane = plane_of(&c->spec, t);
-            c->totals.sum[plane] +=
-                fold_table(from, ih_own_bins(&c->totals, plane), c->spec.n_bins);
+    for (unsigned copy = 0; copy < c->n_copies; copy++) {
+        for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins)
+            fold_table(c, from, plane_of(&c->spec, t));
+        c->has_totals = true;
+    }
+    c->totals.adds_up = true;
+    for (unsigned t = 0; t < n_tables(&c->spec); t++) {
+        const unsigned plane = plane_of(&c->spec, t);
+        if (c->has_narrow) {
+            c->n_counted[plane] = 0;
+            c->totals.sum[plane] =
+                ih_add_values(ih_bins(&c->totals, plane), c->spec.n_bins, &c->n_counted[plane]);
         }
+        c->totals.adds_up &= c->n_counted[plane] == c->totals.n_pixels;
+    }
 }
 
 /* ---- the loops ---- */
@@ -105,23 +161,28 @@ static uint64_t load_4(const uint8_t *p)
     return v;
 }
 
-static unsigned load_1(const uint8_t *p)
+static uint16_t load_1(const uint8_t *p)
 {
     uint16_t v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-/* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
- * -O2 gcc would not inline add_colour, whose arguments are constants: each halves the speed. */
-#define OUT_OF_LINE static __attribute__((noinline))
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+static void set_totals(struct ih_native_counter *c)
+{
+    if (!c->has_totals)
+        memset(c->totals.native, 0,
+               (size_t)n_tables(&c->spec) * c->spec.n_bins * sizeof *c->totals.native);
+    c->has_totals = true;
+}
 
 OUT_OF_LINE void wrap(struct ih_native_counter *c, unsigned table, unsigned v)
 {
     const unsigned plane = plane_of(&c->spec, table);
+    set_totals(c);
     ih_own_bins(&c->totals, plane)[v] += WRAP;
     c->totals.sum[plane] += (uint64_t)v * WRAP;
+    c->n_counted[plane] += WRAP;
 }
 
 /* Counts n pixels of value v; n is at most WRAP. t: [n_bins] in c->tables. */
@@ -134,11 +195,59 @@ ALWAYS_INLINE void add(struct ih_native_counter *c, uint8_t *t, unsigned table, 
         wrap(c, table, v);
 }
 
+/* Whether n samples have few values. If so, the totals are set, for the caller to add to them. */
+static bool is_narrow(struct ih_native_counter *c, const uint8_t *p, size_t n)
+{
+    bool is_used[IH_NATIVE_BINS_MAX / LINE] = {false};
+    unsigned n_used = 0;
+    if (n < NARROW_SAMPLES)
+        return false;
+    for (size_t i = 0; i < LOOKS; i++) {
+        bool *const line = &is_used[load_1(p + 2 * (n / LOOKS * i)) / LINE];
+        n_used += !*line;
+        *line = true;
+    }
+    if (n_used > LINES)
+        return false;
+    set_totals(c);
+    c->has_narrow = true;
+    return true;
+}
+
+/* n is a multiple of 16. */
+static void add_narrow(uint64_t *to, const uint8_t *p, size_t n)
+{
+    for (; n > 0; n -= 16, p += 32) {
+        const uint64_t v = load_4(p);
+        if (v == load_4(p + 8) && v == load_4(p + 16) && v == load_4(p + 24) &&
+            v == (v << 16 | v >> 48)) {
+            to[v & 0xFFFF] += 16;
+            continue;
+        }
+        for (const uint8_t *q = p; q < p + 32; q += 16) {
+            to[load_1(q)]++;
+            to[load_1(q + 2)]++;
+            to[load_1(q + 4)]++;
+            to[load_1(q + 6)]++;
+            to[load_1(q + 8)]++;
+            to[load_1(q + 10)]++;
+            to[load_1(q + 12)]++;
+            to[load_1(q + 14)]++;
+        }
+    }
+}
+
 static void add_gray(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     uint8_t *const t = c->tables;
     const size_t step = c->n_copies > 1 ? c->spec.n_bins : 0;
     uint8_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
+    if (is_narrow(c, p, n)) {
+        const size_t n_narrow = n / 16 * 16;
+        add_narrow(c->totals.native, p, n_narrow);
+        p += 2 * n_narrow;
+        n -= n_narrow;
+    }
     for (; n >= 8; n -= 8, p += 16) {
         const uint64_t v = load_4(p);
         if (v == load_4(p + 8) && v == (v << 16 | v >> 48)) {
@@ -171,32 +280,52 @@ static void add_gray_alpha(struct ih_native_counter *c, const uint8_t *p, size_t
     }
 }
 
-/* Counts the clipped of n pixels of three or four channels. Most pieces have none, which SIMD
- * code finds; its loop has a fixed length. */
-static void add_clips(struct ih_native_counter *c, const uint16_t *v, size_t n)
+/* Counts the clipped of n pixels of three or four channels; n is at most PIECE. Most pieces have
+ * none, which SIMD code finds; its loop has a fixed length. */
+static void add_clips(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     /* v is not clipped if v - first < n_inside, modulo 2^16. */
     const uint16_t first = (uint16_t)(c->spec.clip_low + 1);
     const uint16_t n_inside = (uint16_t)(c->spec.clip_high - first);
-    uint16_t is_clipped = 0;
-    if (c->spec.n_channels == 3)
-        for (unsigned i = 0; i < 3 * PIECE; i++)
-            is_clipped |= (uint16_t)(v[i] - first) >= n_inside;
-    for (unsigned i = 0; i < n && (is_clipped || c->spec.n_channels == 4); i++) {
+    uint16_t is_clipped = n < PIECE || c->spec.n_channels == 4;
+    if (!is_clipped)
+        for (unsigned i = 0; i < 6 * PIECE; i += 2)
+            is_clipped |= (uint16_t)(load_1(p + i) - first) >= n_inside;
+    for (unsigned i = 0; i < n && is_clipped; i++, p += 2 * c->spec.n_channels) {
         unsigned n_low = 0, n_high = 0;
-        for (unsigned k = 0; k < 3; k++) {
-            n_low += v[k] <= c->spec.clip_low;
-            n_high += v[k] >= c->spec.clip_high;
+        for (unsigned k = 0; k < 6; k += 2) {
+            n_low += load_1(p + k) <= c->spec.clip_low;
+            n_high += load_1(p + k) >= c->spec.clip_high;
         }
         c->totals.any_low += n_low > 0;
         c->totals.all_low += n_low == 3;
         c->totals.any_high += n_high > 0;
         c->totals.all_high += n_high == 3;
-        v += c->spec.n_channels;
     }
 }
 
-/* Pixels of three or four channels. n_channels and has_luma are constants where this is inlined. */
+/* n_channels and has_luma are constants where these are inlined. */
+ALWAYS_INLINE void add_narrow_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
+                                     unsigned n_channels, bool has_luma)
+{
+    const struct ih_luma_weights w = *c->spec.luma;
+    const size_t n_bins = c->spec.n_bins;
+    uint64_t *const red = c->totals.native, *const green = red + n_bins;
+    uint64_t *const blue = green + n_bins, *const alpha = blue + n_bins;
+    uint64_t *const luma = red + n_channels * n_bins;
+    for (; n > 0; n--, p += 2 * n_channels) {
+        const uint16_t r = load_1(p), g = load_1(p + 2), b = load_1(p + 4);
+        red[r]++;
+        green[g]++;
+        blue[b]++;
+        if (n_channels == 4)
+            alpha[load_1(p + 6)]++;
+        if (has_luma)
+            luma[ih_luma_native(&w, r, g, b)]++;
+    }
+}
+
+/* Pixels of three or four channels. */
 ALWAYS_INLINE void add_colour(struct ih_native_counter *c, const uint8_t *p, size_t n,
                               unsigned n_channels, bool has_luma)
 {
@@ -204,21 +333,24 @@ ALWAYS_INLINE void add_colour(struct ih_native_counter *c, const uint8_t *p, siz
     const size_t n_bins = c->spec.n_bins;
     uint8_t *const red = c->tables, *const green = red + n_bins, *const blue = green + n_bins;
     uint8_t *const alpha = blue + n_bins, *const luma = red + n_channels * n_bins;
-    uint16_t piece[IH_CHANNELS_MAX * PIECE] = {0};
+    const bool has_few_values = is_narrow(c, p, n * n_channels);
     for (size_t n_here; n > 0; n -= n_here) {
         n_here = n < PIECE ? n : PIECE;
-        memcpy(piece, p, 2 * n_here * n_channels);
-        p += 2 * n_here * n_channels;
-        add_clips(c, piece, n_here);
-        for (const uint16_t *v = piece, *end = v + n_here * n_channels; v < end; v += n_channels) {
-            add(c, red, 0, v[0], 1);
-            add(c, green, 1, v[1], 1);
-            add(c, blue, 2, v[2], 1);
+        const uint8_t *const end = p + 2 * n_here * n_channels;
+        add_clips(c, p, n_here);
+        if (has_few_values)
+            add_narrow_colour(c, p, n_here, n_channels, has_luma);
+        for (; p < end && !has_few_values; p += 2 * n_channels) {
+            const uint16_t r = load_1(p), g = load_1(p + 2), b = load_1(p + 4);
+            add(c, red, 0, r, 1);
+            add(c, green, 1, g, 1);
+            add(c, blue, 2, b, 1);
             if (n_channels == 4)
-                add(c, alpha, 3, v[3], 1);
+                add(c, alpha, 3, load_1(p + 6), 1);
             if (has_luma)
-                add(c, luma, n_channels, ih_luma_native(&w, v[0], v[1], v[2]), 1);
+                add(c, luma, n_channels, ih_luma_native(&w, r, g, b), 1);
         }
+        p = end;
     }
 }
 

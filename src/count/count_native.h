@@ -10,7 +10,10 @@
 /* Zero at first. Keeps its tables from image to image; release it with ih_native_reset. */
 struct ih_native_counter {
     struct ih_count_spec spec;
-    struct ih_histogram totals; /* multiples of 256; owned until ih_native_end */
+    struct ih_histogram totals;    /* multiples of 256; owned until ih_native_end */
+    bool has_totals;               /* false: native of totals is not set, none is needed yet */
+    bool has_narrow;               /* n_counted and sums lack the pixels of totals */
+    uint64_t n_counted[IH_PLANES]; /* pixels in totals */
     uint8_t *tables;  /* [n_copies][planes of the spec][n_bins], owned, 0 at first: the rest of the
                          totals */
     size_t n_entries; /* allocated */

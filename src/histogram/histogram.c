@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t ih_no_counts[IH_NATIVE_BINS_MAX];
+
 void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
 {
     assert(n_channels >= 1 && n_channels <= IH_CHANNELS_MAX);
@@ -18,12 +20,13 @@ void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
 
 static size_t native_counters(const struct ih_histogram *h)
 {
-    const unsigned n_planes = h->is_compact ? h->n_channels + (h->n_channels >= 3) : IH_PLANES;
+    const unsigned n_planes =
+        h->is_compact ? h->n_channels + (h->n_channels >= 3 && !h->lacks_luma) : IH_PLANES;
     return (size_t)n_planes * h->n_native;
 }
 
-enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
-                                 struct ih_error *err)
+static enum ih_status init(struct ih_histogram *h, const struct ih_count_spec *spec, bool is_set,
+                           struct ih_error *err)
 {
     ih_histogram_clear(h, spec->n_channels);
     if (spec->n_bins == 0)
@@ -31,8 +34,22 @@ enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_s
     assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
     h->n_native = spec->n_bins;
     h->is_compact = spec->n_channels < IH_CHANNELS_MAX;
-    h->native = calloc(native_counters(h), sizeof *h->native);
+    h->lacks_luma = !is_set && spec->n_channels == 3 && spec->luma == &ih_luma_none;
+    const size_t n = native_counters(h);
+    h->native = is_set ? calloc(n, sizeof *h->native) : malloc(n * sizeof *h->native);
     return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
+}
+
+enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                 struct ih_error *err)
+{
+    return init(h, spec, true, err);
+}
+
+enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                       struct ih_error *err)
+{
+    return init(h, spec, false, err);
 }
 
 enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err)
@@ -57,6 +74,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
     assert(h->n_channels == other->n_channels && ih_n_bins(h) == ih_n_bins(other));
     h->n_pixels += other->n_pixels;
+    h->adds_up = false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         h->sum[p] += other->sum[p];
         if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
@@ -105,7 +123,7 @@ void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spe
     }
     h->without_luma = spec->luma == &ih_luma_none;
     if (h->without_luma) {
-        if (!ih_shares_luma(h))
+        if (!ih_shares_luma(h) && !h->lacks_luma)
             memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[IH_LUMA] = 0;
     }
@@ -123,7 +141,7 @@ uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned p = 0; p < IH_PLANES && !h->adds_up; p++) {
         if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
             continue;
         uint64_t n_pixels = 0;

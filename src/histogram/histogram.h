@@ -24,6 +24,8 @@ struct ih_histogram {
     unsigned n_native;
     bool is_compact; /* native has no planes but those of n_channels; gray is its own luma, else
                         luma follows the channels. false: IH_PLANES planes */
+    bool lacks_luma; /* native has no plane for it: ih_bins gives zeros, ih_own_bins must not */
+    bool adds_up;    /* native agrees with n_pixels and sum: its counter compared them */
     uint64_t sum[IH_PLANES]; /* of the values */
     /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
     uint64_t any_low, any_high, all_low, all_high;
@@ -48,9 +50,13 @@ static inline size_t ih_native_at(const struct ih_histogram *h, unsigned plane)
     return (size_t)plane * h->n_native;
 }
 
+extern uint64_t ih_no_counts[IH_NATIVE_BINS_MAX]; /* 0; const, it would be 512 KiB of the file */
+
 /* These counters: [ih_n_bins(h)]. */
 static inline const uint64_t *ih_bins(const struct ih_histogram *h, unsigned plane)
 {
+    if (h->lacks_luma && plane == IH_LUMA)
+        return ih_no_counts;
     return h->native ? h->native + ih_native_at(h, plane) : h->bins[plane];
 }
 
@@ -71,6 +77,11 @@ static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsig
 /* The same with the bins of spec. Returns IH_OK or IH_MEMORY. */
 enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
                                  struct ih_error *err);
+
+/* The same, but native counters are not set: the caller writes all of them, and luma of colour only
+ * if the spec has luma. */
+enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                       struct ih_error *err);
 
 /* Gives a histogram native counters of its own, a copy of those that it shares. IH_OK or IH_MEMORY
  * with h unchanged. */

@@ -9,7 +9,8 @@
 struct counts {
     PyObject_HEAD struct ih_counts *counts; /* owned */
     PyObject *file;                         /* owned: str or NULL */
-    uint64_t *table;                        /* owned, [n_planes][n_bins]; NULL until it is needed */
+    const uint64_t *table;                  /* [n_planes][n_bins]; NULL until it is needed */
+    uint64_t *copy;                         /* owned; NULL if table is of counts */
     Py_ssize_t shape[2], strides[2];
     unsigned planes[IH_PLANES]; /* the library's index of each plane */
     unsigned n_planes, n_bins;
@@ -46,7 +47,7 @@ static void counts_dealloc(PyObject *object)
     struct counts *self = self_of(object);
     ih_counts_close(self->counts);
     Py_XDECREF(self->file);
-    PyMem_Free(self->table);
+    PyMem_Free(self->copy);
     py_free(object);
 }
 
@@ -61,20 +62,24 @@ static PyObject *counts_histogram(PyObject *object, PyObject *key);
 
 /* ---- the buffer ---- */
 
-/* The library has gaps between the planes, so the first use makes a table without them. */
+/* The planes of the library may have gaps, or gray be its own luma. The first use of such planes
+ * makes a table of them. */
 static bool make_table(struct counts *self)
 {
     if (self->table)
         return true;
-    const size_t n_bins = self->n_bins;
-    self->table = PyMem_Malloc(IH_PLANES * n_bins * sizeof *self->table);
-    if (!self->table) {
+    const size_t n_bins = self->n_bins, size_bytes = n_bins * sizeof *self->copy;
+    const uint64_t *const first = ih_counts_bins(self->counts, self->planes[0]);
+    bool has_gaps = self->n_planes == 0;
+    for (unsigned i = 1; i < self->n_planes; i++)
+        has_gaps |= ih_counts_bins(self->counts, self->planes[i]) != first + i * n_bins;
+    if (has_gaps && !(self->copy = PyMem_Malloc(IH_PLANES * size_bytes))) {
         PyErr_NoMemory();
         return false;
     }
-    for (unsigned i = 0; i < self->n_planes; i++)
-        memcpy(self->table + i * n_bins, ih_counts_bins(self->counts, self->planes[i]),
-               n_bins * sizeof *self->table);
+    for (unsigned i = 0; i < self->n_planes && has_gaps; i++)
+        memcpy(self->copy + i * n_bins, ih_counts_bins(self->counts, self->planes[i]), size_bytes);
+    self->table = has_gaps ? self->copy : first;
     self->shape[0] = self->n_planes;
     self->shape[1] = (Py_ssize_t)n_bins;
     self->strides[0] = (Py_ssize_t)(n_bins * sizeof *self->table);
@@ -97,7 +102,7 @@ static int counts_get_buffer(PyObject *object, Py_buffer *view, int flags)
     }
     if (!make_table(self))
         return -1;
-    *view = (Py_buffer){.buf = self->table,
+    *view = (Py_buffer){.buf = (void *)(uintptr_t)self->table, /* read-only */
                         .obj = Py_NewRef(object),
                         .len = self->shape[0] * self->strides[0],
                         .itemsize = sizeof *self->table,

@@ -142,6 +142,8 @@ static void assert_plain(struct ih_histogram *h, struct plain *p, const struct i
 {
     assert_int_equal(ih_n_bins(h), spec->n_bins);
     assert_int_equal(h->n_pixels, p->n_pixels);
+    assert_true(h->adds_up);
+    h->adds_up = false;
     assert_true(ih_histogram_consistent(h));
     for (unsigned c = 0; c < IH_PLANES; c++) {
         if (ih_plane_name(spec->n_channels, c)) {
@@ -214,11 +216,61 @@ TEST(counter_against_a_plain_one)
     ih_native_reset(&c);
 }
 
+/* Many samples with few values, between noise and runs. */
+TEST(counter_of_few_values)
+{
+    enum { N = 300001, PART = 270000, FEW = 3000 };
+    uint8_t *odd = malloc(2 * N * IH_CHANNELS_MAX + 1);
+    uint16_t *v = malloc(2 * N * IH_CHANNELS_MAX);
+    struct ih_native_counter c = {.tables = NULL};
+    uint64_t random = 5;
+    assert_non_null(odd);
+    assert_non_null(v);
+    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 65535, 65536};
+        const size_t n_few = (size_t)PART * n_channels, n_all = (size_t)N * n_channels;
+        struct ih_histogram h;
+        fill(v, n_few, FEW, n_channels % 2, &random);
+        fill(v + n_few, n_all - n_few, 65536, 2, &random);
+        memcpy(odd + 1, v, 2 * n_all);
+        struct plain p = count_plainly(&spec, v, N);
+        assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+        ih_native_add(&c, v + n_few, N - PART);
+        ih_native_add(&c, odd + 1, PART);
+        assert_int_equal(c.has_narrow, n_channels != 2);
+        ih_native_end(&c, &h);
+        assert_plain(&h, &p, &spec);
+    }
+    free(odd);
+    free(v);
+    ih_native_reset(&c);
+}
+
+TEST(colour_without_luma)
+{
+    const struct ih_count_spec spec = {3, &ih_luma_none, 0, 65535, 65536};
+    const uint16_t v[] = {1, 2, 3};
+    struct ih_native_counter c = {.tables = NULL};
+    struct ih_histogram h, own;
+    assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+    ih_native_add(&c, v, 1);
+    ih_native_end(&c, &h);
+    own = h;
+    assert_int_equal(ih_histogram_own(&own, NULL), IH_OK);
+    ih_histogram_reset(&h);
+    assert_int_equal(ih_bins(&own, 2)[3], 1);
+    assert_int_equal(ih_count_range(ih_bins(&own, IH_LUMA), 0, 65535), 0);
+    own.adds_up = false;
+    assert_true(ih_histogram_consistent(&own));
+    ih_histogram_reset(&own);
+    ih_native_reset(&c);
+}
+
 /* Tables that hold almost as many pixels as 32 bits can, and go over 2^8, 2^15 and 2^16 more. */
 TEST(counter_over_32_bits)
 {
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 1023, 1024};
-    enum { ROOM = 5, N = 70000 };
+    enum { ROOM = 5, N = 70000, WRAP = 256 };
     const uint64_t n_before = UINT32_MAX - ROOM;
     static uint16_t v[3 * N];
     struct ih_native_counter c = {.tables = NULL};
@@ -228,23 +280,44 @@ TEST(counter_over_32_bits)
         v[3 * i + 1] = v[3 * i + 2] = 1023;
     }
     assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
-    ih_native_add(&c, v, 1);
-    for (size_t i = 0; i < c.n_entries; i++)
-        if (c.tables[i]) { /* as if the pixel had come so often */
-            const unsigned plane = i < 3 * 1024 ? (unsigned)(i / 1024) : IH_LUMA;
-            ih_own_bins(&c.totals, plane)[i % 1024] = n_before - 1;
-            c.totals.sum[plane] = i % 1024 * (n_before - 1);
-        }
+    ih_native_add(&c, v, WRAP); /* into the totals */
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned plane = i < 3 ? i : IH_LUMA;
+        for (unsigned value = 0; value < 1024; value++)
+            if (ih_bins(&c.totals, plane)[value]) { /* as if the pixels had come so often */
+                ih_own_bins(&c.totals, plane)[value] = n_before;
+                c.totals.sum[plane] = value * n_before;
+            }
+        c.n_counted[plane] = n_before;
+    }
     c.totals.n_pixels = n_before;
-    c.totals.any_high *= n_before;
+    c.totals.any_high = n_before;
     ih_native_add(&c, v, N);
     ih_native_end(&c, &h);
+    assert_true(h.adds_up);
+    h.adds_up = false;
     assert_int_equal(h.n_pixels, n_before + N);
     assert_int_equal(ih_bins(&h, 0)[7], n_before + N);
     assert_int_equal(ih_bins(&h, 2)[1023], n_before + N);
     assert_int_equal(h.any_high, n_before + N);
     assert_int_equal(h.sum[1], 1023 * (n_before + N));
     assert_true(ih_histogram_consistent(&h));
+    ih_histogram_reset(&h);
+    ih_native_reset(&c);
+}
+
+/* The counter notices that a pixel is missing. */
+TEST(counter_that_lost_a_pixel)
+{
+    const struct ih_count_spec spec = {1, &ih_luma_none, 0, 65535, 65536};
+    const uint16_t v[] = {7, 300, 7};
+    struct ih_native_counter c = {.tables = NULL};
+    struct ih_histogram h;
+    assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+    ih_native_add(&c, v, 3);
+    c.tables[300] = 0;
+    ih_native_end(&c, &h);
+    assert_false(ih_histogram_consistent(&h));
     ih_histogram_reset(&h);
     ih_native_reset(&c);
 }
