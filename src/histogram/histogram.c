@@ -331,9 +331,7 @@ void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
     const uint64_t *bins = ih_bins(h, plane);
     const unsigned last = ih_n_bins(h) - 1;
     memset(out, 0, sizeof *out);
-    const bool is_alpha = plane < IH_LUMA && plane == ih_colour_channels(h->n_channels);
-    out->count =
-        is_alpha ? ih_count_range(bins, 0, last) : h->n_pixels; /* alpha of a total: less */
+    out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
     out->crushed = ih_count_range(bins, 0, spec->clip_low);
     out->blown = ih_count_range(bins, spec->clip_high, last);
