@@ -19,14 +19,14 @@
  * Several channels. A block counts one plane of a part. The blocks of a part run at the same time,
  * so that the L2 cache serves all reads but one.
  *
- * NVIDIA H100 80GB HBM3, 2026-11-26, tests/bench/gpu_wide.sh, 768 MiB, share of read (3.12 TB/s):
+ * NVIDIA H100 80GB HBM3, 2026-11-26, tests/bench/gpu_wide.sh, 768 MiB, share of read (3.11 TB/s):
  *
  *     data              random  smooth  12-bit noise  microscopy  constant  two values
- *     gray              0.87    0.89    0.93          0.81        0.95      0.89
- *     over CUB          18.5    16.5    17.7          16.1        6.1       15.9
- *     gray, 4,096 bins  0.90    0.90    0.90          0.90        0.90      0.90
- *     RGB               0.76    0.77    0.80          0.75        0.84      0.82
- *     RGB with luma     0.48    0.48    0.46          0.45        0.57      0.29
+ *     gray              0.83    0.86    0.93          0.81        0.96      0.89
+ *     over CUB          17.8    16.0    17.7          14.5        5.9       16.1
+ *     gray, 4,096 bins  0.96    0.96    0.96          0.96        0.97      0.97
+ *     RGB               0.74    0.76    0.82          0.75        0.85      0.81
+ *     RGB with luma     0.46    0.47    0.45          0.44        0.56      0.28
  *
  * The worst case is data whose 16th groups alone differ from one value: gray 0.16.
  *
