@@ -17,7 +17,7 @@
  * Up to 4,096 bins there are 32-bit counters in eight copies: no overflow, and few turns.
  *
  * Several channels. A block counts one plane of a part. The blocks of a part run at the same time,
- * so that the L2 cache serves all reads but one.
+ * so that the L2 cache serves all reads but one. A batch has blocks for each of its images.
  *
  * NVIDIA H100 80GB HBM3, 2026-11-26, tests/bench/gpu_wide.sh, 768 MiB, share of read (3.11 TB/s):
  *
