@@ -187,6 +187,55 @@ TEST(one_record_has_statistics)
     ih_context_close(context);
 }
 
+/* A record of 16-bit samples is what a plain loop counts, and survives being saved. */
+TEST(a_native_record_has_statistics)
+{
+    static uint16_t samples[2][6][4];
+    static uint32_t bins[2 * 5 * 4096];
+    static uint8_t saved[1 << 22];
+    uint64_t sums[2 * 9];
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts(), *loaded = open_counts();
+    struct ih_error err = {0};
+    uint32_t random = 5;
+    for (unsigned without_luma = 0; without_luma < 2; without_luma++)
+        for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
+            const ptrdiff_t step = (ptrdiff_t)(n_channels * sizeof(uint16_t));
+            const struct ih_batch b = {
+                .size_bytes = sizeof b,
+                .n_images = 2,
+                .image = {(const uint8_t *)samples, NULL, 3, 2, 3 * step, sizeof(uint16_t), 0},
+                .image_stride = 6 * step,
+                .pixel_stride = step,
+                .n_channels = n_channels,
+                .without_luma = without_luma,
+                .n_bins = 4096};
+            uint16_t *flat = &samples[0][0][0];
+            uint64_t expected = 0;
+            struct ih_stats stats;
+            for (size_t i = 0; i < 12 * (size_t)n_channels; i++)
+                flat[i] = (uint16_t)(random_next(&random) % 3 * 2047 + 1);
+            for (size_t i = 6; i < 12; i++)
+                expected += flat[i * n_channels];
+            assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+            assert_int_equal(ih_batch_counts(context, &b, bins, sums, 1, 0, counts, &err), IH_OK);
+            assert_int_equal(ih_counts_n_bins(counts), 4096);
+            assert_int_equal(ih_counts_stats(counts, 0, &stats, sizeof stats, &err), IH_OK);
+            assert_int_equal(stats.sum, expected);
+            assert_int_equal(stats.count, 6);
+            assert_int_equal(stats.blown, ih_counts_bins(counts, 0)[4095]);
+            assert_true((ih_counts_bins(counts, IH_LUMA) == NULL) == without_luma);
+            const size_t n = ih_counts_save(counts, saved, sizeof saved);
+            assert_in_range(n, 1, sizeof saved);
+            assert_int_equal(ih_counts_load(loaded, saved, n, &err), IH_OK);
+            assert_int_equal(ih_counts_add(loaded, counts, &err), IH_OK);
+            assert_int_equal(ih_counts_bins(loaded, 0)[4095], 2 * stats.blown);
+        }
+    ih_counts_close(loaded);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
 /* Whatever part of an image has a label, its counts are the same after they have been saved. */
 TEST(records_of_labels_can_be_saved)
 {
