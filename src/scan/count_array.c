@@ -142,12 +142,14 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
     const bool drops_pixels = options->skips_transparent && has_alpha;
     const bool counts_here = ih_lane_counts_here(lane);
     struct view rest = *v; /* columns that are not counted where they lie */
-    if (status == IH_OK && counts_here && !drops_pixels && v->a.width >= HERE_PIXELS_LEAST &&
+    if (status == IH_OK && counts_here && !drops_pixels && v->n_pixels > 0 &&
+        v->a.width >= HERE_PIXELS_LEAST &&
         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)))) {
         const uint64_t n = v->a.height == 1 ? v->a.width : v->a.width / HERE_STEP * HERE_STEP;
         status = count_here(v, n, lane, &time, err);
-        rest.a.data = (const uint8_t *)v->a.data + (ptrdiff_t)n * v->a.pixel_stride_bytes;
         rest.a.width -= n;
+        if (rest.a.width > 0)
+            rest.a.data = (const uint8_t *)v->a.data + (ptrdiff_t)n * v->a.pixel_stride_bytes;
         rest.n_pixels = rest.a.width * rest.a.height;
     }
     for (uint64_t done = 0; status == IH_OK && done < rest.n_pixels;) {
