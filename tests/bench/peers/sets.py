@@ -43,7 +43,7 @@ def main():
         "imghist --html": [program, folder, "-q", f"--html={out}/images.html"],
         "imgeda scan": [f"{here}/imgeda", "scan", folder, "-o", f"{out}/manifest.jsonl"],
         "CleanVision find_issues": [sys.executable, "-c", CLEANVISION.format(folder, n)],
-        "pixel-patrol": [f"{here}/pixel-patrol", "process", folder, "-o", f"{out}/pixels.parquet"],
+        "pixel-patrol": [f"{here}/pixel-patrol", "process", folder, "--loader", "bioio", "-o", f"{out}/pixels.parquet"],
     }
     print(f"\n{n} JPEG files of 224 x 224, each tool once, as its user runs it: seconds, times of imghist --csv=images")
     base = None
