@@ -35,8 +35,8 @@ static void add_planar(struct ih_counter *t, const uint8_t *const samples[], siz
     }
 }
 
-/* Without luma, pixels of which two or more samples are clipped were counted in place of any: they
- * are fewer. The bins have a pixel once for each clipped sample. */
+/* Without luma, any_low and any_high hold the pixels with two or more clipped samples, which are
+ * fewer. The bins count a pixel once for each of its clipped samples. */
 static void join_clips(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
     uint64_t n_low = 0, n_high = 0;

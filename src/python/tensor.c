@@ -277,9 +277,8 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    /* Masked arrays of NumPy and arrays of CuPy are classes of Python. Of other types, such as
-     * numpy.ndarray, nothing is asked: a look-up that fails takes as long as counting 1,000 pixels.
-     */
+    /* Masked arrays of NumPy and arrays of CuPy are classes of Python. Only these are asked for
+     * attributes: a look-up that fails takes as long as counting 1,000 pixels. */
     const bool is_class = (PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) != 0;
     const bool is_masked =
         is_class && py_has((PyObject *)Py_TYPE(object), "filled") && has(object, "mask");

@@ -53,7 +53,7 @@ def test_layouts(channels):
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("bins", ["native", 4096, 1000])
 def test_native(channels, bins):
-    """uint16 samples, of which some are in no bin, against numpy.bincount; sums, clip counts and labels too."""
+    """uint16 samples against numpy.bincount, with sums, clip counts and labels. Some samples are in no bin."""
     n_bins = 65536 if bins == "native" else bins
     rng = numpy.random.default_rng(channels)
     x = rng.integers(0, min(n_bins + 100, 65536), (3, 19, 21, channels)).astype(numpy.uint16)
