@@ -55,10 +55,13 @@ static void end(struct ih_counter *t)
     ih_count_fold(t);
     if (t->spec.n_channels >= 3 && !ih_count_has_luma(t))
         join_clips(h, &t->spec);
-    uint64_t n_samples = 0;
+    h->adds_up = true;
     for (unsigned p = 0; p < IH_PLANES; p++)
-        if (p < t->spec.n_channels || (p == IH_LUMA && ih_count_has_luma(t)))
-            h->sum[p] = ih_add_values(h->bins[p], IH_BINS, &n_samples);
+        if (p < t->spec.n_channels || (p == IH_LUMA && ih_count_has_luma(t))) {
+            uint64_t n_pixels = 0;
+            h->sum[p] = ih_add_values(h->bins[p], IH_BINS, &n_pixels);
+            h->adds_up &= n_pixels == h->n_pixels;
+        }
     ih_histogram_derive(h, &t->spec);
 }
 

@@ -12,7 +12,7 @@
  *   those of a pending store waits for it, even at another address. With 16 entries between tables,
  *   equal values of two channels are 64 bins apart: 1.3 to 1.6 times as fast on photo-like RGB, 1.4
  *   to 2.3 times on gray stored as RGB. 13 to 48 entries do much the same.
- * - Loads. A step takes 8 pixels (16 of gray) with 64-bit loads and shifts the samples out, because
+ * - Loads. A step takes 8 pixels (32 of gray) with 64-bit loads and shifts the samples out, because
  *   the increments need the load slots. The steps are written out, because gcc at -O2 does not
  *   unroll loops over the bytes of a word.
  * - Runs. If all pixels of a step are equal, the run is followed to its end and added at once.
@@ -142,16 +142,18 @@ static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsig
 
 static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
 {
-    for (size_t n_done; n >= 16; p += n_done, n -= n_done) {
-        const uint64_t x = load64(p), y = load64(p + 8);
-        n_done = 16;
+    for (size_t n_done; n >= 32; p += n_done, n -= n_done) {
+        const uint64_t w = load64(p), x = load64(p + 8), y = load64(p + 16), z = load64(p + 24);
+        n_done = 32;
         ih_count_prefetch(p);
-        if (((x ^ load64(p + 1)) | (x ^ y)) == 0) {
+        if (((w ^ load64(p + 1)) | (w ^ x)) == 0) {
             n_done = ih_count_run(t, p, n, 1);
             continue;
         }
-        count_gray_word(t, x, 0);
-        count_gray_word(t, y, 8);
+        count_gray_word(t, w, 0);
+        count_gray_word(t, x, 8);
+        count_gray_word(t, y, 0);
+        count_gray_word(t, z, 8);
     }
     count_rest(t, p, n, 1);
 }

@@ -255,9 +255,11 @@ static inline bool vec_may_hold_two(const uint8_t *p, vec first, vec reach)
     const vec z = VEC_OP(sub_epi8)(vec_read(p + 2 * sizeof(vec)), first);
     const vec least = VEC_OP(min_epu8)(VEC_OP(min_epu8)(x, y), z);
     const vec is_one = VEC_OP(cmpeq_epi8)(VEC_OP(min_epu8)(least, reach), least);
-    const uint64_t columns = (uint32_t)VEC_OP(movemask_epi8)(is_one);
-    const uint64_t twice = columns << sizeof(vec) | columns; /* the last is next to the first */
-    return (columns & (twice >> 1 | twice >> 2)) != 0;
+    uint32_t columns = (uint32_t)VEC_OP(movemask_epi8)(is_one);
+    if (sizeof(vec) == 16)
+        columns |= columns << 16;
+    /* the last column is next to the first */
+    return (columns & ((columns >> 1 | columns << 31) | (columns >> 2 | columns << 30))) != 0;
 }
 static inline vec vec_equal(vec a, vec b)
 {

@@ -63,7 +63,8 @@ struct ih_backend {
                            struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
     /* NULL: pixels are counted only in bands. */
-    void (*count_here)(void *lane, const uint8_t *const samples[], size_t n_pixels);
+    void (*count_here)(void *lane, const uint8_t *const samples[], size_t n_pixels, size_t n_rows,
+                       ptrdiff_t row_stride_bytes);
     bool (*takes_native)(void *state); /* samples of 16 bits; NULL: all units do */
     /* Both NULL if the backend counts only pixels. */
     bool (*takes_planes)(void *state);
@@ -164,12 +165,15 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 
-/* Whether ih_lane_count_here works, which counts pixels where they lie, before it returns.
+/* Whether ih_lane_count_here works, which counts n_rows of n_pixels where they lie, before it
+ * returns.
  *
- * samples   [0] alone: interleaved pixels; or, of 3 or 4 channels, each channel: uint8 [n_pixels]
+ * samples   of the first row: [0] alone: interleaved pixels; or, of 3 or 4 channels, each channel:
+ *           uint8 [n_pixels]
  */
 bool ih_lane_counts_here(const struct ih_lane *lane);
-void ih_lane_count_here(struct ih_lane *lane, const uint8_t *const samples[], size_t n_pixels);
+void ih_lane_count_here(struct ih_lane *lane, const uint8_t *const samples[], size_t n_pixels,
+                        size_t n_rows, ptrdiff_t row_stride_bytes);
 
 /* Whether the current image, of three channels, may come as planes. */
 bool ih_lane_takes_planes(const struct ih_lane *lane);

@@ -119,6 +119,8 @@ static void *count_in_thread(void *lane)
 /* Waits until at most n_left bands are uncounted. With 0, the caller may then use the counter. */
 static void wait_for_thread(struct cpu_lane *l, unsigned n_left)
 {
+    if (!l->has_thread)
+        return;
     pthread_mutex_lock(&l->lock);
     while (l->n_filled - l->n_counted > n_left)
         pthread_cond_wait(&l->on_change, &l->lock);
@@ -276,16 +278,23 @@ static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *er
 }
 
 /* In the calling thread: there is no band to fill meanwhile. */
-static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_pixels)
+static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_pixels,
+                           size_t n_rows, ptrdiff_t row_stride_bytes)
 {
     struct cpu_lane *l = lane;
+    const uint8_t *row[IH_CHANNELS_MAX];
+    memcpy(row, samples, sizeof row);
     wait_for_thread(l, 0);
-    if (l->spec.n_bins)
-        ih_native_add(&l->native, samples[0], n_pixels);
-    else if (samples[1])
-        ih_counter_add_planar(&l->counter, samples, n_pixels);
-    else
-        ih_counter_add(&l->counter, samples[0], n_pixels);
+    for (size_t y = 0; y < n_rows; y++) {
+        if (l->spec.n_bins)
+            ih_native_add(&l->native, row[0], n_pixels);
+        else if (row[1])
+            ih_counter_add_planar(&l->counter, row, n_pixels);
+        else
+            ih_counter_add(&l->counter, row[0], n_pixels);
+        for (unsigned c = 0; c < IH_CHANNELS_MAX && row[c] && y + 1 < n_rows; c++)
+            row[c] += row_stride_bytes;
+    }
 }
 
 static bool cpu_takes_planes(void *state)

@@ -252,9 +252,10 @@ bool ih_lane_counts_here(const struct ih_lane *l)
     return l->lane && l->backend->count_here;
 }
 
-void ih_lane_count_here(struct ih_lane *l, const uint8_t *const samples[], size_t n_pixels)
+void ih_lane_count_here(struct ih_lane *l, const uint8_t *const samples[], size_t n_pixels,
+                        size_t n_rows, ptrdiff_t row_stride_bytes)
 {
-    l->backend->count_here(l->lane, samples, n_pixels);
+    l->backend->count_here(l->lane, samples, n_pixels, n_rows, row_stride_bytes);
 }
 
 bool ih_lane_takes_planes(const struct ih_lane *l)

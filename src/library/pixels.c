@@ -1,16 +1,18 @@
-/* Counting pixels in host memory: the checks, and calls on lanes, each for a part of the rows. */
+/* Counting pixels in host memory: the checks, and calls on lanes, each for some of the rows. */
+#define _GNU_SOURCE /* pthread_tryjoin_np */
 #include "library/library.h"
 
 #include "base/machine.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A thread is started in about 20 us and gets so many pixels, which take 200 us or more. */
-enum { THREAD_PIXELS = 1 << 18 };
+enum { THREAD_PIXELS = 1 << 18, YIELDS_BEFORE_SLEEP = 1000 };
 
 enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
                                    struct ih_error *err)
@@ -50,12 +52,13 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     return IH_OK;
 }
 
-/* Some rows of an array, and their counts. */
+/* The rows of an array that a thread takes, and their counts. */
 struct part {
     pthread_t thread;
     struct ih_context *context;
     const struct ih_scan_options *options;
-    struct ih_array rows;
+    const struct ih_array *array;
+    struct ih_array_rows *shared;
     struct ih_result *result;
 };
 
@@ -65,7 +68,7 @@ static void *count_part(void *argument)
     struct ih_call *call = NULL;
     p->result->status = ih_call_begin(p->context, &call, &p->result->error);
     if (p->result->status == IH_OK) {
-        ih_count_array_in(p->options, &p->rows, call->lane, p->result);
+        ih_count_array_in(p->options, p->array, p->shared, call->lane, p->result);
         ih_call_end(p->context, call, p->result->status);
     }
     return NULL;
@@ -74,6 +77,17 @@ static void *count_part(void *argument)
 static bool is_stopped(void *flag)
 {
     return atomic_load((atomic_bool *)flag);
+}
+
+/* Joins a thread that ends within the time of a few blocks of rows. Waking up would take 50 us. */
+static void join_soon(pthread_t thread)
+{
+    for (int i = 0; i < YIELDS_BEFORE_SLEEP; i++) {
+        if (pthread_tryjoin_np(thread, NULL) == 0)
+            return;
+        sched_yield();
+    }
+    pthread_join(thread, NULL);
 }
 
 /* Counts the parts, the first in the calling thread, with the others that cannot be started. If the
@@ -93,7 +107,7 @@ static void count_parts(struct part *parts, unsigned n_parts, atomic_bool *is_fa
     for (unsigned i = n_started; i < n_parts; i++)
         count_part(&parts[i]);
     for (unsigned i = 1; i < n_started; i++)
-        pthread_join(parts[i].thread, NULL);
+        join_soon(parts[i].thread);
 }
 
 /* How many threads count: no more than the pixels keep busy, and than there are rows. */
@@ -108,12 +122,12 @@ static unsigned choose_threads(const struct ih_array *array)
     return (unsigned)(n < array->height ? n : array->height);
 }
 
-/* Counts rows [height * i / n, height * (i + 1) / n) in part i, into result for the first. */
 static enum ih_status count_in_threads(struct ih_context *context, const struct ih_array *array,
                                        unsigned n, struct ih_result *result, struct ih_error *err)
 {
     struct part *parts = malloc(n * sizeof *parts);
     struct ih_result *others = malloc((n - 1) * sizeof *others);
+    struct ih_array_rows rows = {.n_threads = n};
     atomic_bool is_failed = false;
     const struct ih_interrupt stop = {is_stopped, &is_failed};
     struct ih_scan_options of_others = context->options;
@@ -124,17 +138,12 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
         free(others);
         return ih_error_set(err, IH_MEMORY, "out of memory");
     }
-    for (unsigned i = 0; i < n; i++) {
-        const uint64_t first = array->height / n * i + array->height % n * i / n;
-        const uint64_t end = array->height / n * (i + 1) + array->height % n * (i + 1) / n;
+    for (unsigned i = 0; i < n; i++)
         parts[i] = (struct part){.context = context,
                                  .options = i ? &of_others : &context->options,
-                                 .rows = *array,
+                                 .array = array,
+                                 .shared = &rows,
                                  .result = i ? &others[i - 1] : result};
-        parts[i].rows.data =
-            (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
-        parts[i].rows.height = end - first;
-    }
     count_parts(parts, n, &is_failed);
     for (unsigned i = 0; i < n && status == IH_OK; i++) {
         status = parts[i].result->status;
@@ -148,7 +157,6 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
             ih_histogram_reset(&others[i - 1].histogram);
     if (status != IH_OK && result->status == IH_OK)
         ih_histogram_reset(&result->histogram);
-    result->info.height = array->height;
     free(others);
     free(parts);
     return status;
@@ -161,7 +169,7 @@ static enum ih_status count_checked(struct ih_context *context, const struct ih_
     const unsigned n_threads = choose_threads(array);
     struct part all = {.context = context,
                        .options = &context->options,
-                       .rows = *array,
+                       .array = array,
                        .result = &counts->result};
     enum ih_status status;
     if (n_threads > 1) {

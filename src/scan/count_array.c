@@ -11,9 +11,10 @@
 enum {
     SAMPLE_16_MAX = 65535,
     HERE_PIXELS = 1 << 18,     /* between looks at the clock */
-    HERE_PIXELS_LEAST = 512,   /* of shorter rows, starting a row costs more than copying it */
     HERE_STEP = 32,            /* the pixels that SIMD takes at once */
+    HERE_PIXELS_LUMA = 512,    /* of shorter rows, starting a row costs more than copying it */
     HERE_BAND_BYTES = 1 << 14, /* copied pixels are counted in the first-level cache */
+    SHARED_PIXELS = 1 << 17,   /* that a thread takes at once: 35 to 160 us */
 };
 
 /* Pixels that have been checked. */
@@ -110,43 +111,39 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
                                  struct ih_time_limit *time, struct ih_error *err)
 {
     const struct ih_array *a = &v->a;
-    const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
+    const uint64_t n = n_columns < HERE_PIXELS ? n_columns : HERE_PIXELS;
+    const uint64_t rows_each = n < n_columns ? 1 : HERE_PIXELS / n;
     enum ih_status status = IH_OK;
-    uint64_t n_since = 0; /* the last look at the clock */
-    for (uint64_t y = 0; y < a->height; y++)
-        for (uint64_t x = 0, n; x < n_columns && status == IH_OK; x += n) {
+    for (uint64_t y = 0; y < a->height; y += rows_each)
+        for (uint64_t x = 0; x < n_columns && status == IH_OK; x += n) {
+            const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
             const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +
                                   (ptrdiff_t)x * a->pixel_stride_bytes;
-            n = n_columns - x < HERE_PIXELS ? n_columns - x : HERE_PIXELS;
             for (unsigned c = 0; c < (v->is_planar ? a->n_channels : 1); c++)
                 samples[c] = from + (ptrdiff_t)c * a->channel_stride_bytes;
-            ih_lane_count_here(lane, samples, (size_t)n);
-            n_since += n;
-            if (n_since >= HERE_PIXELS) {
-                n_since = 0;
-                status = ih_time_limit_check(time, err);
-            }
+            ih_lane_count_here(lane, samples, (size_t)(n_columns - x < n ? n_columns - x : n),
+                               (size_t)(a->height - y < rows_each ? a->height - y : rows_each),
+                               a->row_stride_bytes);
+            status = ih_time_limit_check(time, err);
         }
     return status;
 }
 
-static enum ih_status count_view(const struct ih_scan_options *options, const struct view *v,
-                                 struct ih_lane *lane, struct ih_result *result)
+/* lane: has begun. */
+static enum ih_status count_view(const struct view *v, bool drops_pixels, bool has_luma,
+                                 struct ih_lane *lane, struct ih_time_limit *time,
+                                 struct ih_error *err)
 {
-    struct ih_error *err = &result->error;
     const unsigned n_channels = v->a.n_channels;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.n_bins);
-    const bool has_alpha = n_channels != ih_colour_channels(n_channels);
-    struct ih_time_limit time = {.interrupt = options->decode.interrupt};
-    enum ih_status status = ih_lane_begin(lane, &result->spec, err);
-    const bool drops_pixels = options->skips_transparent && has_alpha;
     const bool counts_here = ih_lane_counts_here(lane);
+    const uint64_t least = has_luma ? HERE_PIXELS_LUMA : HERE_STEP; /* pixels of a row */
+    enum ih_status status = IH_OK;
     struct view rest = *v; /* columns that are not counted where they lie */
-    if (status == IH_OK && counts_here && !drops_pixels && v->n_pixels > 0 &&
-        v->a.width >= HERE_PIXELS_LEAST &&
+    if (counts_here && !drops_pixels && v->n_pixels > 0 && v->a.width >= least &&
         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)))) {
         const uint64_t n = v->a.height == 1 ? v->a.width : v->a.width / HERE_STEP * HERE_STEP;
-        status = count_here(v, n, lane, &time, err);
+        status = count_here(v, n, lane, time, err);
         rest.a.width -= n;
         if (rest.a.width > 0)
             rest.a.data = (const uint8_t *)v->a.data + (ptrdiff_t)n * v->a.pixel_stride_bytes;
@@ -155,7 +152,7 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
     for (uint64_t done = 0; status == IH_OK && done < rest.n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
-        status = ih_time_limit_check(&time, err);
+        status = ih_time_limit_check(time, err);
         if (status == IH_OK)
             status = ih_lane_band(lane, pixel_bytes, &band, &size_bytes, err);
         if (status != IH_OK)
@@ -170,8 +167,6 @@ static enum ih_status count_view(const struct ih_scan_options *options, const st
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }
-    if (status == IH_OK)
-        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     return status;
 }
 
@@ -281,9 +276,26 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
     return v;
 }
 
+/* Takes the next rows that no thread has taken: a thread that starts late takes fewer. Returns
+ * their number. */
+static uint64_t take_rows(const struct ih_array *array, struct ih_array_rows *rows,
+                          bool counts_here, struct ih_array *taken)
+{
+    const uint64_t height = array->height;
+    uint64_t n = height / rows->n_threads + (height % rows->n_threads > 0);
+    if (rows->n_threads > 1 && counts_here && n > SHARED_PIXELS / array->width)
+        n = SHARED_PIXELS / array->width + 1;
+    const uint64_t first = atomic_fetch_add(&rows->n_taken, n);
+    *taken = *array;
+    taken->height = first >= height ? 0 : n < height - first ? n : height - first;
+    if (taken->height > 0)
+        taken->data = (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
+    return taken->height;
+}
+
 /* BGR is counted as RGB with the weights of red and blue exchanged, so it costs nothing. */
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
-                       struct ih_lane *lane, struct ih_result *result)
+                       struct ih_array_rows *shared, struct ih_lane *lane, struct ih_result *result)
 {
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
@@ -307,9 +319,22 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
         result->sample_range =
             (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
-    const struct view v = view_of(array, &native);
+    struct ih_array_rows all = {.n_threads = 1};
+    struct ih_array_rows *rows = shared ? shared : &all;
+    struct ih_time_limit time = {.interrupt = o->decode.interrupt};
+    struct ih_error *err = &result->error;
+    const bool has_luma = n_channels >= 3 && o->luma != &ih_luma_none;
+    const bool drops_pixels = o->skips_transparent && n_channels != ih_colour_channels(n_channels);
+    struct ih_array taken;
     if (result->status == IH_OK)
-        result->status = count_view(o, &v, lane, result);
+        result->status = ih_lane_begin(lane, &result->spec, err);
+    while (result->status == IH_OK &&
+           take_rows(array, rows, ih_lane_counts_here(lane), &taken) > 0) {
+        const struct view v = view_of(&taken, &native);
+        result->status = count_view(&v, drops_pixels, has_luma, lane, &time, err);
+    }
+    if (result->status == IH_OK)
+        result->status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     result->spec.luma = o->luma;
     if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);

@@ -26,6 +26,8 @@
 #include "histogram/total.h"
 #include "jpeg_gpu/offload.h"
 
+#include <stdatomic.h>
+
 /* ---- selection.c ---- */
 
 /*
@@ -256,9 +258,17 @@ void ih_count_input(const struct ih_scan_options *options, const struct ih_input
 /* Checks an array and fills in its default strides, depth and range. Returns IH_OK or IH_USAGE. */
 enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err);
 
-/* Counts a checked array. result: overwritten; result->path is NULL. */
+/* The rows of an array that several threads count. */
+struct ih_array_rows {
+    atomic_ullong n_taken;
+    unsigned n_threads;
+};
+
+/* Counts a checked array. shared: the rows that each of several calls takes from; NULL: all rows.
+ * result: overwritten; result->path is NULL. */
 void ih_count_array_in(const struct ih_scan_options *options, const struct ih_array *array,
-                       struct ih_lane *lane, struct ih_result *result);
+                       struct ih_array_rows *shared, struct ih_lane *lane,
+                       struct ih_result *result);
 
 /* ---- settings.c ---- */
 

@@ -289,7 +289,7 @@ static void work_on_array(struct ih_scan *s, struct worker *w, struct slot *slot
 {
     const bool is_counted = ih_is_in_shard(s, slot->number, 0);
     if (is_counted)
-        ih_count_array_in(&w->options, slot->input.array, w->lane, &slot->result);
+        ih_count_array_in(&w->options, slot->input.array, NULL, w->lane, &slot->result);
     if (is_counted && slot->result.status == IH_OK)
         slot->result.counted_by = ih_lane_description(w->lane);
     slot->result.path = slot->input.path;
