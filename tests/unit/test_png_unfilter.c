@@ -58,11 +58,35 @@ static void check(unsigned filter, const uint8_t *row, const uint8_t *above, siz
     }
 }
 
+/* Two rows of Paeth in one call; nothing but the rows may change. */
+static void check_two(const uint8_t *row, const uint8_t *above, size_t n, unsigned step)
+{
+    enum { GAP = IH_PNG_SLACK };
+    uint8_t *expected = malloc(2 * (n + GAP)), *two = malloc(2 * (n + GAP));
+    uint8_t *above_copy = malloc(n + GAP);
+    assert_true(expected && two && above_copy);
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy(expected + i * (n + GAP), row + i * n, n);
+        memset(expected + i * (n + GAP) + n, 0xa5, GAP);
+    }
+    memcpy(two, expected, 2 * (n + GAP));
+    memcpy(above_copy, above, n);
+    memset(above_copy + n, 0x5a, GAP);
+    reference(IH_PNG_PAETH, expected, above, n, step);
+    reference(IH_PNG_PAETH, expected + n + GAP, expected, n, step);
+    ih_png_unfilter_two(two, two + n + GAP, above_copy, n, step);
+    if (memcmp(two, expected, 2 * (n + GAP)) != 0)
+        fail_msg("%s: two rows of %zu bytes, step %u", ih_png_unfilter_target(), n, step);
+    free(expected);
+    free(two);
+    free(above_copy);
+}
+
 static const unsigned steps[] = {1, 2, 3, 4, 6, 8};
 
 static void check_all(uint8_t (*sample)(void))
 {
-    uint8_t row[ROW_MAX], above[ROW_MAX];
+    uint8_t row[ROW_MAX], above[ROW_MAX], rows[2 * ROW_MAX];
     for (unsigned filter = 0; filter < IH_PNG_FILTERS; filter++)
         for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
             for (size_t n_pixels = 1; n_pixels <= PIXELS_MAX; n_pixels++) {
@@ -73,6 +97,9 @@ static void check_all(uint8_t (*sample)(void))
                 }
                 check(filter, row, above, n, steps[s]);
                 check(filter, row, NULL, n, steps[s]);
+                for (size_t i = 0; i < 2 * n; i++)
+                    rows[i] = sample();
+                check_two(rows, above, n, steps[s]);
             }
 }
 

@@ -149,6 +149,20 @@ bool ih_png_fast_load(struct ih_png_fast *p)
     return true;
 }
 
+/* Unfilters the next row, and the one below it if that takes no longer; its filter is none then. */
+static void unfilter(struct ih_png_fast *p, uint8_t *row)
+{
+    uint8_t *const below = row + p->row_bytes;
+    const uint8_t *above = p->next_row > 0 ? row + 1 - p->row_bytes : NULL;
+    if (above && p->next_row + 1 < p->chunks.image.height && row[0] == IH_PNG_PAETH &&
+        below[0] == IH_PNG_PAETH) {
+        ih_png_unfilter_two(row + 1, below + 1, above, p->row_bytes - 1, p->step);
+        below[0] = IH_PNG_NONE;
+    } else {
+        ih_png_unfilter(row[0], row + 1, above, p->row_bytes - 1, p->step);
+    }
+}
+
 enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t capacity_pixels,
                                 size_t *n_pixels, struct ih_error *err)
 {
@@ -161,8 +175,7 @@ enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t c
         n_rows = image->height - p->next_row;
     for (size_t i = 0; i < n_rows; i++, p->next_row++) {
         uint8_t *row = p->rows + p->next_row * p->row_bytes;
-        const uint8_t *above = p->next_row > 0 ? row + 1 - p->row_bytes : NULL;
-        ih_png_unfilter(row[0], row + 1, above, p->row_bytes - 1, p->step);
+        unfilter(p, row);
         uint8_t *const expanded = pixels + i * row_pixels * pixel_bytes;
         if (image->depth == 16 && !has_plain_samples)
             ih_extremes_add_be16(&p->info->extremes, row + 1, row_pixels, ih_png_samples(image));

@@ -87,5 +87,31 @@ static void NAMED(paeth)(uint8_t *row, const uint8_t *above, size_t n_bytes)
     NAMED(store_last)(row, NAMED(predict)(left, LOAD(above), corner, next));
 }
 
+#if STEP <= 4
+/* Two rows at once: the lower half of `left` is a pixel of row, the upper half the pixel before it
+ * of the row below. Above and above left of that one are the pixels that row has just got. */
+static void NAMED(paeth_two)(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes)
+{
+    const uint8_t *last = row + n_bytes - STEP, *first = row;
+    vec corner = LOAD(above), left = NAMED(predict)(vec_zero(), corner, vec_zero(), LOAD(row));
+    for (;; row += STEP, below += STEP, above += STEP) {
+        const bool is_last = row == last; /* of row; below has one more */
+        const vec next = vec_join(LOAD(row + STEP), LOAD(below));
+        const vec up = vec_join(LOAD(above + STEP), left);
+        if (row > first)
+            NAMED(store)(below - STEP, vec_upper(left));
+        if (is_last)
+            NAMED(store_last)(row, left);
+        else
+            NAMED(store)(row, left);
+        left = NAMED(predict)(left, up, corner, next);
+        corner = up;
+        if (is_last)
+            break;
+    }
+    NAMED(store_last)(below, vec_upper(left));
+}
+#endif
+
 #undef LOAD
 #undef STEP
