@@ -62,10 +62,10 @@ static inline cudaError_t ih_job_make(const struct ih_gpu_histogram_args *args,
     return cudaSuccess;
 }
 
-/* The number of planes: the channels, and luma if there is colour. */
-__host__ __device__ constexpr int ih_planes(int channels)
+/* The number of planes: the channels, and luma if there is colour and luma is wanted. */
+__host__ __device__ constexpr int ih_planes(int channels, bool has_luma = true)
 {
-    return channels >= 3 ? channels + 1 : channels;
+    return channels >= 3 && has_luma ? channels + 1 : channels;
 }
 
 /* The index of a plane in ih_gpu_totals, where luma has a fixed place. */
@@ -153,11 +153,11 @@ struct ih_partials {
  * The last levels of the tree: each warp reduces the partials of one sum and adds it to the totals.
  * All threads of the block, THREADS, call it after s_partials is complete and synchronized.
  */
-template <int CHANNELS, int THREADS>
+template <int CHANNELS, int THREADS, int PLANES>
 __device__ inline void ih_partials_add(const struct ih_partials &s_partials,
                                        struct ih_gpu_totals *d_totals)
 {
-    constexpr int PLANES = ih_planes(CHANNELS), WARPS = THREADS / IH_WARP;
+    constexpr int WARPS = THREADS / IH_WARP;
     constexpr int SLOTS = IH_GPU_BINS / IH_WARP;
     const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
 
@@ -185,12 +185,12 @@ __device__ inline void ih_partials_add(const struct ih_partials &s_partials,
  * clip                    the thread's joint clip counts; used for 3 and 4 channels
  * s_partials              may overlap the table
  */
-template <int CHANNELS, int THREADS, typename count_fn>
+template <int CHANNELS, int THREADS, int PLANES = ih_planes(CHANNELS), typename count_fn>
 __device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLIP_COUNTS],
                                       struct ih_partials *s_partials,
                                       struct ih_gpu_totals *d_totals)
 {
-    constexpr int N_BINS = ih_planes(CHANNELS) * IH_GPU_BINS;
+    constexpr int N_BINS = PLANES * IH_GPU_BINS;
     constexpr int ROUNDS = (N_BINS + THREADS - 1) / THREADS;
     const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
     unsigned long long sum[ROUNDS];
@@ -222,7 +222,7 @@ __device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLI
                 s_partials->clip[i][warp] = clip[i];
     }
     __syncthreads();
-    ih_partials_add<CHANNELS, THREADS>(*s_partials, d_totals);
+    ih_partials_add<CHANNELS, THREADS, PLANES>(*s_partials, d_totals);
 }
 
 #endif

@@ -74,9 +74,14 @@ static struct ih_gpu_histogram_args make_args(const struct ih_device_pixels *p,
     return ih_cuda_args(&p->unit, &p->spec, d_pixels, n_pixels, p->d_totals, stream);
 }
 
+static bool has_luma(const struct ih_device_pixels *p)
+{
+    return p->spec.n_channels >= 3 && p->spec.luma != &ih_luma_none;
+}
+
 static unsigned planes_of(const struct ih_device_pixels *p)
 {
-    return p->spec.n_channels + (p->spec.n_channels >= 3);
+    return p->spec.n_channels + has_luma(p);
 }
 
 /* Counts rows with gaps in n_parts parts, the last of which may be smaller. plan 1: that for large
@@ -92,7 +97,7 @@ static cudaError_t count_rows(const struct ih_device_pixels *p, const struct ih_
         .is_list = 1,
         .pixel_stride = c,
         .n_channels = c,
-        .has_luma = c >= 3,
+        .has_luma = has_luma(p),
         .measures = ih_gpu_measures_make(&p->spec),
         .d_bins = (uint32_t *)(p->d_parts->sums + n_sums),
         .d_sums = p->d_parts->sums,

@@ -1,8 +1,9 @@
 /*
  * Pixels in device memory, counted through imghist.h on the caller's stream, against the same
- * pixels counted on the CPU: every number of channels, unaligned starts, rows with and without gaps
- * and upwards, the order of work on the stream, and invalid arguments. Built against the installed
- * library. Prints a line for each failure, and the number of counts compared.
+ * pixels counted on the CPU: every number of channels, with and without luma, unaligned starts,
+ * rows with and without gaps and upwards, the order of work on the stream, and invalid arguments.
+ * Built against the installed library. Prints a line for each failure, and the number of counts
+ * compared.
  *
  * IMGHIST_TEST_SMALL makes images small, for compute-sanitizer.
  */
@@ -36,12 +37,13 @@ static uint8_t noise(uint64_t i)
     return x % 3 ? (uint8_t)(x >> 8) : x & 8 ? 255 : 0;
 }
 
-static struct ih_context *open_context(const char *device)
+static struct ih_context *open_context(const char *device, const char *luma)
 {
     struct ih_settings settings = {0};
     struct ih_context *context = NULL;
     struct ih_error err = {0};
     settings.device = device;
+    settings.luma = luma;
     settings.clip_low = 3;
     settings.clip_high = 250;
     if (ih_context_open(&settings, sizeof settings, &context, &err) != IH_OK) {
@@ -124,6 +126,21 @@ static void check_layouts(struct bench *b, int is_small)
         check(b, 11000000, 1, c, 0, 1, 0, b->stream);
     }
     check(b, 0, 0, 3, 0, 0, 0, b->stream);
+}
+
+static void check_without_luma(struct bench *b, int is_small)
+{
+    struct bench bare = *b;
+    struct ih_error err = {0};
+    bare.cpu = open_context("cpu", "none");
+    bare.context = open_context("cuda:0", "none");
+    if (ih_pending_open(bare.context, IH_GPU_CURRENT, &bare.pending, &err) != IH_OK)
+        expect(0, err.message, __LINE__);
+    else
+        check_layouts(&bare, is_small);
+    ih_pending_close(bare.pending);
+    ih_context_close(bare.context);
+    ih_context_close(bare.cpu);
 }
 
 /* The count sees work enqueued before it, and does not wait for work enqueued after it. */
@@ -210,8 +227,8 @@ int main(void)
     const int is_small = getenv("IMGHIST_TEST_SMALL") != NULL;
     struct bench b = {.size_bytes = is_small ? (size_t)1 << 19 : (size_t)64 << 20};
     struct ih_error err = {0};
-    b.cpu = open_context("cpu");
-    b.context = open_context("cuda:0");
+    b.cpu = open_context("cpu", NULL);
+    b.context = open_context("cuda:0", NULL);
     EXPECT(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking) == cudaSuccess);
     EXPECT(cudaMalloc((void **)&b.d_memory, b.size_bytes) == cudaSuccess);
     b.host = malloc(b.size_bytes);
@@ -225,6 +242,7 @@ int main(void)
         b.host[i] = noise(i);
     EXPECT(cudaMemcpy(b.d_memory, b.host, b.size_bytes, cudaMemcpyHostToDevice) == cudaSuccess);
     check_layouts(&b, is_small);
+    check_without_luma(&b, is_small);
     check_refusals(&b);
     EXPECT(count_device(b.context, b.d_memory, 100, 50, 320, b.stream));
     check_order(&b);
