@@ -172,10 +172,6 @@ static inline void ih_count_prefetch(const uint8_t *p)
     __builtin_prefetch((const void *)((uintptr_t)p + 2048));
 }
 
-/* Counts n_pixels into the tables, which have room for them. */
-void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
-void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels);
-
 /* Makes room in the tables, folding them if they are full. Returns how many of n_wanted pixels fit,
  * at least 1, and adds that number to n_unfolded. */
 size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted);
@@ -187,6 +183,9 @@ size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n
 void ih_count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels);
 void ih_count_same_ycc(struct ih_counter *t, const uint8_t *const samples[3], size_t i, uint32_t n);
 
+/* The functions of the method that add pixels. */
+void ih_count_add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+void ih_count_add_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels);
 void ih_count_add_planes(struct ih_counter *t, const struct ih_planes *planes);
 
 /* Counts the chunk in whole vectors and moves the rest to its start. At the end of an image, and

@@ -13,28 +13,6 @@ static void begin(struct ih_counter *t)
     ih_count_clear(t);
 }
 
-static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
-{
-    while (n_pixels > 0) {
-        const size_t n = ih_count_make_room(t, n_pixels);
-        ih_count_interleaved(t, pixels, n);
-        pixels += n * t->spec.n_channels;
-        n_pixels -= n;
-    }
-}
-
-static void add_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
-{
-    const uint8_t *at[IH_CHANNELS_MAX];
-    for (size_t n_done = 0; n_done < n_pixels;) {
-        const size_t n = ih_count_make_room(t, n_pixels - n_done);
-        for (unsigned c = 0; c < t->spec.n_channels; c++)
-            at[c] = samples[c] + n_done;
-        ih_count_planar(t, at, n);
-        n_done += n;
-    }
-}
-
 /* Without luma, any_low and any_high hold the pixels with two or more clipped samples, which are
  * fewer. The bins count a pixel once for each of its clipped samples. */
 static void join_clips(struct ih_histogram *h, const struct ih_count_spec *spec)
@@ -67,8 +45,8 @@ static void end(struct ih_counter *t)
 
 const struct ih_count_method ih_count_tables = {
     .begin = begin,
-    .add = add,
-    .add_planar = add_planar,
+    .add = ih_count_add,
+    .add_planar = ih_count_add_planar,
     .add_planes = ih_count_add_planes,
     .end = end,
 };

@@ -192,7 +192,7 @@ static inline void count_colours(struct ih_counter *t, const uint8_t *p, size_t 
     }
 }
 
-void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+static void count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
     switch (t->spec.n_channels) {
     case 1:
@@ -209,7 +209,7 @@ void ih_count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_
     }
 }
 
-void ih_count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
+static void count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
 {
     const unsigned n_channels = t->spec.n_channels;
     const uint8_t *at[IH_CHANNELS_MAX];
@@ -297,4 +297,28 @@ size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
     const size_t n = n_wanted < room ? n_wanted : (size_t)room;
     t->n_unfolded += n;
     return n;
+}
+
+/* ---- pixels ---- */
+
+void ih_count_add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
+    while (n_pixels > 0) {
+        const size_t n = ih_count_make_room(t, n_pixels);
+        count_interleaved(t, pixels, n);
+        pixels += n * t->spec.n_channels;
+        n_pixels -= n;
+    }
+}
+
+void ih_count_add_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
+{
+    const uint8_t *at[IH_CHANNELS_MAX];
+    for (size_t n_done = 0; n_done < n_pixels;) {
+        const size_t n = ih_count_make_room(t, n_pixels - n_done);
+        for (unsigned c = 0; c < t->spec.n_channels; c++)
+            at[c] = samples[c] + n_done;
+        count_planar(t, at, n);
+        n_done += n;
+    }
 }
