@@ -183,6 +183,7 @@ __device__ inline void ih_partials_add(const struct ih_partials &s_partials,
  *
  * count_of(plane, value)  the block's count; a warp asks for 32 neighbouring values of one plane
  * clip                    the thread's joint clip counts; used for 3 and 4 channels
+ * PLANES                  the channels, and luma if it is counted
  * s_partials              may overlap the table
  */
 template <int CHANNELS, int THREADS, int PLANES = ih_planes(CHANNELS), typename count_fn>

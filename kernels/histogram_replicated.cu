@@ -41,8 +41,8 @@
  * H200, RGB uses 0.83 of the issue slots. Two in five instructions are for the clip counts;
  * skipping groups without a clipped byte would help most photos and cost a fifth on noise.
  *
- * Without luma. RGB takes 17 instructions a pixel and RGBA 20, and RGBA two tables. On an H100 both
- * stay at 0.98 of read; launches over 96 MiB take 6 and 4 % less time (2026-11-26).
+ * Without luma, RGB takes 17 instructions a pixel, and RGBA takes 20 and two tables. 96 MiB of them
+ * take 6 and 4 % less time (H100, 2026-11-26); 768 MiB take the same time, that of reading.
  *
  * Fewer copies. A warp's atomic takes one pass of the shared-memory pipe, with 16 copies two. RGB
  * with 16 copies (for blocks of 64 to 100 KiB) fills that pipe to 0.97 and reaches 0.83 of an
@@ -84,7 +84,7 @@ static __device__ inline void count_quad(const struct counting &c, const uint32_
         uint32_t luma[4], rgb[3];
         quad_colours<CHANNELS>(w, c.weights, luma, rgb);
 #pragma unroll
-        for (int i = 0; i < 4 && HAS_LUMA; i++)
+        for (int i = 0; HAS_LUMA && i < 4; i++)
             count_byte_2(s_tables_0 + plane_offset<COPIES>(CHANNELS), c.column, luma[i]);
         count_reaching(rgb, c.high, high);
         count_reaching(rgb, c.above_low, above_low);

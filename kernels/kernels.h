@@ -49,7 +49,7 @@ struct ih_gpu_histogram_args {
     const uint8_t *d_pixels; /* uint8 [n_pixels][n_channels], any alignment */
     uint64_t n_pixels;       /* below 2^32: a block's 32-bit counters cannot overflow then */
     unsigned n_channels;     /* 1 to 4 */
-    int without_luma;        /* 3 and 4 channels: luma stays 0, which takes less time */
+    int without_luma;        /* of 3 and 4 channels: luma is not counted */
     struct ih_gpu_measures measures;
     struct ih_gpu_totals *d_totals;      /* added to */
     const struct ih_gpu_properties *gpu; /* borrowed for the call */

@@ -75,7 +75,7 @@ static __device__ inline void sort_rgb(const uint32_t (&w)[3], uint32_t *r, uint
 }
 
 /* Computes the luma of four interleaved pixels, in byte 2 of each word, and sorts their colours by
- * channel. Luma that is not used costs nothing. */
+ * channel. Compilers leave luma out if the caller does not use it. */
 template <int CHANNELS>
 static __device__ inline void quad_colours(const uint32_t (&w)[CHANNELS],
                                            const struct luma_pairs &weights, uint32_t (&luma)[4],

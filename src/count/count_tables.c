@@ -15,7 +15,8 @@
  * - Loads. A step takes 8 pixels (32 of gray) with 64-bit loads and shifts the samples out, because
  *   the increments need the load slots. The steps are written out, because gcc at -O2 does not
  *   unroll loops over the bytes of a word.
- * - Runs. If all pixels of a step are equal, the run is followed to its end and added at once.
+ * - Runs. If all pixels of a step are equal (of gray: the first 16), the run is followed to its end
+ *   and added at once.
  * - RGB and RGBA use SIMD: count_vec_loops.h. With luma it counts two neighbours at once. The loops
  *   here take runs, remainders, and CPUs without SIMD, pixel by pixel.
  *
@@ -137,8 +138,8 @@ static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsig
     t->subtables[11 + k][byte_of(w, 7)]++;
 }
 
-/* All pixels of a step are equal if each byte equals the byte one pixel later; the loads of that
- * comparison overlap, to stay inside the step. */
+/* Eight bytes and the byte one pixel later are equal in a run; of 16 pixels (8 with alpha), the
+ * loads of that comparison overlap, to stay inside the step. */
 
 static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
 {

@@ -165,11 +165,11 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 
-/* Whether ih_lane_count_here works, which counts n_rows of n_pixels where they lie, before it
+/* Whether ih_lane_count_here works. It counts n_rows rows of n_pixels where they lie, before it
  * returns.
  *
- * samples   of the first row: [0] alone: interleaved pixels; or, of 3 or 4 channels, each channel:
- *           uint8 [n_pixels]
+ * samples   [IH_CHANNELS_MAX], of the first row: [0] alone: interleaved pixels; or, of 3 or 4
+ *           channels, each channel, uint8 [n_pixels]; NULL after the last
  */
 bool ih_lane_counts_here(const struct ih_lane *lane);
 void ih_lane_count_here(struct ih_lane *lane, const uint8_t *const samples[], size_t n_pixels,

@@ -282,18 +282,17 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
                            size_t n_rows, ptrdiff_t row_stride_bytes)
 {
     struct cpu_lane *l = lane;
-    const uint8_t *row[IH_CHANNELS_MAX];
-    memcpy(row, samples, sizeof row);
     wait_for_thread(l, 0);
     for (size_t y = 0; y < n_rows; y++) {
+        const uint8_t *row[IH_CHANNELS_MAX] = {NULL};
+        for (unsigned c = 0; c < IH_CHANNELS_MAX && samples[c]; c++)
+            row[c] = samples[c] + (ptrdiff_t)y * row_stride_bytes;
         if (l->spec.n_bins)
             ih_native_add(&l->native, row[0], n_pixels);
         else if (row[1])
             ih_counter_add_planar(&l->counter, row, n_pixels);
         else
             ih_counter_add(&l->counter, row[0], n_pixels);
-        for (unsigned c = 0; c < IH_CHANNELS_MAX && row[c] && y + 1 < n_rows; c++)
-            row[c] += row_stride_bytes;
     }
 }
 

@@ -25,7 +25,7 @@ struct ih_histogram {
     bool is_compact; /* native has no planes but those of n_channels; gray is its own luma, else
                         luma follows the channels. false: IH_PLANES planes */
     bool lacks_luma; /* native has no plane for it: ih_bins gives zeros, ih_own_bins must not */
-    bool adds_up;    /* the bins agree with n_pixels and sum: their counter compared them */
+    bool adds_up;    /* n_pixels and sum fit the bins: what counted them has checked it */
     uint64_t sum[IH_PLANES]; /* of the values */
     /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
     uint64_t any_low, any_high, all_low, all_high;

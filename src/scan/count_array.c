@@ -1,6 +1,7 @@
 /*
- * Counting pixels in host memory. The CPU counts long rows where they lie, interleaved or planar.
- * For GPUs, and of short rows and other layouts, pixels are copied or gathered into bands.
+ * Counting pixels in host memory. The CPU counts rows where they lie, interleaved or planar, from
+ * 64 pixels on, with luma from 512. Shorter rows, other layouts, and pixels for GPUs are copied or
+ * gathered into bands.
  */
 #include "base/clock.h"
 #include "decode/samples.h"
@@ -12,9 +13,10 @@ enum {
     SAMPLE_16_MAX = 65535,
     HERE_PIXELS = 1 << 18,     /* between looks at the clock */
     HERE_STEP = 32,            /* the pixels that SIMD takes at once */
-    HERE_PIXELS_LUMA = 512,    /* of shorter rows, starting a row costs more than copying it */
+    HERE_LEAST = 64,           /* starting a shorter row costs more than copying it */
+    HERE_LEAST_SLOW = 512,     /* the same with luma, and of native samples */
     HERE_BAND_BYTES = 1 << 14, /* copied pixels are counted in the first-level cache */
-    SHARED_PIXELS = 1 << 17,   /* that a thread takes at once: 35 to 160 us */
+    TAKEN_PIXELS = 1 << 17,    /* by a thread at a time: 35 to 160 us */
 };
 
 /* Pixels that have been checked. */
@@ -112,7 +114,7 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
 {
     const struct ih_array *a = &v->a;
     const uint64_t n = n_columns < HERE_PIXELS ? n_columns : HERE_PIXELS;
-    const uint64_t rows_each = n < n_columns ? 1 : HERE_PIXELS / n;
+    const uint64_t rows_each = HERE_PIXELS / n;
     enum ih_status status = IH_OK;
     for (uint64_t y = 0; y < a->height; y += rows_each)
         for (uint64_t x = 0; x < n_columns && status == IH_OK; x += n) {
@@ -129,7 +131,7 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
     return status;
 }
 
-/* lane: has begun. */
+/* Counts rows where they lie if that is possible, and the rest through bands. lane: has begun. */
 static enum ih_status count_view(const struct view *v, bool drops_pixels, bool has_luma,
                                  struct ih_lane *lane, struct ih_time_limit *time,
                                  struct ih_error *err)
@@ -137,7 +139,8 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
     const unsigned n_channels = v->a.n_channels;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.n_bins);
     const bool counts_here = ih_lane_counts_here(lane);
-    const uint64_t least = has_luma ? HERE_PIXELS_LUMA : HERE_STEP; /* pixels of a row */
+    const bool starts_slowly = has_luma || v->native.n_bins > 0;
+    const uint64_t least = starts_slowly ? HERE_LEAST_SLOW : HERE_LEAST;
     enum ih_status status = IH_OK;
     struct view rest = *v; /* columns that are not counted where they lie */
     if (counts_here && !drops_pixels && v->n_pixels > 0 && v->a.width >= least &&
@@ -276,15 +279,15 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
     return v;
 }
 
-/* Takes the next rows that no thread has taken: a thread that starts late takes fewer. Returns
- * their number. */
+/* Sets *taken to the next rows that no call has taken, and returns their number; 0: none are left.
+ * A thread that starts late takes fewer. */
 static uint64_t take_rows(const struct ih_array *array, struct ih_array_rows *rows,
                           bool counts_here, struct ih_array *taken)
 {
     const uint64_t height = array->height;
     uint64_t n = height / rows->n_threads + (height % rows->n_threads > 0);
-    if (rows->n_threads > 1 && counts_here && n > SHARED_PIXELS / array->width)
-        n = SHARED_PIXELS / array->width + 1;
+    if (rows->n_threads > 1 && counts_here && n > TAKEN_PIXELS / array->width)
+        n = TAKEN_PIXELS / array->width + 1;
     const uint64_t first = atomic_fetch_add(&rows->n_taken, n);
     *taken = *array;
     taken->height = first >= height ? 0 : n < height - first ? n : height - first;
@@ -299,7 +302,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
 {
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
-    const bool has_bgr_luma = is_bgr && o->luma != &ih_luma_none;
+    const bool has_luma = n_channels >= 3 && o->luma != &ih_luma_none;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
     memset(result, 0, sizeof *result);
     result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
@@ -308,7 +311,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     ih_native_choose(&native, o->decode.takes_native, range, (1u << array->depth) - 1,
                      &result->error); /* never more than 16 bits */
     result->status = ih_scan_spec(o, n_channels, native.n_bins, &result->spec, &result->error);
-    if (has_bgr_luma)
+    if (is_bgr && has_luma)
         result->spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
@@ -323,7 +326,6 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     struct ih_array_rows *rows = shared ? shared : &all;
     struct ih_time_limit time = {.interrupt = o->decode.interrupt};
     struct ih_error *err = &result->error;
-    const bool has_luma = n_channels >= 3 && o->luma != &ih_luma_none;
     const bool drops_pixels = o->skips_transparent && n_channels != ih_colour_channels(n_channels);
     struct ih_array taken;
     if (result->status == IH_OK)

@@ -258,13 +258,13 @@ void ih_count_input(const struct ih_scan_options *options, const struct ih_input
 /* Checks an array and fills in its default strides, depth and range. Returns IH_OK or IH_USAGE. */
 enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err);
 
-/* The rows of an array that several threads count. */
+/* Which rows of an array are taken, for calls that count it together, each in a thread. */
 struct ih_array_rows {
-    atomic_ullong n_taken;
+    atomic_ullong n_taken; /* 0 at first */
     unsigned n_threads;
 };
 
-/* Counts a checked array. shared: the rows that each of several calls takes from; NULL: all rows.
+/* Counts the rows of a checked array that no other call takes from `shared`; NULL: all rows.
  * result: overwritten; result->path is NULL. */
 void ih_count_array_in(const struct ih_scan_options *options, const struct ih_array *array,
                        struct ih_array_rows *shared, struct ih_lane *lane,

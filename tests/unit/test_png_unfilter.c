@@ -74,7 +74,7 @@ static void check_two(const uint8_t *row, const uint8_t *above, size_t n, unsign
     memset(above_copy + n, 0x5a, GAP);
     reference(IH_PNG_PAETH, expected, above, n, step);
     reference(IH_PNG_PAETH, expected + n + GAP, expected, n, step);
-    ih_png_unfilter_two(two, two + n + GAP, above_copy, n, step);
+    ih_png_unfilter_paeth_two(two, two + n + GAP, above_copy, n, step);
     if (memcmp(two, expected, 2 * (n + GAP)) != 0)
         fail_msg("%s: two rows of %zu bytes, step %u", ih_png_unfilter_target(), n, step);
     free(expected);

@@ -149,14 +149,15 @@ bool ih_png_fast_load(struct ih_png_fast *p)
     return true;
 }
 
-/* Unfilters the next row, and the one below it if that takes no longer; its filter is none then. */
+/* Unfilters the next row. If it and the row below both have Paeth, unfilters both, and the row
+ * below has no filter then. */
 static void unfilter(struct ih_png_fast *p, uint8_t *row)
 {
     uint8_t *const below = row + p->row_bytes;
     const uint8_t *above = p->next_row > 0 ? row + 1 - p->row_bytes : NULL;
     if (above && p->next_row + 1 < p->chunks.image.height && row[0] == IH_PNG_PAETH &&
         below[0] == IH_PNG_PAETH) {
-        ih_png_unfilter_two(row + 1, below + 1, above, p->row_bytes - 1, p->step);
+        ih_png_unfilter_paeth_two(row + 1, below + 1, above, p->row_bytes - 1, p->step);
         below[0] = IH_PNG_NONE;
     } else {
         ih_png_unfilter(row[0], row + 1, above, p->row_bytes - 1, p->step);

@@ -1,8 +1,8 @@
 /*
- * Average and Paeth make each pixel depend on its left neighbour, so wide vectors gain nothing: one
- * pixel fills a vector, and speed depends on the length of that chain (unfilter_step.h). Even for
- * gray, one byte in a vector, this is twice as fast as plain C. Two rows of Paeth that follow each
- * other, as most rows of photographs do, go into one vector, the second a pixel behind.
+ * Average and Paeth make each pixel depend on its left neighbour, so wide vectors gain nothing: a
+ * vector holds one pixel, and speed depends on the length of that chain (unfilter_step.h). Even for
+ * gray, one byte in a vector, this is twice as fast as plain C. Two rows of Paeth, as most rows of
+ * photographs are, share a vector, the second one pixel behind: another 1.5 times.
  */
 #include "decode/png/unfilter.h"
 
@@ -78,9 +78,10 @@ void ih_png_unfilter_plain(unsigned filter, uint8_t *row, const uint8_t *above, 
 /*
  * ---- vectors ----
  *
- * A vector holds the bytes of one pixel, each in a 16-bit SIMD lane, its upper half zero. The
- * first 1 to 8 of the eight lanes are used. In 16 bits the Paeth predictor's sums cannot overflow.
- * Pixels of 1 to 4 bytes are loaded as 4 bytes, those of 6 and 8 as 8.
+ * A vector holds the bytes of one pixel, or of one in each half, each in a 16-bit SIMD lane whose
+ * upper half is zero. The first 1 to 8 of the eight lanes are used. In 16 bits the Paeth
+ * predictor's sums cannot overflow. Pixels of 1 to 4 bytes are loaded as 4 bytes, those of 6 and 8
+ * as 8.
  *
  * vec_sub saturates, which never happens here. It keeps gcc from reordering the sums, as it may
  * reorder plain ones, into a longer chain of dependent operations.
@@ -226,18 +227,6 @@ void ih_png_unfilter(unsigned filter, uint8_t *row, const uint8_t *above, size_t
         f->paeth(row, above, n_bytes);
 }
 
-void ih_png_unfilter_two(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes,
-                         unsigned step)
-{
-    const struct filters *f = &by_step[step];
-    if (f->paeth_two && n_bytes > 0) {
-        f->paeth_two(row, below, above, n_bytes);
-        return;
-    }
-    ih_png_unfilter(IH_PNG_PAETH, row, above, n_bytes, step);
-    ih_png_unfilter(IH_PNG_PAETH, below, row, n_bytes, step);
-}
-
 const char *ih_png_unfilter_target(void)
 {
     return TARGET;
@@ -251,16 +240,22 @@ void ih_png_unfilter(unsigned filter, uint8_t *row, const uint8_t *above, size_t
     ih_png_unfilter_plain(filter, row, above, n_bytes, step);
 }
 
-void ih_png_unfilter_two(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes,
-                         unsigned step)
-{
-    ih_png_unfilter(IH_PNG_PAETH, row, above, n_bytes, step);
-    ih_png_unfilter(IH_PNG_PAETH, below, row, n_bytes, step);
-}
-
 const char *ih_png_unfilter_target(void)
 {
     return "plain C";
 }
 
 #endif
+
+void ih_png_unfilter_paeth_two(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes,
+                               unsigned step)
+{
+#ifdef TARGET
+    if (by_step[step].paeth_two && n_bytes > 0) {
+        by_step[step].paeth_two(row, below, above, n_bytes);
+        return;
+    }
+#endif
+    ih_png_unfilter(IH_PNG_PAETH, row, above, n_bytes, step);
+    ih_png_unfilter(IH_PNG_PAETH, below, row, n_bytes, step);
+}

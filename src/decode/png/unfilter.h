@@ -37,9 +37,10 @@ void ih_png_unfilter(unsigned filter, uint8_t *row, const uint8_t *above, size_t
 void ih_png_unfilter_plain(unsigned filter, uint8_t *row, const uint8_t *above, size_t n_bytes,
                            unsigned step);
 
-/* The same for two rows, both with Paeth, which takes less time than one after the other. */
-void ih_png_unfilter_two(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes,
-                         unsigned step);
+/* Undoes Paeth of row, and of below, the row under it. above is not NULL. With steps of up to 4
+ * this takes less time than one after the other. Reads the slack of all three rows. */
+void ih_png_unfilter_paeth_two(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes,
+                               unsigned step);
 
 /* The target that ih_png_unfilter is compiled for: "SSE2", "NEON" or "plain C". */
 const char *ih_png_unfilter_target(void);

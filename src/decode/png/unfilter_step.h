@@ -88,14 +88,14 @@ static void NAMED(paeth)(uint8_t *row, const uint8_t *above, size_t n_bytes)
 }
 
 #if STEP <= 4
-/* Two rows at once: the lower half of `left` is a pixel of row, the upper half the pixel before it
- * of the row below. Above and above left of that one are the pixels that row has just got. */
+/* Two rows. The lower half of a vector holds a pixel of row, the upper half the pixel of below that
+ * is one place to its left; at first zeros, as on the left of the image. */
 static void NAMED(paeth_two)(uint8_t *row, uint8_t *below, const uint8_t *above, size_t n_bytes)
 {
     const uint8_t *last = row + n_bytes - STEP, *first = row;
     vec corner = LOAD(above), left = NAMED(predict)(vec_zero(), corner, vec_zero(), LOAD(row));
     for (;; row += STEP, below += STEP, above += STEP) {
-        const bool is_last = row == last; /* of row; below has one more */
+        const bool is_last = row == last; /* a pixel of below is left then */
         const vec next = vec_join(LOAD(row + STEP), LOAD(below));
         const vec up = vec_join(LOAD(above + STEP), left);
         if (row > first)
