@@ -28,11 +28,15 @@ static void add_clips(struct ih_histogram *h, const struct ih_count_spec *spec,
         h->all_high++;
 }
 
+static void begin(struct ih_counter *counter)
+{
+    counter->totals.without_luma = counter->spec.luma == &ih_luma_none;
+}
+
 static void add(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels)
 {
     const struct ih_count_spec *spec = &counter->spec;
     struct ih_histogram *h = &counter->totals;
-    h->without_luma = spec->luma == &ih_luma_none;
     for (size_t i = 0; i < n_pixels; i++) {
         const uint8_t *pixel = pixels + i * spec->n_channels;
         for (unsigned c = 0; c < spec->n_channels; c++) {
@@ -50,4 +54,4 @@ static void add(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixe
     }
 }
 
-const struct ih_count_method ih_count_reference = {.add = add};
+const struct ih_count_method ih_count_reference = {.begin = begin, .add = add};

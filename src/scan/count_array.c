@@ -116,7 +116,7 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
     const uint64_t n = n_columns < HERE_PIXELS ? n_columns : HERE_PIXELS;
     const uint64_t rows_each = HERE_PIXELS / n;
     enum ih_status status = IH_OK;
-    for (uint64_t y = 0; y < a->height; y += rows_each)
+    for (uint64_t y = 0; y < a->height && status == IH_OK; y += rows_each)
         for (uint64_t x = 0; x < n_columns && status == IH_OK; x += n) {
             const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
             const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +

@@ -76,7 +76,7 @@ static void check(pattern_function *pattern, size_t n, size_t offset,
 static const uint8_t clip_pairs[][2] = {{0, 255}, {10, 240}, {0, 1}, {254, 255}, {127, 128}};
 enum { N_CLIP_PAIRS = sizeof clip_pairs / sizeof clip_pairs[0] };
 
-/* Checks a pattern with every number of channels, both luma weights and all clip pairs. */
+/* Checks a pattern with every number of channels, two luma weights and none, and all clip pairs. */
 static void check_pattern(pattern_function *pattern)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  5,  7,  8,   9,   11,  13,   16,  17,
@@ -84,9 +84,9 @@ static void check_pattern(pattern_function *pattern)
     static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_bt601,
                                                           &ih_luma_none};
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        for (unsigned i = 0; i < 2 * N_CLIP_PAIRS; i++) {
-            const uint8_t *clip = clip_pairs[i / 2];
-            struct ih_count_spec spec = {n_channels, lumas[i % 2], clip[0], clip[1], 0};
+        for (unsigned i = 0; i < 3 * N_CLIP_PAIRS; i++) {
+            const uint8_t *clip = clip_pairs[i / 3];
+            struct ih_count_spec spec = {n_channels, lumas[i % 3], clip[0], clip[1], 0};
             for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
                 check(pattern, sizes[s], 0, &spec);
         }
