@@ -145,14 +145,33 @@ ALWAYS_INLINE uint64_t count_two(uint32_t *a, uint32_t *b, uint64_t word)
     return word;
 }
 
-/* Counts n values of one plane, 4 or 8, into four tables. */
-ALWAYS_INLINE void count_values(uint32_t *a, const uint8_t *v, unsigned n)
+/* Counts two values of each plane, into tables k and k + 1, and takes them from the words. */
+ALWAYS_INLINE void count_round(struct ih_counter *t, uint64_t w[4], unsigned k, bool has_luma)
 {
-    uint64_t word = count_two(a, a + STRIDE, n == 8 ? load64(v) : load32(v));
-    word = count_two(a + 2 * STRIDE, a + 3 * STRIDE, word);
+    w[0] = count_two(t->subtables[k], t->subtables[k + 1], w[0]);
+    w[1] = count_two(t->subtables[4 + k], t->subtables[5 + k], w[1]);
+    w[2] = count_two(t->subtables[8 + k], t->subtables[9 + k], w[2]);
+    if (has_luma)
+        w[3] = count_two(t->luma[k], t->luma[k + 1], w[3]);
+}
+
+static inline uint64_t load_values(const uint8_t *v, unsigned n)
+{
+    return n == 8 ? load64(v) : load32(v);
+}
+
+/* Counts n values, 4 or 8, of red, green, blue and perhaps luma, at v[0] + i and so on. The planes
+ * take turns, because neighbours are often equal. */
+ALWAYS_INLINE void count_values(struct ih_counter *t, const uint8_t *const v[4], size_t i,
+                                unsigned n, bool has_luma)
+{
+    uint64_t w[4] = {load_values(v[0] + i, n), load_values(v[1] + i, n), load_values(v[2] + i, n),
+                     has_luma ? load_values(v[3] + i, n) : 0};
+    count_round(t, w, 0, has_luma);
+    count_round(t, w, 2, has_luma);
     if (n == 8) {
-        word = count_two(a, a + STRIDE, word);
-        (void)count_two(a + 2 * STRIDE, a + 3 * STRIDE, word);
+        count_round(t, w, 0, has_luma);
+        count_round(t, w, 2, has_luma);
     }
 }
 
@@ -186,11 +205,8 @@ ALWAYS_INLINE void count_quarter(struct ih_counter *t, const struct group *g, un
                         load32(&g->pairs[3][i + 2]));
         }
     } else if (g->as == SINGLES) {
-        const unsigned i = quarter * (GROUP / 4);
-        count_values(t->subtables[0], &g->values[0][i], GROUP / 4);
-        count_values(t->subtables[4], &g->values[1][i], GROUP / 4);
-        count_values(t->subtables[8], &g->values[2][i], GROUP / 4);
-        count_values(t->luma[0], &g->values[3][i], GROUP / 4);
+        const uint8_t *const v[4] = {g->values[0], g->values[1], g->values[2], g->values[3]};
+        count_values(t, v, quarter * (GROUP / 4), GROUP / 4, true);
     }
 }
 
@@ -295,13 +311,13 @@ ALWAYS_INLINE void count_interleaved(struct ih_counter *t, const uint8_t *p, uns
     }
 }
 
-ALWAYS_INLINE void count_plane(uint32_t *a, const uint8_t *v)
+ALWAYS_INLINE void count_planar(struct ih_counter *t, const uint8_t *const samples[4])
 {
-    count_values(a, v, 8);
-    count_values(a, v + 8, 8);
+    count_values(t, samples, 0, 8, false);
+    count_values(t, samples, 8, 8, false);
     if (GROUP == 32) {
-        count_values(a, v + 16, 8);
-        count_values(a, v + 24, 8);
+        count_values(t, samples, 16, 8, false);
+        count_values(t, samples, 24, 8, false);
     }
 }
 
@@ -484,11 +500,13 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
             if (is_ycc)
                 pack_rgb(rgb, &v);
             count_clips(&all, rgb, false);
+            const uint8_t *at[4] = {NULL};
             for (unsigned c = 0; c < 3; c++) {
                 if (is_ycc)
                     vec_store(g->values[c], rgb[c]);
-                count_plane(t->subtables[4 * c], is_ycc ? g->values[c] : samples[c] + n_done);
+                at[c] = is_ycc ? g->values[c] : samples[c] + n_done;
             }
+            count_planar(t, at);
         }
         if (!is_ycc && t->spec.n_channels == 4)
             count_alpha(t, vec_read(samples[3] + n_done), samples[3] + n_done, 1);
