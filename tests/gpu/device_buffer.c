@@ -37,19 +37,27 @@ static uint8_t noise(uint64_t i)
     return x % 3 ? (uint8_t)(x >> 8) : x & 8 ? 255 : 0;
 }
 
+/* Opens a context and counts a pixel in host memory, so that the GPU has started. The start counts
+ * in a thread of its own, and racecheck hangs in some runs in which two threads launch kernels. */
 static struct ih_context *open_context(const char *device, const char *luma)
 {
+    static const uint8_t rgb[3];
+    const struct ih_pixels pixel = {rgb, 1, 1, 0, 3};
     struct ih_settings settings = {0};
     struct ih_context *context = NULL;
+    struct ih_counts *counts = NULL;
     struct ih_error err = {0};
     settings.device = device;
     settings.luma = luma;
     settings.clip_low = 3;
     settings.clip_high = 250;
-    if (ih_context_open(&settings, sizeof settings, &context, &err) != IH_OK) {
+    if (ih_context_open(&settings, sizeof settings, &context, &err) != IH_OK ||
+        ih_counts_open(&counts, &err) != IH_OK ||
+        ih_count_pixels(context, &pixel, counts, &err) != IH_OK) {
         printf("device_buffer: %s\n", err.message);
         exit(1);
     }
+    ih_counts_close(counts);
     return context;
 }
 
