@@ -293,7 +293,7 @@ static uint64_t take_rows(const struct ih_array *array, struct ih_array_rows *ro
     const uint64_t first = atomic_fetch_add(&rows->n_taken, n);
     *taken = *array;
     taken->height = first >= height ? 0 : n < height - first ? n : height - first;
-    if (taken->height > 0)
+    if (first > 0 && taken->height > 0) /* an empty array may have no address */
         taken->data = (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
     return taken->height;
 }
