@@ -138,8 +138,8 @@ static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsig
     t->subtables[11 + k][byte_of(w, 7)]++;
 }
 
-/* Eight bytes and the byte one pixel later are equal in a run; of 16 pixels (8 with alpha), the
- * loads of that comparison overlap, to stay inside the step. */
+/* 16 bytes belong to one run if each byte equals the byte one pixel later. The loads of that
+ * comparison overlap, to stay inside the step. */
 
 static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    THREAD_PIXELS = 1 << 18,   /* for each thread: 70 us or more; starting one takes about 20 */
+    THREAD_PIXELS = 1 << 18,   /* for each thread: 70 us or more; starting one takes about 40 */
     YIELDS_BEFORE_SLEEP = 1000 /* about half a millisecond */
 };
 

@@ -33,8 +33,8 @@ static inline struct ih_counter *make_counter(void)
     return counter;
 }
 
-/* Counts one image with a counter that is filled with garbage before it begins. Of no pixels,
- * nothing is added at all. */
+/* Counts one image with a counter that is filled with garbage before it begins. Adds nothing to it
+ * if there are no pixels. */
 static inline void count_with(const struct ih_count_method *method,
                               const struct ih_count_spec *spec, const uint8_t *pixels, size_t n,
                               struct ih_histogram *out)

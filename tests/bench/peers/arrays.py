@@ -2,7 +2,7 @@
 
 usage: arrays.py PHOTO [MEGAPIXELS_MAX]. Counts are compared first. A peer that has no layout of its own for an array counts
 what its user would give it. One thread: CPU time, which another load on the machine changes least. All cores: time.
-Each figure is the least of several rounds, and in a round the ways run in turn.
+Each figure is the least of several rounds, and in a round the ways run in random order.
 """
 
 import os
@@ -110,13 +110,9 @@ def check(x, layout):
     assert numpy.array_equal(numpy.array(cv2_planes(channels_of(x, layout))).reshape(-1, 256), expected)
 
 
-def shuffled(functions):
-    """In another order each time: a way that follows one that moves much memory is slower."""
-    return random.sample(list(functions.items()), len(functions))
-
-
 def least(functions, clock):
-    """{name: least seconds a call}, in rounds of all functions."""
+    """{name: least seconds a call}, in rounds of all functions. After a function that moves much memory others are slower, so
+    each round has an order of its own."""
     repeats = {}
     for name, function in functions.items():
         function()
@@ -128,7 +124,7 @@ def least(functions, clock):
     best = dict.fromkeys(functions, float("inf"))
     end, rounds = time.perf_counter() + SECONDS * len(functions), 0
     while time.perf_counter() < end or rounds < 3:
-        for name, function in shuffled(functions):
+        for name, function in random.sample(list(functions.items()), len(functions)):
             start = clock()
             for _ in range(repeats[name]):
                 function()
