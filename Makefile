@@ -182,14 +182,7 @@ ifeq ($(CUDA),1)
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
   override CPPFLAGS += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
   override LDLIBS   += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
-  # The header of nvJPEG, which is loaded at run time. third_party/nvjpeg.sh fetches it if the toolkit lacks it.
-  NVJPEG_DIR   := $(patsubst %/nvjpeg.h,%,$(firstword $(wildcard $(CUDA_DIR)/include/nvjpeg.h \
-                    $(addsuffix /nvjpeg.h,$(DEPS)/include) build/nvjpeg/nvjpeg.h)))
-  # From program and module to the Python package nvidia-nvjpeg, in the environment that has the wheel.
-  override LDFLAGS += $(if $(filter 1,$(STATIC)),$(foreach d,$(addprefix ../lib/python3.,$(addsuffix /site-packages,11 12 13 14 15)) ..,\
-                        '-Wl$(comma)-rpath$(comma)$$ORIGIN/$(d)/nvidia/cu13/lib'))
-  override CPPFLAGS += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
-  KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu))
+  KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu kernels/jpeg/*.cu))
 endif
 
 # ---- build rules ------------------------------------------------------------------------------
@@ -198,10 +191,7 @@ LIB_SRCS  := $(wildcard $(foreach d,base histogram decode decode/jpeg decode/pro
                isolate count device jpeg_gpu output chart scan library,src/$(d)/*.c))
 LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)/%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/cuda_unit.c,$(LIB_SRCS))
-endif
-ifeq ($(NVJPEG_DIR),)
-  LIB_SRCS := $(filter-out src/jpeg_gpu/hw_jpeg_nvjpeg.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/cuda_unit.c src/jpeg_gpu/session_cuda.c,$(LIB_SRCS))
 endif
 ifneq ($(PROGRESSIVE),1)
   LIB_SRCS := $(filter-out src/decode/progressive/%,$(LIB_SRCS))

@@ -1,8 +1,8 @@
 /*
  * Histogram of a JPEG's planes: upsampling, conversion to RGB and counting in one pass.
  *
- * The GPU's hardware JPEG decoders write Y, Cb and Cr with chroma at its stored size, and CPU
- * decoders hand over bands of the same kind. An RGB image would be written and read again only to
+ * The JPEG kernels write Y, Cb and Cr with chroma at its stored size, and CPU decoders hand over
+ * bands of the same kind. An RGB image would be written and read again only to
  * be counted, 3 bytes a pixel. So a thread loads plane bytes (4:2:0: 1.5 a pixel), makes 16 pixels
  * of RGB in registers as libjpeg-turbo would (ycc.h), and counts them as the RGB kernel does, in
  * the replicated counters of replicated.cuh.
@@ -19,7 +19,6 @@
  *
  *     24 megapixels of noise, 4:2:0      42 us, 580 GP/s, 0.73 of the RGB kernel's pixels
  *     256 megapixels, 4:4:4              810 GP/s, 0.80 of the RGB kernel's, 0.79 of read
- *     hardware JPEG decoding             4.9 GP/s, so counting adds less than 1 %
  *
  *     instructions a pixel (sm_90)       33 (4:4:4), 35 (4:2:2), 40 (4:4:0, 4:2:0)
  *         8 atomics with addresses, 2.5 luma, 7 clip counts, 12 colours, up to 4.5 filter

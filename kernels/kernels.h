@@ -100,8 +100,9 @@ struct ih_gpu_planes_batch_args {
     cudaStream_t stream;
 };
 
-/* Returns the same statuses. Needs a GPU that gives a block more than 64 KiB of shared memory: not
- * compute capability 7.5. */
+/* Returns the same statuses. Needs a GPU that gives a block IH_GPU_YCC_SHARED_BYTES of shared
+ * memory: not compute capability 7.5. */
+enum { IH_GPU_YCC_SHARED_BYTES = 65 << 10 };
 cudaError_t ih_histogram_ycc_batch(const struct ih_gpu_planes_batch_args *args);
 size_t ih_histogram_ycc_batch_bytes(uint32_t n_images, const struct ih_gpu_properties *gpu);
 

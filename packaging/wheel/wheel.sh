@@ -9,7 +9,6 @@ cd "$(dirname "$0")/../.."
 machine=${1:-$(uname -m)}
 PYTHON=${PYTHON:-python3}
 packaging/wheel/codecs.sh "$machine"
-[ "${CUDA:-0}" != 1 ] || third_party/nvjpeg.sh # the header
 
 # What is the same on every machine comes from this one.
 into=build/codecs/$machine

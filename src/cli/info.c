@@ -77,7 +77,7 @@ void ih_print_version(FILE *f)
 static void print_device(FILE *f, const struct ih_backend *backend)
 {
     const struct ih_settings settings = {.device = backend->name,
-                                         .n_threads = IH_UNITS_MAX}; /* all */
+                                         .n_threads = IH_UNITS_MAX * IH_LANES_OF_UNIT};
     struct ih_context *context = NULL;
     struct ih_error err = {0};
     enum ih_status status = ih_context_open(&settings, sizeof settings, &context, &err);
@@ -127,10 +127,6 @@ void ih_print_list(FILE *f)
         print_device(f, *b);
 #if !defined(IH_WITH_CUDA)
     fprintf(f, "  %-11s not in this build: make CUDA=1 adds it\n", "cuda");
-#elif defined(IH_WITH_NVJPEG)
-    fputs("  nvjpeg      hardware JPEG decoders of an H100 or H200 (--jpeg)\n", f);
-#else
-    fputs("  nvjpeg      not in this build: no nvjpeg.h when it was built\n", f);
 #endif
     fputs("kernels, the default of each device first:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)

@@ -373,12 +373,12 @@ static enum ih_status set_help(const struct ih_setting *s)
 static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "raw", NULL, "raw samples are not JPEG"},
     {"gpu", "thumbnails", NULL, "they are made where the CPU decodes"},
-    {"gpu", "frames", NULL, "the hardware decoders take one image a file"},
+    {"gpu", "frames", NULL, "a GPU takes one image a file"},
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
-    {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
-    {"gpu", "kernel", NULL, "the hardware decoders' output is counted by a kernel of its own"},
-    {"gpu", "region", NULL, "whole images are counted where the hardware decodes"},
-    {"gpu", "mask", NULL, "whole images are counted where the hardware decodes"},
+    {"gpu", "device", "cpu", "the GPU decodes"},
+    {"gpu", "kernel", NULL, "what a GPU decodes is counted by a kernel of its own"},
+    {"gpu", "region", NULL, "whole images are counted where a GPU decodes"},
+    {"gpu", "mask", NULL, "whole images are counted where a GPU decodes"},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -86,13 +86,15 @@ struct ih_device;
 struct ih_lane;
 
 enum { IH_UNITS_MAX = 64 }; /* GPUs of one device; machines have up to 16 */
+enum { IH_LANES_OF_UNIT = 16 };
 
 struct ih_device_options {
     const char *backend; /* NULL: auto, the first that starts; else by name */
     struct ih_backend_options with;
     int ordinals[IH_UNITS_MAX]; /* units to use, each once; an error if one does not start */
     unsigned n_ordinals;        /* 0: all units that start */
-    unsigned n_lanes; /* open at the same time; no more units than this are started; 0: one */
+    unsigned n_lanes; /* open at the same time; 0: one. A unit starts for each IH_LANES_OF_UNIT, or
+                       * all that are named, up to n_lanes */
     const struct ih_backend *const *backends; /* NULL: ih_backends; tests have others */
     unsigned start_after_ms; /* delay while the stand-in counts; 0: a default; tests have others */
 };
@@ -120,7 +122,7 @@ enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
  * stand-in, else as ih_device_wait. */
 enum ih_status ih_device_wait_usable(struct ih_device *device, struct ih_error *err);
 
-/* Cancels a start that has not begun. Returns true if a start is running, or if hardware JPEG
+/* Cancels a start that has not begun. Returns true if a start is running, or if the JPEG
  * decoders were left running. A process that ends now may then call _exit instead of
  * ih_device_close, which would wait for them. */
 bool ih_device_cancel_start(struct ih_device *device);

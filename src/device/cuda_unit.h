@@ -1,6 +1,6 @@
 /*
  * One GPU, and the conversions between the kernels' structs and ours. Shared by the CUDA backend,
- * the hardware JPEG decoders and the counting of pixels in GPU memory.
+ * the JPEG sessions and the counting of pixels in GPU memory.
  */
 #ifndef IH_DEVICE_CUDA_UNIT_H
 #define IH_DEVICE_CUDA_UNIT_H

@@ -182,6 +182,13 @@ bool ih_device_cancel_start(struct ih_device *d)
     return is_busy;
 }
 
+void ih_device_leave(struct ih_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    d->is_left = true;
+    pthread_mutex_unlock(&d->lock);
+}
+
 const char *ih_device_description(const struct ih_device *d)
 {
     return d->description;

@@ -1,4 +1,4 @@
-/* Inside a device: shared by units.c, device.c, lane.c and the hardware JPEG decoder. */
+/* Inside a device: shared by units.c, device.c, lane.c and the JPEG queue. */
 #ifndef IH_DEVICE_DEVICE_H
 #define IH_DEVICE_DEVICE_H
 
@@ -19,7 +19,7 @@ struct ih_device {
     bool is_needed;             /* the start does not wait for its delay */
     bool is_closing;            /* a start that has not begun is cancelled */
     bool has_begun, is_started; /* the start */
-    bool is_left;               /* by ih_hw_jpeg_leave */
+    bool is_left;               /* by ih_device_leave */
     /* The stand-in: the CPU's unit, until each lane has moved to a started unit. NULL: none, or the
      * CPU is the backend that has started. */
     void *stand_in;
@@ -40,6 +40,9 @@ struct ih_device {
 
 /* Whether the options allow a backend: its name fits, and it has the kernel. */
 bool ih_backend_is_allowed(const struct ih_device_options *options, const struct ih_backend *b);
+
+/* Something goes on to use the device until the process ends, so it may not be closed. */
+void ih_device_leave(struct ih_device *device);
 
 /* The CPU's unit, for images that the device does not count; it lives as long as the device. */
 enum ih_status ih_device_cpu(struct ih_device *device, void **unit, struct ih_error *err);

@@ -1,9 +1,10 @@
 /*
  * Starting the units of a backend.
  *
- * A GPU takes a few hundred milliseconds and some of its memory to start. So no more GPUs start
- * than there will be lanes, and they start at the same time. Units that the user named must all
- * start. Otherwise the next unit replaces a unit that does not start.
+ * A GPU takes a few hundred milliseconds of the cores and some of its memory to start, and counts
+ * more than 16 workers can read and decode. So one starts for each 16 lanes, all at the same time.
+ * Units that the user named must all start. Otherwise the next unit replaces a unit that does not
+ * start.
  */
 #include "device/device.h"
 
@@ -125,7 +126,9 @@ enum ih_status ih_units_start(struct ih_device *d, const struct ih_backend *b,
     if (status != IH_OK)
         return status;
     unsigned n_listed = o->n_ordinals ? o->n_ordinals : (unsigned)n_units, next = 0;
-    unsigned n_wanted = o->n_lanes ? o->n_lanes : 1;
+    unsigned n_wanted =
+        o->n_ordinals ? o->n_lanes : (o->n_lanes + IH_LANES_OF_UNIT - 1) / IH_LANES_OF_UNIT;
+    n_wanted = n_wanted ? n_wanted : 1;
     n_wanted = n_wanted < IH_UNITS_MAX ? n_wanted : IH_UNITS_MAX;
     while (status == IH_OK && d->n_units < n_wanted && next < n_listed)
         status = start_more(d, b, n_wanted, n_listed, &next, skipped, err);

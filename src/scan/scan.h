@@ -4,7 +4,7 @@
  * A worker takes one input from start to end: open, decode a band, count it, the next band, result.
  * Workers share the device, the memory budget and the idle cores. Results wait for their turn in a
  * bounded window. So memory does not grow with the number of inputs, and a slow file does not hold
- * up the others. JPEG files may go to a GPU's hardware JPEG decoders instead (offload.h).
+ * up the others. JPEG files may go to a GPU instead (jpeg_gpu/queue.h).
  *
  * An archive is an input whose members are inputs themselves; their results come in its place, in
  * the archive's order. One worker at a time reads its next member into memory, and then counts that
@@ -24,7 +24,7 @@
 #include "histogram/region.h"
 #include "histogram/result.h"
 #include "histogram/total.h"
-#include "jpeg_gpu/offload.h"
+#include "jpeg_gpu/queue.h"
 
 #include <stdatomic.h>
 
@@ -147,13 +147,13 @@ struct ih_scan_options {
     const char *resumed_path;
     uint64_t n_resumed_in_folder;
     bool names_settings;   /* errors name the field of ih_settings that raises a limit */
-    bool makes_thumbnails; /* turns hardware JPEG decoding off */
+    bool makes_thumbnails; /* the CPU decodes JPEG then */
     enum ih_jpeg_side jpeg;
-    /* The process ends after this scan. Hardware JPEG decoders are left running and out of the
+    /* The process ends after this scan. The JPEG queue's sessions are left running and out of the
      * report; see ih_device_cancel_start. */
     bool is_last;
-    struct ih_jpeg_report *jpeg_report;       /* borrowed, zeroed; NULL: no report */
-    const struct ih_hw_jpeg_backend *hw_jpeg; /* NULL: the device's own; tests pass theirs */
+    struct ih_jpeg_report *jpeg_report;         /* borrowed, zeroed; NULL: no report */
+    const struct ih_jpeg_backend *jpeg_backend; /* NULL: the device's own; tests pass theirs */
     const struct ih_file_identity *outputs; /* borrowed; an input that is one fails: IH_CONFLICT */
     size_t n_outputs;
 };
@@ -186,7 +186,7 @@ struct ih_scan_inputs {
  * inputs    copied
  * *scan     owned by the caller
  *
- * Returns IH_OK, IH_MEMORY, or the error of hardware JPEG decoders that did not start. The inputs
+ * Returns IH_OK, IH_MEMORY, or the error of a JPEG queue that did not start. The inputs
  * are released then.
  */
 enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_options *options,
@@ -244,7 +244,7 @@ uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_
 
 /*
  * Counts one input that is not searched for members: of ih_count_file and its kin, or one that the
- * offload queue gave back.
+ * JPEG queue returned.
  *
  * src      closed; its buffer is reused
  * result   overwritten; borrows input->path; the caller sets counted_by, and frees the thumbnail if

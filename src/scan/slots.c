@@ -12,8 +12,8 @@
 bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting)
 {
     const uint64_t n_threads = s->options.n_threads;
-    /* Only results that can be taken count, not those that wait for an input at the hardware
-     * decoders: a batch of such inputs ends at the same time. */
+    /* Only results that can be taken count, not those that wait for an input in the JPEG
+     * queue: a batch of such inputs ends at the same time. */
     const bool is_taker_slow =
         s->first && s->first->is_ready && s->n_ready >= n_threads * READY_OF_SLOW_TAKER;
     const uint64_t window = s->options.decode.takes_native ? WINDOW_OF_NATIVE : WINDOW_PER_THREAD;
@@ -111,10 +111,11 @@ void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result)
     slot->has_result = has_result;
     slot->is_ready = true;
     s->n_ready++;
-    const bool is_last_offloaded = slot->is_offloaded && atomic_fetch_sub(&s->n_offloaded, 1) == 1;
-    if (slot == s->first ||
-        is_last_offloaded) /* ih_scan_next waits for the first, or for the end */
+    const bool is_last_queued = slot->is_queued && atomic_fetch_sub(&s->n_queued, 1) == 1;
+    if (slot == s->first || is_last_queued) /* ih_scan_next waits for the first, or for the end */
         pthread_cond_signal(&s->on_result);
+    if (is_last_queued) /* workers wait for inputs that may be returned */
+        pthread_cond_broadcast(&s->on_work);
     pthread_mutex_unlock(&s->lock);
 }
 

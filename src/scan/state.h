@@ -4,7 +4,7 @@
 
 #include "decode/archive.h"
 #include "imghist.h"
-#include "jpeg_gpu/offload.h"
+#include "jpeg_gpu/queue.h"
 #include "output/shards.h"
 #include "scan/scan.h"
 
@@ -15,7 +15,7 @@
  * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an
  * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
  * its result is taken. If the caller is slow, 16 are enough to keep all workers busy, or 64
- * results: the hardware JPEG decoders end up to 256 inputs at the same moment. A native result
+ * results: a batch of JPEG files ends at the same moment. A native result
  * holds up to 2.6 MB.
  */
 enum {
@@ -31,12 +31,12 @@ enum { ARCHIVES_MAX = 8 };
 
 struct slot {
     struct slot *previous, *next; /* in the list */
-    struct slot *next_fetched;    /* of the inputs that are fetched and not started */
+    struct slot *next_fetched;    /* of those that are fetched and not started, or returned */
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
     uint64_t frame;               /* as in struct ih_result */
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed or is empty */
-    bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */
+    bool is_queued;               /* in the JPEG queue; counted in n_queued */
     bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
@@ -73,9 +73,8 @@ struct ih_scan {
     struct ih_device *device;
     struct ih_scan_options options;
     struct ih_scan_inputs inputs;
-    struct ih_interrupt interrupt; /* asks is_stopping */
-    struct ih_offload offload;
-    bool has_offload; /* it has been opened and not been closed */
+    struct ih_interrupt interrupt;    /* asks is_stopping */
+    struct ih_jpeg_queue *jpeg_queue; /* owned; NULL: closed */
     uint64_t start_ns;
     pthread_t *threads; /* owned, [n_threads] */
     unsigned n_threads;
@@ -89,9 +88,9 @@ struct ih_scan {
     struct record_items from;
     struct ih_error end; /* IH_OK: not at the end */
 
-    /* Inputs at the hardware JPEG decoders. Workers change it without the lock, while they are
-     * counted in n_working; the decoders decrease it under the lock. */
-    atomic_uint_fast64_t n_offloaded;
+    /* Inputs in the JPEG queue, those returned included. Workers change it without the lock, while
+     * they are counted in n_working; ih_slot_finish decreases it under the lock. */
+    atomic_uint_fast64_t n_queued;
     atomic_bool is_stopping; /* start no more inputs; set under the lock */
 
     pthread_mutex_t lock;                /* guards what follows */
@@ -99,7 +98,8 @@ struct ih_scan {
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
     struct slot *fetched, *last_fetched; /* its inputs that no worker has started, in order */
-    uint64_t n_fetched;                  /* of these */
+    struct slot *returned;               /* inputs that the JPEG queue has not counted */
+    uint64_t n_fetched;                  /* of those fetched */
     uint64_t n_inputs, n_inputs_waiting; /* fetched; and not taken, with images of them */
     uint64_t n_started;                  /* inputs */
     uint64_t n_members_waiting;          /* of all archives */
@@ -121,7 +121,6 @@ struct worker {
     struct ih_scan_options options; /* with this worker's remote decoder */
     struct ih_lane *lane;
     struct ih_source src;
-    struct ih_offload_file file;
     struct ih_member member;
 };
 
@@ -159,14 +158,14 @@ void ih_scan_stop(struct ih_scan *s);
 
 /* ---- workers.c ---- */
 
-/* Starts the workers and the offload queue. Returns IH_OK, IH_MEMORY or IH_UNAVAILABLE; call
+/* Starts the workers and the JPEG queue. Returns IH_OK, IH_MEMORY or IH_UNAVAILABLE; call
  * ih_workers_end in all cases. */
 enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err);
 
-/* Whether all workers and hardware decoders have ended. The caller holds the lock. */
+/* Whether all workers have ended and the JPEG queue is empty. The caller holds the lock. */
 bool ih_workers_have_ended(struct ih_scan *s);
 
-/* Joins the workers, which have ended, and completes the report of the offload queue. May be called
+/* Joins the workers, which have ended, and completes the report of the JPEG queue. May be called
  * again. Returns the error that ended the run, if there is one, or IH_OK. */
 enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err);
 

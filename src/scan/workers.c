@@ -37,8 +37,6 @@ static void close_worker(struct worker *w)
         w->options.remote_decoders->destroy(w->options.decode.remote);
     ih_lane_close(w->lane);
     ih_source_reset(&w->src);
-    free(w->file.bytes);
-    free(w->file.workspace);
 }
 
 static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)
@@ -48,56 +46,39 @@ static void count_input(struct worker *w, const struct ih_input *input, struct i
         result->counted_by = ih_lane_description(w->lane);
 }
 
-/*
- * Counts an input that the hardware JPEG decoders have returned uncounted. This is rare, so it runs
- * in their thread: a worker may be blocked on an input that comes much later.
- *
- * The file may have changed to any kind and size. It gets a budget of its own: files queued behind
- * it hold part of the scan's budget, and waiting for them here would deadlock.
- */
-static void count_given_back(const struct ih_scan *s, const struct ih_input *input,
-                             struct ih_result *result)
-{
-    const struct ih_budget *all = s->options.decode.budget;
-    struct ih_budget budget;
-    struct worker w;
-    memset(result, 0, sizeof *result);
-    result->path = input->path;
-    ih_budget_init(&budget, all ? all->size_bytes : UINT64_MAX);
-    result->status = open_worker(&w, s, &result->error);
-    w.options.decode.budget = &budget;
-    if (result->status == IH_OK)
-        count_input(&w, input, result);
-    close_worker(&w);
-    ih_budget_destroy(&budget);
-}
-
-/* Called by the offload queue when an input is done. */
-static void on_offloaded(void *scan, void *ticket, struct ih_result *result, bool is_counted)
+/* Called by the JPEG queue when an input is done. A worker counts it if the GPU has not. */
+static void on_queued(void *scan, void *ticket, struct ih_result *result, bool is_counted)
 {
     struct ih_scan *s = scan;
     struct slot *slot = ticket;
-    if (!is_counted)
-        count_given_back(s, &slot->input, result);
-    else if (s->options.skips_transparent)
+    if (!is_counted) {
+        pthread_mutex_lock(&s->lock);
+        slot->next_fetched = s->returned;
+        s->returned = slot;
+        pthread_cond_signal(&s->on_work);
+        pthread_mutex_unlock(&s->lock);
+        return;
+    }
+    if (s->options.skips_transparent)
         result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
     result->sample_range = s->options.decode.sample_range;
     ih_slot_finish(s, slot, true);
 }
 
-/* Offers an input to the hardware JPEG decoders. Returns whether they took it. */
-static bool offload(struct ih_scan *s, struct worker *w, struct slot *slot)
+/* Offers an input to the JPEG queue. Returns whether it was taken. */
+static bool offer(struct ih_scan *s, struct worker *w, struct slot *slot)
 {
-    slot->is_offloaded = true; /* first, because it may finish before the call returns */
-    atomic_fetch_add(&s->n_offloaded, 1);
     const struct ih_input *input = &slot->input;
     const bool is_file = !input->bytes && !input->read && !input->array && !input->is_stdin &&
                          !input->ends_folder && input->error.status == IH_OK;
-    if (ih_offload_try(&s->offload, is_file ? input->path : NULL, &w->file, &w->src, slot,
-                       &slot->result))
+    if (!is_file)
+        return false;
+    slot->is_queued = true; /* first, because it may finish before the call returns */
+    atomic_fetch_add(&s->n_queued, 1);
+    if (ih_jpeg_queue_try(s->jpeg_queue, input->path, &w->src, slot, &slot->result))
         return true;
-    slot->is_offloaded = false;
-    atomic_fetch_sub(&s->n_offloaded, 1); /* needs no signal: this worker goes on with the input */
+    slot->is_queued = false;
+    atomic_fetch_sub(&s->n_queued, 1); /* needs no signal: this worker goes on with the input */
     return false;
 }
 
@@ -114,7 +95,7 @@ enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
 #define LONG_AFTER_S 0.25
 #define LONG_LEFT_S 2.0
 
-enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_MEMBER };
+enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_RETURNED, JOB_MEMBER };
 
 /* How many of the next inputs come without waiting. */
 static unsigned n_inputs_ready(const struct ih_scan *s)
@@ -139,7 +120,19 @@ static enum job wait_for_job(struct ih_scan *s, struct open_archive **archive, s
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&s->lock);
-    while (!s->is_stopping && (!s->is_at_end || s->fetched || s->archives || s->n_undecided > 0)) {
+    while (
+        s->returned || atomic_load(&s->n_queued) > 0 ||
+        (!s->is_stopping && (!s->is_at_end || s->fetched || s->archives || s->n_undecided > 0))) {
+        if (s->returned) {
+            *slot = s->returned;
+            s->returned = s->returned->next_fetched;
+            job = JOB_RETURNED;
+            break;
+        }
+        if (s->is_stopping) {
+            pthread_cond_wait(&s->on_work, &s->lock);
+            continue;
+        }
         struct open_archive *a = s->archives;
         while (a && (a->is_being_read || !ih_slots_have_member_room(s, a)))
             a = a->next;
@@ -300,12 +293,12 @@ static void work_on_input(struct ih_scan *s, struct worker *w, struct slot *slot
 {
     struct ih_result *result = &slot->result;
     bool is_archive = false, is_started = false;  /* an archive */
-    const bool is_undecided = slot->is_undecided; /* an offloaded slot may be gone soon */
+    const bool is_undecided = slot->is_undecided; /* a queued slot may be gone soon */
     /* A folder without images in this shard may have some in others. */
     const bool is_no_input = s->options.n_shards && slot->input.ends_folder;
     const bool is_counted = !is_no_input && ih_is_in_shard(s, slot->number, 0);
-    const bool is_offloaded = is_counted && offload(s, w, slot);
-    if (!is_offloaded && (is_counted || may_be_shared(s, &slot->input))) {
+    const bool is_queued = is_counted && offer(s, w, slot);
+    if (!is_queued && (is_counted || may_be_shared(s, &slot->input))) {
         memset(result, 0, sizeof *result);
         result->path = slot->input.path;
         result->status =
@@ -314,14 +307,20 @@ static void work_on_input(struct ih_scan *s, struct worker *w, struct slot *slot
     }
     if (is_undecided)
         decide(s);
-    if (is_offloaded || is_started)
+    if (is_queued || is_started)
         return;
     if (is_counted && result->status == IH_OK)
         ih_count_images(s, w, slot);
     ih_source_close(&w->src);
-    if (is_counted)
-        ih_offload_counted(&s->offload, &w->file, result);
     ih_slot_finish(s, slot, is_counted);
+}
+
+/* A file that the GPU has not counted. By now it may be of any kind and size. */
+static void work_on_returned(struct ih_scan *s, struct worker *w, struct slot *slot)
+{
+    memset(&slot->result, 0, sizeof slot->result);
+    count_input(w, &slot->input, &slot->result);
+    ih_slot_finish(s, slot, true);
 }
 
 /* Counts inputs until there are no more. */
@@ -342,6 +341,9 @@ static enum ih_status work_on_inputs(struct ih_scan *s, struct worker *w, struct
                 work_on_array(s, w, slot);
             else
                 work_on_input(s, w, slot);
+            break;
+        case JOB_RETURNED:
+            work_on_returned(s, w, slot);
             break;
         case JOB_MEMBER:
             slot = new_slots(s, 1);
@@ -376,37 +378,35 @@ static void *work(void *argument)
         ih_scan_stop(s);
     }
     pthread_cond_signal(&s->on_result);
+    pthread_cond_broadcast(&s->on_work); /* n_queued may have become 0 without a signal */
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
-/* What the offload queue needs to know. Files that have to be decoded in another way stay out. */
-static struct ih_offload_options offload_options(const struct ih_scan_options *o)
+/* What the JPEG queue needs to know. Files that have to be decoded in another way stay out. */
+static struct ih_jpeg_queue_options queue_options(const struct ih_scan_options *o)
 {
     const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
                         o->decode.takes_frames || o->makes_thumbnails || o->clip_high >= IH_BINS;
-    return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
-                                       .n_workers = o->n_threads,
-                                       .max_pixels = o->decode.max_pixels,
-                                       .budget = o->decode.budget,
-                                       .luma = o->luma,
-                                       .clip_low = o->clip_low,
-                                       .clip_high = o->clip_high ? o->clip_high : IH_BINS - 1,
-                                       .outputs = o->outputs,
-                                       .n_outputs = o->n_outputs,
-                                       .is_last = o->is_last,
-                                       .report = o->jpeg_report,
-                                       .hw_jpeg = o->hw_jpeg};
+    return (struct ih_jpeg_queue_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
+                                          .max_pixels = o->decode.max_pixels,
+                                          .luma = o->luma,
+                                          .clip_low = o->clip_low,
+                                          .clip_high = o->clip_high ? o->clip_high : IH_BINS - 1,
+                                          .outputs = o->outputs,
+                                          .n_outputs = o->n_outputs,
+                                          .is_last = o->is_last,
+                                          .report = o->jpeg_report,
+                                          .backend = o->jpeg_backend};
 }
 
 enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err)
 {
-    const struct ih_offload_options offload = offload_options(&s->options);
+    const struct ih_jpeg_queue_options options = queue_options(&s->options);
     const unsigned n_wanted = s->options.n_threads;
     unsigned n = 0;
     const enum ih_status status =
-        ih_offload_open(&s->offload, &offload, s->device, on_offloaded, s, err);
-    s->has_offload = true;
+        ih_jpeg_queue_open(&options, s->device, on_queued, s, &s->jpeg_queue, err);
     s->threads = calloc(n_wanted, sizeof *s->threads);
     if (status != IH_OK || !s->threads)
         return status != IH_OK ? status : ih_error_set(err, IH_MEMORY, "out of memory");
@@ -420,7 +420,7 @@ enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err)
 
 bool ih_workers_have_ended(struct ih_scan *s)
 {
-    return s->n_working == 0 && atomic_load(&s->n_offloaded) == 0;
+    return s->n_working == 0 && atomic_load(&s->n_queued) == 0;
 }
 
 enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err)
@@ -433,8 +433,7 @@ enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err)
         *err = s->error;
     else if (has_run)
         status = ih_device_wait_usable(s->device, err);
-    if (s->has_offload)
-        ih_offload_close(&s->offload);
-    s->has_offload = false;
+    ih_jpeg_queue_close(s->jpeg_queue);
+    s->jpeg_queue = NULL;
     return status;
 }

@@ -258,7 +258,7 @@ each_option() {
 @test "options: --jpeg=gpu without a GPU exits 3 with the reason" {
   has_gpu && skip "a GPU is here"
   imghist_status 3 "$SAMPLES/scene.jpg" --csv --jpeg=gpu -o out.csv
-  [[ $stderr == *"no hardware JPEG decoders"* ]]
+  [[ $stderr == *"no GPU decodes JPEG files here"* ]]
   [ ! -e out.csv ]
 }
 

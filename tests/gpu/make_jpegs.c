@@ -1,5 +1,5 @@
 /*
- * make_jpegs DIR N_SOUND N_DAMAGED: makes JPEG files to compare a GPU's hardware decoders with
+ * make_jpegs DIR N_SOUND N_DAMAGED: makes JPEG files to compare decoding on a GPU with
  * libjpeg-turbo.
  *
  * Sound files have every layout that the decoders take and a few that they do not: sides of 1 to 70
@@ -51,7 +51,7 @@ static struct file make(unsigned i, unsigned size_max)
     struct jpeg_error_mgr errors;
     struct file f = {NULL, 0};
     const unsigned layout = i % 13, content = random_below(5);
-    /* sides that the hardware decoders take, and longer ones */
+    /* short and long sides */
     static const unsigned long_sides[] = {9000, 16383, 16384, 16385, 17000, 40000, 65500};
     unsigned width = 1 + random_below(size_max), height = 1 + random_below(size_max);
     if (i % 90 == 71)

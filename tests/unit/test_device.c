@@ -19,20 +19,20 @@ struct start {
 #define NAMED(a, b, lanes) ONLY, .ordinals = {a, b}, .n_ordinals = 2, .n_lanes = lanes
 
 static const struct start starts[] = {
-    /* as many units as lanes */
-    {3, 0, 0, {.n_lanes = 1}, "x....", ONE, ""},
+    /* one for each 16 lanes */
+    {3, 0, 0, {.n_lanes = 16}, "x....", ONE, ""},
     {3, 0, 0, {.n_lanes = 0}, "x....", ONE, ""}, /* 0 means one */
-    {3, 0, 0, {.n_lanes = 2}, "xx...", "fake:0,1 2 x Abacus 9000", ""},
-    {3, 0, 0, {.n_lanes = 16}, "xxx..", THREE, ""},
+    {3, 0, 0, {.n_lanes = 17}, "xx...", "fake:0,1 2 x Abacus 9000", ""},
+    {3, 0, 0, {.n_lanes = 48}, "xxx..", THREE, ""},
     /* at the same time */
-    {3, 0, 3, {.n_lanes = 3}, "xxx..", THREE, ""},
+    {3, 0, 3, {.n_lanes = 33}, "xxx..", THREE, ""},
     /* a broken unit is left out */
-    {4, 2, 0, {.n_lanes = 2}, "x!x..", "fake:0,2 2 x Abacus 9000", BROKEN(1)},
+    {4, 2, 0, {.n_lanes = 17}, "x!x..", "fake:0,2 2 x Abacus 9000", BROKEN(1)},
     {3, 1, 0, {.n_lanes = 1}, "!x...", "fake:1 Abacus 9000", BROKEN(0)},
     /* all broken, or no units: the CPU, or an error if only the GPU may count */
     {2, 3, 0, {.n_lanes = 8}, "!!...", "cpu", BROKEN(0)},
     {2, 3, 0, {ONLY, .n_lanes = 8}, "!!...", NULL, BROKEN(0)},
-    {0, 0, 0, {.n_lanes = 2}, ".....", "cpu", "no abacus here"},
+    {0, 0, 0, {.n_lanes = 17}, ".....", "cpu", "no abacus here"},
     {0, 0, 0, {ONLY}, ".....", NULL, "no abacus here"},
     /* named units must all exist and start, even if no lane would use them */
     {3, 0, 0, {NAMED(2, 0, 8)}, "x.x..", "fake:2,0 2 x Abacus 9000", ""},
@@ -70,7 +70,7 @@ TEST(starts)
 
 TEST(units_of_several_models)
 {
-    const struct start s = {.options = {ONLY, .n_lanes = 2},
+    const struct start s = {.options = {ONLY, .n_lanes = 32},
                             .started = "xx...",
                             .description = "fake:0 Abacus 9000, fake:1 Abacus 9000 Ti",
                             .reason = ""};
@@ -89,8 +89,8 @@ TEST(lanes_take_units_in_turn)
     for (int is_held = 0; is_held < 2; is_held++) {
         struct ih_lane *lanes[LANES];
         be(2, is_held);
-        struct ih_device *device =
-            device_of((struct ih_device_options){.backend = "fake", .n_lanes = LANES});
+        struct ih_device *device = device_of(
+            (struct ih_device_options){.backend = "fake", .n_lanes = IH_LANES_OF_UNIT * LANES});
         if (!is_held)
             assert_int_equal(ih_device_wait(device, NULL), IH_OK);
         for (size_t i = 0; i < LANES; i++)

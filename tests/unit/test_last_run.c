@@ -1,11 +1,11 @@
 /*
- * The last run of a process: the hardware decoders and their device are not closed, and the process
- * ends with _exit. This test program ends in the same way.
+ * The last run of a process: the sessions of the JPEG queue and their device are not closed, and
+ * the process ends with _exit. This test program ends in the same way.
  */
 #define OWN_MAIN
 #include "tests/support/test.h"
 
-#include "tests/support/offload_run.h"
+#include "tests/support/jpeg_queue_run.h"
 
 #ifdef __SANITIZE_THREAD__
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
@@ -15,8 +15,8 @@ const char *__tsan_default_options(void)
 }
 #endif
 
-/* Runs first: the other tests leave hardware decoders running. */
-FOLDER_TEST(without_hw)
+/* Runs first: the other tests leave sessions running. */
+FOLDER_TEST(without_sessions)
 {
     struct ih_error err;
     struct run r = {.folder = *state, .n_inputs = N_FILES, .is_last = true};
@@ -31,7 +31,7 @@ FOLDER_TEST(without_hw)
     fake.is_missing = false;
 }
 
-FOLDER_TEST(hw_are_not_stopped)
+FOLDER_TEST(sessions_are_not_stopped)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -44,26 +44,21 @@ FOLDER_TEST(hw_are_not_stopped)
                         .is_last = is_last != 0};
         assert_int_equal(run(&r, 2, &err), IH_OK);
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_true(r.n_by_hw > 0);
+        assert_true(r.n_by_gpu > 0);
         assert_int_equal(r.was_left, is_last != 0);
-        assert_int_equal(fake.n_stops, 1); /* only the first time */
+        assert_int_equal(fake.n_stops, 2); /* only the first time */
     }
 }
 
-FOLDER_TEST(hw_that_are_starting)
+FOLDER_TEST(sessions_that_are_starting)
 {
     struct ih_error err;
-    struct run r = {.folder = *state,
-                    .n_inputs = 1,
-                    .side = IH_JPEG_AUTO,
-                    .begins_large = true,
-                    .is_last = true};
-    make_large(*state, CUT);
+    struct run r = {.folder = *state, .n_inputs = N_FILES, .side = IH_JPEG_AUTO, .is_last = true};
     fake.start_is_held = true; /* for ever */
     assert_int_equal(run(&r, 2, &err), IH_OK);
     assert_true(fake.has_tried);
     assert_true(r.was_left);
-    assert_int_equal(r.n_by_hw, 0);
+    assert_int_equal(r.n_by_gpu, 0);
 }
 
 int main(void)

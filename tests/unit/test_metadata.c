@@ -4,7 +4,7 @@
 #include "tests/support/png_both.h"
 
 #include "decode/metadata.h"
-#include "jpeg_gpu/validate.h"
+#include "jpeg_gpu/plan.h"
 
 /* ---- Exif ---- */
 
@@ -81,7 +81,7 @@ static void add_segment(struct jpeg_file *f, unsigned marker, const void *data, 
     free(b.p);
 }
 
-/* The decoder and the validator, which hardware decoders need, agree. */
+/* The decoder and the plan of a file for the GPU agree. */
 static void check_jpeg(struct jpeg_file *f, unsigned expected)
 {
     const struct bytes file = {f->bytes, f->n, f->n};
@@ -90,8 +90,9 @@ static void check_jpeg(struct jpeg_file *f, unsigned expected)
     assert_int_equal(o.info.not_applied, expected);
     assert_int_equal(o.info.range, IH_RANGE_FULL);
     struct ih_jpeg_plan plan;
-    if (ih_jpeg_validate_header(f->bytes, f->n, &plan) != IH_JPEG_REASON_NOT_BASELINE)
+    if (ih_jpeg_plan_make(&plan, f->bytes, f->n) != IH_JPEG_REASON_KIND)
         assert_int_equal(plan.notes.not_applied, expected);
+    ih_jpeg_plan_reset(&plan);
     free(o.pixels.p);
 }
 

@@ -77,7 +77,7 @@ TEST(idle_taker)
     assert_int_equal(r.n_taken, 3);
 }
 
-/* Results that wait for a slow taker hold up new inputs; inputs at the hardware decoders do not. */
+/* Results that wait for a slow taker hold up new inputs; inputs in the JPEG queue do not. */
 TEST(room)
 {
     enum { N_THREADS = 2, FEW = N_THREADS * READY_OF_SLOW_TAKER };

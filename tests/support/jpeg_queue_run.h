@@ -1,12 +1,12 @@
 /*
- * What the tests of the offload queue in a scan share: a folder with JPEG files of every
+ * What the tests of the JPEG queue in a scan share: a folder with JPEG files of every
  * kind, and runs over it that compare results with the CPU.
  */
-#ifndef IH_TESTS_OFFLOAD_RUN_H
-#define IH_TESTS_OFFLOAD_RUN_H
+#ifndef IH_TESTS_JPEG_QUEUE_RUN_H
+#define IH_TESTS_JPEG_QUEUE_RUN_H
 
 #include "isolate/decoder_process.h"
-#include "tests/support/fake_hw_jpeg.h"
+#include "tests/support/fake_jpeg_session.h"
 #include "tests/support/jpeg_files.h"
 #include "tests/support/take_all.h"
 #include <unistd.h>
@@ -23,7 +23,7 @@ static const struct jpeg_kind kinds[] = {
     {.h = 2, .v = 2, .is_progressive = true},
     {.h = 1, .v = 1}, /* cut */
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds, N_FOR_HW = 5, CUT = N_KINDS - 1 };
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_TAKEN = 5, CUT = N_KINDS - 1 };
 
 static inline void write_file(const char *folder, unsigned i, const void *bytes, size_t n)
 {
@@ -69,42 +69,19 @@ static inline int remove_folder(void **state)
     return 0;
 }
 
-/* A flat gray image of 49 megapixels. */
-static inline void make_large(const char *folder, unsigned i)
-{
-    enum { SIDE = 7000 };
-    struct jpeg_compress_struct c;
-    struct jpeg_error_mgr errors;
-    struct jpeg_file f = {NULL, 0};
-    uint8_t *row = calloc(SIDE, 1);
-    assert_non_null(row);
-    begin_jpeg(&c, &errors, &f, SIDE, SIDE, JCS_GRAYSCALE);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < SIDE)
-        jpeg_write_scanlines(&c, &row, 1);
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    write_file(folder, i, f.bytes, f.n);
-    free(f.bytes);
-    free(row);
-}
-
 struct run {
     const char *folder;
     unsigned n_inputs, n_given, n_taken;
     unsigned n_wanted; /* 0: all */
-    unsigned n_by_hw;
+    unsigned n_by_gpu;
     const struct ih_result *expected; /* of each file, counted by the CPU */
     struct ih_jpeg_report report;
     enum ih_jpeg_side side;
-    bool releases_at_end;  /* batches wait until all inputs have been given */
-    bool releases_taken;   /* the start waits until all results have been taken */
-    bool is_last;          /* the process ends after the run */
-    bool was_left;         /* the device was left open, as it was busy */
-    bool begins_large;     /* large files until the decoders start, then n_inputs small ones */
-    unsigned n_large;      /* how many large ones */
-    unsigned n_large_most; /* 0: any number */
-    bool is_short;         /* the device is not started: the CPU stands in for it */
+    bool releases_at_end; /* batches wait until all inputs have been given */
+    bool releases_taken;  /* the start waits until all results have been taken */
+    bool is_last;         /* the process ends after the run */
+    bool was_left;        /* the device was left open, as it was busy */
+    bool is_short;        /* the device is not started: the CPU stands in for it */
     uint64_t memory_bytes;
     uint64_t max_pixels;                    /* 0: any number */
     const struct ih_file_identity *outputs; /* NULL: none */
@@ -114,29 +91,12 @@ struct run {
 };
 
 /* The file of input i; the last file does not exist. */
-static inline unsigned file_of(const struct run *r, unsigned i)
+static inline unsigned file_of(unsigned i)
 {
-    if (!r->begins_large)
-        return i % N_FILES;
-    pthread_mutex_lock(&fake.lock);
-    unsigned n_large = r->n_large;
-    pthread_mutex_unlock(&fake.lock);
-    return i < n_large ? CUT : i % CUT;
+    return i % N_FILES;
 }
 
-/* Makes the next input a large one until the decoders start. */
-static inline void try_large(struct run *r)
-{
-    pthread_mutex_lock(&fake.lock);
-    const bool is_enough = r->n_large_most && r->n_large == r->n_large_most;
-    if (r->begins_large && !fake.has_tried && !is_enough) {
-        r->n_large++;
-        r->n_inputs++;
-    }
-    pthread_mutex_unlock(&fake.lock);
-}
-
-static inline void release_hw(void)
+static inline void release_sessions(void)
 {
     pthread_mutex_lock(&fake.lock);
     fake.is_held = fake.start_is_held = false;
@@ -147,14 +107,13 @@ static inline void release_hw(void)
 static inline bool next(void *user, struct ih_input *input)
 {
     struct run *r = user;
-    try_large(r);
     if (r->n_given == r->n_inputs) {
         if (r->releases_at_end)
-            release_hw();
+            release_sessions();
         return false;
     }
     char path[200];
-    snprintf(path, sizeof path, "%s/%u", r->folder, file_of(r, r->n_given));
+    snprintf(path, sizeof path, "%s/%u", r->folder, file_of(r->n_given));
     r->n_given++;
     *input = (struct ih_input){.path = strdup(path), .is_named = true};
     return true;
@@ -163,7 +122,7 @@ static inline bool next(void *user, struct ih_input *input)
 static inline bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
-    unsigned i = file_of(r, r->n_taken);
+    unsigned i = file_of(r->n_taken);
     assert_int_equal(strtoul(strrchr(path, '/') + 1, NULL, 10), i);
     assert_ptr_equal(result->path, path);
     if (r->expected) {
@@ -182,7 +141,7 @@ static inline bool take(void *user, const char *path, const struct ih_result *re
             assert_int_equal(result->info.range, e->info.range);
             assert_int_equal(result->alpha, e->alpha);
             assert_string_equal(result->library, e->library);
-            r->n_by_hw += strcmp(result->counted_by, "hardware") == 0;
+            r->n_by_gpu += strcmp(result->counted_by, "sessions of the tests") == 0;
         } else {
             assert_string_equal(result->error.message, e->error.message);
         }
@@ -190,7 +149,7 @@ static inline bool take(void *user, const char *path, const struct ih_result *re
     r->n_failed += result->status != IH_OK;
     r->n_taken++;
     if (r->releases_taken && r->n_taken == r->n_inputs)
-        release_hw();
+        release_sessions();
     return r->n_taken < r->n_wanted || r->n_wanted == 0;
 }
 
@@ -210,7 +169,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .jpeg = r->side,
         .is_last = r->is_last,
         .jpeg_report = &r->report,
-        .hw_jpeg = &fake_hw_jpeg};
+        .jpeg_backend = &fake_sessions};
     const struct taking calls = {
         .next = next, .next_user = r, .take = take, .take_user = r, .next_is_quick = true};
     const struct ih_device_options on = {.backends = fake_backends(r->is_short),
@@ -264,7 +223,7 @@ static inline void count_on_cpu(const char *folder)
     assert_int_equal(expected[N_FILES - 1].status, IH_IO);
 }
 
-/* A run over the first n_inputs files with hardware decoders that do not fail. */
+/* A run over the first n_inputs files with sessions that do not fail. */
 static inline struct run gpu_run(const char *folder, unsigned n_inputs)
 {
     fake.fails_at = NEVER;

@@ -1,15 +1,15 @@
 /*
- * JPEG files for hardware decoders, without a GPU: the results are those of the CPU, in the order
+ * JPEG files in the queue for a GPU, without a GPU: the results are those of the CPU, in the order
  * of the inputs.
  */
 #include "tests/support/test.h"
 
-#include "tests/support/offload_run.h"
+#include "tests/support/jpeg_queue_run.h"
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
-/* Every valid JPEG goes to the hardware decoders, and no other file. */
-FOLDER_TEST(hw_and_cpu)
+/* Every sound JPEG file but the progressive one is counted by the sessions, and no other file. */
+FOLDER_TEST(sessions_and_cpu)
 {
     static const unsigned threads[] = {1, 2, 5, 16};
     struct ih_error err;
@@ -18,12 +18,12 @@ FOLDER_TEST(hw_and_cpu)
         struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
         assert_int_equal(run(&r, threads[i], &err), IH_OK);
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_int_equal(r.n_by_hw, ROUNDS * N_FOR_HW);
-        assert_int_equal(fake.n_jobs, ROUNDS * N_FOR_HW);
-        assert_int_equal(r.report.n_decoded, ROUNDS * N_FOR_HW);
-        assert_string_equal(r.report.decoders, "2 decoders of the tests");
-        assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_BASELINE], ROUNDS);
-        assert_int_equal(r.report.n_left[IH_JPEG_REASON_BUSY], 0);
+        assert_int_equal(r.n_by_gpu, ROUNDS * N_TAKEN);
+        assert_int_equal(fake.n_jobs, ROUNDS * (N_TAKEN + 1)); /* and the one that is cut */
+        assert_int_equal(r.report.n_decoded, ROUNDS * N_TAKEN);
+        assert_int_equal(r.report.n_left[IH_JPEG_REASON_KIND], ROUNDS);
+        assert_int_equal(r.report.n_left[IH_JPEG_REASON_DATA], ROUNDS);
+        assert_non_null(strstr(r.report.decoders, "kernels on "));
     }
 }
 
@@ -36,35 +36,57 @@ FOLDER_TEST(a_few)
         struct run r = gpu_run_compared(*state, n);
         assert_int_equal(run(&r, 1, &err), IH_OK);
         assert_int_equal(r.n_taken, n);
-        assert_int_equal(r.n_by_hw, n < N_FOR_HW ? n : N_FOR_HW);
+        assert_int_equal(r.n_by_gpu, n < N_TAKEN ? n : N_TAKEN);
     }
 }
 
-/* Inputs with more files for the hardware than two batches and the queue take. */
-enum { MANY = (3 * IH_HW_JPEG_BATCH_MAX / N_FOR_HW + 1) * N_FILES };
-
-/* When the only GPU fails, the CPU counts its files and all later ones. */
-FOLDER_TEST(hw_that_fails)
+/* While a GPU is busy, the next batch fills; its files need not fit one batch. */
+FOLDER_TEST(full_batches)
 {
     struct ih_error err;
     count_on_cpu(*state);
-    for (unsigned fails_at = 0; fails_at < 2; fails_at++)
+    fake.batch_ms = 30;
+    for (fake.files_bytes = 0; fake.files_bytes < 10000; fake.files_bytes += 5000) {
+        struct run r = gpu_run_compared(*state, 20 * N_FILES);
+        assert_int_equal(run(&r, 4, &err), IH_OK);
+        assert_int_equal(r.n_taken, r.n_inputs);
+        assert_int_equal(r.n_by_gpu, 20 * N_TAKEN);
+        assert_true(fake.n_largest > 1);
+    }
+    fake.batch_ms = 0;
+    fake.files_bytes = 0;
+}
+
+enum { MANY = 300 * N_FILES };
+
+/* When a session fails, the CPU counts its files; when all have failed, it counts all later ones.
+ */
+FOLDER_TEST(sessions_that_fail)
+{
+    struct ih_error err;
+    count_on_cpu(*state);
+    for (unsigned fails_at = 0; fails_at < 3; fails_at++)
         for (unsigned n_threads = 1; n_threads < 6; n_threads += 2) {
             struct run r = gpu_run_compared(*state, MANY);
             fake.fails_at = fails_at;
             assert_int_equal(run(&r, n_threads, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
-            assert_int_equal(fake.n_batches, fails_at + 1);
-            assert_true(r.report.n_left[IH_JPEG_REASON_REJECTED] >= 1);
-            assert_int_equal(r.n_by_hw, r.report.n_decoded);
+            assert_true(r.report.n_left[IH_JPEG_REASON_STOPPED] >= 1);
+            assert_int_equal(r.n_by_gpu, r.report.n_decoded);
             assert_string_equal(r.report.why_none.message, "GPU failed");
-            assert_true(r.report.n_left[IH_JPEG_REASON_STOPPED] > 0);
-            assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_STARTED], 0);
         }
+    struct run all = gpu_run_compared(*state, MANY);
+    fake.fails_at = 0;
+    fake.fails_on = true;
+    assert_int_equal(run(&all, 4, &err), IH_OK);
+    fake.fails_on = false;
+    assert_int_equal(all.n_taken, all.n_inputs);
+    assert_int_equal(all.n_by_gpu, 0);
+    assert_int_equal(fake.n_batches, fake_sessions.n_sessions);
 }
 
-/* One of two GPUs fails, and the other goes on. Some files are rejected alone. */
-FOLDER_TEST(two_units_and_rejected_files)
+/* One session of two GPUs fails, and the others go on. Some files are not counted. */
+FOLDER_TEST(two_units_and_returned_files)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -74,12 +96,10 @@ FOLDER_TEST(two_units_and_rejected_files)
             struct run r = gpu_run_compared(*state, MANY);
             fake.fails_at = fails_at;
             fake.rejects = returns;
-            assert_int_equal(run(&r, 6, &err), IH_OK);
+            assert_int_equal(run(&r, 32, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
-            assert_int_equal(r.n_by_hw, r.report.n_decoded);
-            assert_true(r.report.n_left[IH_JPEG_REASON_REJECTED] >= 1);
-            if (returns == 0)
-                assert_true(fake.n_batches > fails_at + 1);
+            assert_int_equal(r.n_by_gpu, r.report.n_decoded);
+            assert_true(fake.n_batches > fails_at + 1);
         }
     fake.n_units = fake.rejects = 0;
 }
@@ -131,15 +151,14 @@ FOLDER_TEST(pipe)
     pthread_join(thread, NULL);
     assert_int_equal(r.n_taken, 1);
     assert_int_equal(r.n_failed, 0);
-    assert_int_equal(r.n_by_hw, 0);
-    assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_A_FILE], 1);
+    assert_int_equal(r.n_by_gpu, 0);
     if (is_watched)
         assert_int_equal(n_readers(watch), 1);
     if (watch >= 0)
         close(watch);
 }
 
-FOLDER_TEST(hw_that_does_not_start)
+FOLDER_TEST(sessions_that_do_not_start)
 {
     struct ih_error err = {0};
     struct run r = gpu_run(*state, 3);
@@ -150,38 +169,20 @@ FOLDER_TEST(hw_that_does_not_start)
     assert_int_equal(r.n_given, 0);
     fake.is_missing = false;
 
+    const struct ih_jpeg_queue_options options = {.side = IH_JPEG_GPU};
     const struct ih_device_options cpu = {.backend = "cpu"};
     struct ih_device *device = NULL;
-    struct ih_hw_jpeg *hw = NULL;
+    struct ih_jpeg_queue *queue = NULL;
     assert_int_equal(ih_device_open(&cpu, &device, &err), IH_OK);
-    assert_int_equal(ih_hw_jpeg_open(device, NULL, &hw, &err), IH_OK);
-    assert_int_equal(ih_hw_jpeg_wait(hw, &err), IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "cpu has no hardware JPEG decoders"));
-    assert_int_equal(ih_hw_jpeg_room(hw), IH_HW_JPEG_NONE);
-    ih_hw_jpeg_close(hw);
+    assert_int_equal(ih_jpeg_queue_open(&options, device, NULL, NULL, &queue, &err),
+                     IH_UNAVAILABLE);
+    assert_null(queue);
+    assert_string_equal(err.message, "no GPU decodes JPEG files here");
     ih_device_close(device);
 }
 
-/* When every batch with a gray file fails, only the gray files are rejected. */
-FOLDER_TEST(hw_that_fails_on_gray)
-{
-    struct ih_error err;
-    count_on_cpu(*state);
-    for (unsigned n_threads = 1; n_threads < 6; n_threads += 4) {
-        struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
-        fake.fails_on_gray = true;
-        assert_int_equal(run(&r, n_threads, &err), IH_OK);
-        fake.fails_on_gray = false;
-        assert_int_equal(r.n_taken, r.n_inputs);
-        assert_int_equal(r.report.n_left[IH_JPEG_REASON_REJECTED], ROUNDS);
-        assert_int_equal(r.n_by_hw, ROUNDS * (N_FOR_HW - 1));
-        assert_int_equal(r.report.why_none.status, IH_OK);
-        assert_string_equal(r.report.decoders, "2 decoders of the tests; last failure: gray");
-    }
-}
-
 /* Runs over two files. While both are queued, the first is replaced by another of n bytes and
- * rejected. */
+ * not counted. */
 static struct run exchange(const char *folder, const void *bytes, size_t n, uint64_t memory_bytes,
                            const struct ih_decoder_process_command *command, struct ih_error *err,
                            enum ih_status status)
@@ -206,8 +207,9 @@ static struct run exchange(const char *folder, const void *bytes, size_t n, uint
     alarm(60); /* instead of hanging */
     assert_int_equal(run(&r, 1, err), status);
     alarm(0);
-    assert_int_equal(r.report.n_left[IH_JPEG_REASON_REJECTED], 1);
-    assert_int_equal(r.report.n_decoded, 1);
+    assert_int_equal(r.report.n_left[IH_JPEG_REASON_DATA], 1);
+    if (status == IH_OK) /* else the second may not have been started */
+        assert_int_equal(r.report.n_decoded, 1);
     return r;
 }
 
@@ -252,112 +254,41 @@ FOLDER_TEST(stop)
     }
 }
 
-/* Without memory for complete files the workers decode them band by band. */
-FOLDER_TEST(little_memory)
-{
-    struct ih_error err;
-    struct run r = {
-        .folder = *state, .n_inputs = N_FOR_HW, .side = IH_JPEG_GPU, .memory_bytes = 100};
-    count_on_cpu(*state);
-    r.expected = expected;
-    assert_int_equal(run(&r, 2, &err), IH_OK);
-    assert_int_equal(r.n_by_hw, 0);
-    assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_LARGE], N_FOR_HW);
-}
-
-/* Half of the cores' time is left to those that feed the hardware decoders, or more. */
-TEST(workers_that_may_decode)
-{
-    static const struct {
-        unsigned n_workers, feeding_ms, elapsed_ms, n;
-    } cases[] = {
-        {16, 10000, 1000, 0},                        /* fast decoders, few cores */
-        {64, 10000, 1000, 44}, {16, 1500, 1000, 13}, /* slow decoders */
-        {16, 8000, 1000, 0},   {16, 7000, 1000, 2},  {16, 0, 1000, 16},
-        {1, 600, 1000, 0},     {16, 0, 0, 16},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const uint64_t ns = 1000 * 1000;
-        const unsigned n = ih_offload_n_may_decode(cases[i].n_workers, cases[i].feeding_ms * ns,
-                                                   cases[i].elapsed_ms * ns);
-        assert_int_equal(n, cases[i].n);
-    }
-}
-
-/* With IH_JPEG_AUTO the decoders start after some work. While their queue is full, the workers
- * decode. */
+/* With IH_JPEG_AUTO the first JPEG file starts the sessions; none waits for them. */
 FOLDER_TEST(auto)
 {
     struct ih_error err;
     count_on_cpu(*state);
-    struct run small = {.folder = *state, .n_inputs = 20 * N_FILES, .expected = expected};
-    small.side = IH_JPEG_AUTO;
-    assert_int_equal(run(&small, 2, &err), IH_OK);
-    assert_int_equal(fake.n_batches, 0);
-    assert_string_equal(small.report.decoders, "");
-
-    make_large(*state, CUT); /* a few are enough */
-    /* Ten times the files of a batch, and decoders that are slow. */
-    struct run large = {
-        .folder = *state, .n_inputs = 2560, .side = IH_JPEG_AUTO, .begins_large = true};
-    fake.batch_ms = 300;
+    struct run r = {.folder = *state, .n_inputs = MANY, .side = IH_JPEG_AUTO, .expected = expected};
     fake.fails_at = NEVER;
-    assert_int_equal(run(&large, 4, &err), IH_OK);
-    fake.batch_ms = 0;
-    assert_int_equal(large.n_taken, large.n_inputs);
-    assert_true(fake.n_jobs > 0);
-    assert_true(large.report.n_left[IH_JPEG_REASON_BUSY] > 0);
-    assert_int_equal(fake.n_jobs, large.report.n_decoded);
-    assert_true(fake.n_largest > 1);
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_int_equal(r.n_by_gpu, r.report.n_decoded);
 
-    /* A run that ends during the start waits, and its report names the decoders. */
-    struct run late = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_AUTO, .begins_large = true};
-    fake.start_ms = 500;
-    assert_int_equal(run(&late, 2, &err), IH_OK);
-    fake.start_ms = 0;
-    assert_string_equal(late.report.decoders, "2 decoders of the tests");
-
-    struct run none = {
-        .folder = *state, .n_inputs = N_FILES, .side = IH_JPEG_AUTO, .begins_large = true};
+    r = (struct run){.folder = *state, .n_inputs = MANY, .side = IH_JPEG_AUTO};
     fake.is_missing = true;
-    assert_int_equal(run(&none, 2, &err), IH_OK);
-    assert_int_equal(none.n_taken, none.n_inputs);
-    assert_string_equal(none.report.why_none.message, "no decoders");
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_string_equal(r.report.why_none.message, "no decoders");
     fake.is_missing = false;
 }
 
-/* The decoders start only with the device: not in a run that is too short for it. */
+/* The sessions start only with the device: not in a run that is too short for it. */
 FOLDER_TEST(only_with_the_device)
 {
     struct ih_error err;
-    struct run starts = {
-        .folder = *state, .n_inputs = 1, .side = IH_JPEG_AUTO, .begins_large = true};
-    make_large(*state, CUT);
-    assert_int_equal(run(&starts, 2, &err), IH_OK);
-    assert_true(fake.has_tried);
-
-    struct run is_short = {.folder = *state,
-                           .n_inputs = 1,
-                           .side = IH_JPEG_AUTO,
-                           .begins_large = true,
-                           .n_large_most = 2 * starts.n_large,
-                           .is_short = true};
-    assert_int_equal(run(&is_short, 2, &err), IH_OK);
-    assert_int_equal(is_short.n_large, 2 * starts.n_large);
-    assert_int_equal(is_short.n_taken, is_short.n_inputs);
+    struct run r = {.folder = *state, .n_inputs = MANY, .side = IH_JPEG_AUTO, .is_short = true};
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
     assert_false(fake.has_tried);
+    assert_string_equal(r.report.decoders, "");
 }
 
-/* No file waits for a start: while the decoders start, the CPU counts all files. */
 FOLDER_TEST(files_do_not_wait_for_the_start)
 {
     struct ih_error err;
-    struct run r = {.folder = *state,
-                    .n_inputs = 2000,
-                    .side = IH_JPEG_AUTO,
-                    .begins_large = true,
-                    .releases_taken = true};
-    make_large(*state, CUT);
+    struct run r = {
+        .folder = *state, .n_inputs = MANY, .side = IH_JPEG_AUTO, .releases_taken = true};
     fake.start_is_held = true;
     alarm(60); /* instead of hanging */
     assert_int_equal(run(&r, 4, &err), IH_OK);
@@ -382,10 +313,10 @@ static struct stat stat_of(const char *folder, unsigned i)
 FOLDER_TEST(max_pixels)
 {
     struct ih_error err;
-    struct run none = gpu_run(*state, N_FOR_HW);
+    struct run none = gpu_run(*state, N_TAKEN);
     none.max_pixels = 29; /* all are larger */
     assert_int_equal(run(&none, 2, &err), IH_OK);
-    assert_int_equal(none.n_failed, N_FOR_HW);
+    assert_int_equal(none.n_failed, N_TAKEN);
     assert_int_equal(fake.n_jobs, 0);
 
     struct run one = gpu_run(*state, 1);
@@ -410,35 +341,21 @@ FOLDER_TEST(input_that_is_an_output)
     assert_true(fake.n_jobs <= 2);
 }
 
-/* Images that are too large for the decoders are not queued: one thread would count them all. */
-FOLDER_TEST(larger_than_the_decoders_take)
+/* Files and images that are too large for a batch. */
+FOLDER_TEST(larger_than_a_batch)
 {
     struct ih_error err;
-    struct run r = gpu_run(*state, N_FOR_HW);
     count_on_cpu(*state);
-    r.expected = expected;
-    fake.pixels_max = 1;
-    assert_int_equal(run(&r, 2, &err), IH_OK);
-    fake.pixels_max = 0;
-    assert_int_equal(r.n_taken, N_FOR_HW);
-    assert_int_equal(r.n_failed, 0);
-    assert_int_equal(fake.n_jobs, 0);
-    assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_MANY_PIXELS], N_FOR_HW);
-}
-
-/* A quarter of the memory is for the files that workers hold, each with the validator's copy. */
-FOLDER_TEST(memory_of_the_workers)
-{
-    enum { N_THREADS = 2 };
-    struct ih_error err;
-    struct stat st = stat_of(*state, 0);
-    struct run r = gpu_run(*state, 1);
-    const uint64_t least = (uint64_t)st.st_size * 2 * 4 * N_THREADS;
-    for (r.memory_bytes = least - 1; r.memory_bytes <= least; r.memory_bytes++) {
-        r.n_given = r.n_taken = 0;
-        assert_int_equal(run(&r, N_THREADS, &err), IH_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct run r = gpu_run_compared(*state, N_TAKEN);
+        fake.files_bytes = i == 0 ? 100 : 0;
+        fake.gpu_bytes = i == 1 ? 100 : 0;
+        assert_int_equal(run(&r, 2, &err), IH_OK);
+        assert_int_equal(r.n_taken, N_TAKEN);
         assert_int_equal(r.n_failed, 0);
-        assert_int_equal(fake.n_jobs, r.memory_bytes == least);
+        assert_int_equal(fake.n_jobs, 0);
+        assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_A_FILE], N_TAKEN);
     }
-    assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_LARGE], 1);
+    fake.files_bytes = 0;
+    fake.gpu_bytes = 0;
 }

@@ -1,12 +1,10 @@
-/*
- * Hardware JPEG decoders without a GPU: they decode as the CPU does, and fail when a test says so.
- */
-#ifndef IH_TESTS_FAKE_HW_JPEG_H
-#define IH_TESTS_FAKE_HW_JPEG_H
+/* Sessions of the JPEG queue without a GPU: they decode as the CPU does, and fail when a test says
+ * so. */
+#ifndef IH_TESTS_FAKE_JPEG_SESSION_H
+#define IH_TESTS_FAKE_JPEG_SESSION_H
 
 #include "tests/support/test.h"
 
-#include "jpeg_gpu/hw_jpeg.h"
 #include "scan/scan.h"
 #include <pthread.h>
 #include <time.h>
@@ -14,21 +12,22 @@
 
 enum { NEVER = 1000000 };
 
-/* What the decoders do, and what has happened. */
+/* What the sessions do, and what has happened. */
 static struct {
     unsigned fails_at;     /* the batch in which the GPU fails */
+    bool fails_on;         /* and in all later ones */
     bool is_missing;       /* no session starts */
     bool has_tried;        /* to start a session */
-    bool fails_on_gray;    /* every batch with a gray file fails */
     bool is_held;          /* batches wait until this is false */
     unsigned n_units;      /* GPUs of the device; 0: one */
-    unsigned rejects;      /* one job in so many is rejected; 0: none */
-    uint64_t pixels_max;   /* of the images that are accepted; 0: all */
+    unsigned rejects;      /* one job in so many is not counted; 0: none */
+    size_t files_bytes;    /* room in a batch; 0: a megabyte */
+    uint64_t gpu_bytes;    /* 0: any number */
     unsigned start_ms;     /* how long the start takes */
     unsigned batch_ms;     /* how much longer than on the CPU a batch takes */
     bool start_is_held;    /* the start ends when this is false */
-    const char *from, *to; /* not NULL: the next batch renames one file to the other, and rejects
-                              its first job */
+    const char *from, *to; /* not NULL: the next batch renames one file to the other, and does
+                              not count its first job */
     unsigned n_batches, n_jobs, n_largest, n_stops;
     pthread_mutex_t lock;
     pthread_cond_t on_change;
@@ -40,9 +39,10 @@ static inline void sleep_ms(unsigned ms)
     nanosleep(&a_while, NULL);
 }
 
-static inline enum ih_status session_start(void *unit, void *first, void **session,
-                                           struct ih_error *err)
+static inline enum ih_status fake_start(void *unit, struct ih_jpeg_session *session,
+                                        struct ih_error *err)
 {
+    enum { MEGABYTE = 1 << 20 };
     pthread_mutex_lock(&fake.lock);
     fake.has_tried = true;
     while (fake.start_is_held)
@@ -51,40 +51,42 @@ static inline enum ih_status session_start(void *unit, void *first, void **sessi
     sleep_ms(fake.start_ms);
     if (fake.is_missing)
         return ih_error_set(err, IH_UNAVAILABLE, "no decoders");
-    *session = unit;
+    session->state = unit;
+    session->files_bytes = fake.files_bytes ? fake.files_bytes : MEGABYTE;
+    session->files = malloc(session->files_bytes);
+    session->gpu_bytes = fake.gpu_bytes ? fake.gpu_bytes : UINT64_MAX / 2;
+    session->counted_by = "sessions of the tests";
+    assert_non_null(session->files);
     return IH_OK;
 }
 
-static inline const char *session_describe(void *session)
+static inline void fake_stop(struct ih_jpeg_session *session)
 {
-    assert_non_null(session);
-    return "2 decoders of the tests";
-}
-
-static inline bool session_accepts(void *session, uint32_t width, uint32_t height)
-{
-    assert_non_null(session);
-    return fake.pixels_max == 0 || (uint64_t)width * height <= fake.pixels_max;
-}
-
-static inline void session_stop(void *session)
-{
-    assert_non_null(session);
     pthread_mutex_lock(&fake.lock);
     fake.n_stops++;
     pthread_mutex_unlock(&fake.lock);
+    free(session->files);
+}
+
+/* Where EOI stands. */
+static inline size_t end_of(const uint8_t *bytes, const struct ih_jpeg_plan *plan)
+{
+    size_t at = plan->data_offset;
+    while (bytes[at] != 0xFF || bytes[at + 1] != 0xD9)
+        at++;
+    return at;
 }
 
 /* Decodes and counts on the CPU. */
-static inline void decode_job(struct ih_hw_jpeg_job *job)
+static inline void decode_job(const struct ih_jpeg_session *session, struct ih_jpeg_job *job)
 {
     const struct ih_scan_options options = {.decode = {.max_pixels = UINT64_MAX},
                                             .luma = job->spec.luma,
                                             .clip_low = job->spec.clip_low,
                                             .clip_high = job->spec.clip_high};
     const struct ih_device_options cpu = {.backend = "cpu"};
-    const struct ih_input input = {
-        .path = NULL, .bytes = job->stream, .size_bytes = job->stream_bytes};
+    const struct ih_input input = {.bytes = session->files + job->file_offset,
+                                   .size_bytes = job->plan.file_bytes};
     struct ih_result *result = malloc(sizeof *result);
     struct ih_device *device = NULL;
     struct ih_lane *lane = NULL;
@@ -93,54 +95,41 @@ static inline void decode_job(struct ih_hw_jpeg_job *job)
     assert_int_equal(ih_device_open(&cpu, &device, NULL), IH_OK);
     assert_int_equal(ih_lane_open(device, &lane, NULL), IH_OK);
     ih_count_input(&options, &input, lane, &src, result);
-    assert_int_equal(result->status, IH_OK);
-    assert_int_equal(result->info.width, job->width);
-    assert_int_equal(result->info.height, job->height);
-    assert_int_equal(result->info.n_channels, job->n_components);
-    *job->out = result->histogram;
-    job->status = IH_OK;
-    job->counted_by = "hardware";
-    job->decoder = "tests 1.0";
-    job->kernel = "none";
+    job->is_counted = result->status == IH_OK; /* else it has a fault */
+    if (job->is_counted) {
+        assert_int_equal(result->info.width, job->plan.width);
+        assert_int_equal(result->info.height, job->plan.height);
+        assert_int_equal(result->info.n_channels, job->plan.n_components);
+        job->result->histogram = result->histogram;
+        job->end_offset = end_of(input.bytes, &job->plan);
+    }
     ih_lane_close(lane);
     ih_device_close(device);
     ih_source_reset(&src);
     free(result);
 }
 
-static inline enum ih_status session_batch(void *session, struct ih_hw_jpeg_job *const *jobs,
-                                           unsigned n, struct ih_error *err)
+static inline enum ih_status fake_batch(struct ih_jpeg_session *session, struct ih_jpeg_job *jobs,
+                                        unsigned n, size_t n_bytes, struct ih_error *err)
 {
-    assert_non_null(session);
-    assert_true(n >= 1 && n <= IH_HW_JPEG_BATCH_MAX);
+    assert_true(n >= 1 && n <= IH_JPEG_BATCH_IMAGES && n_bytes <= session->files_bytes);
     pthread_mutex_lock(&fake.lock);
     while (fake.is_held)
         pthread_cond_wait(&fake.on_change, &fake.lock);
-    bool fails = fake.n_batches++ == fake.fails_at;
+    const bool fails =
+        fake.n_batches == fake.fails_at || (fake.fails_on && fake.n_batches > fake.fails_at);
+    fake.n_batches++;
     fake.n_largest = n > fake.n_largest ? n : fake.n_largest;
-    fake.n_jobs += n;
+    for (unsigned i = 0; i < n; i++)
+        fake.n_jobs += jobs[i].is_planned;
     const bool renames = fake.from && rename(fake.from, fake.to) == 0;
     fake.from = NULL;
     pthread_mutex_unlock(&fake.lock);
     sleep_ms(fake.batch_ms);
-    for (unsigned i = 0; i < n && fake.fails_on_gray; i++) {
-        if (jobs[i]->n_components > 1)
-            continue;
-        ih_error_set(err, IH_UNSUPPORTED, "gray");
-        for (i = 0; i < n; i++)
-            jobs[i]->error = *err, jobs[i]->status = err->status;
-        return err->status;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        const bool rejects =
-            (renames && i == 0) || (fake.rejects > 0 && i % fake.rejects == fake.rejects - 1);
-        if (!fails && rejects)
-            jobs[i]->status = ih_error_set(&jobs[i]->error, IH_LIMIT, "too large");
-        else if (!fails)
-            decode_job(jobs[i]);
-        else
-            jobs[i]->status = ih_error_set(&jobs[i]->error, IH_DEVICE, "GPU failed");
-    }
+    for (unsigned i = 0; i < n && !fails; i++)
+        if (jobs[i].is_planned && !(renames && i == 0) &&
+            !(fake.rejects > 0 && i % fake.rejects == fake.rejects - 1))
+            decode_job(session, &jobs[i]);
     return fails ? ih_error_set(err, IH_DEVICE, "GPU failed") : IH_OK;
 }
 
@@ -150,12 +139,8 @@ static inline enum ih_status n_units(int *n, struct ih_error *err)
     return IH_OK;
 }
 
-static const struct ih_hw_jpeg_backend fake_hw_jpeg = {.start = session_start,
-                                                       .describe = session_describe,
-                                                       .accepts = session_accepts,
-                                                       .batch = session_batch,
-                                                       .stop = session_stop,
-                                                       .n_sessions = 1};
+static const struct ih_jpeg_backend fake_sessions = {
+    .n_sessions = 2, .start = fake_start, .batch = fake_batch, .stop = fake_stop};
 
 /* The CPU as a device with several units, without or with itself as the stand-in. */
 static inline const struct ih_backend *const *fake_backends(bool has_stand_in)

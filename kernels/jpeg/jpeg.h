@@ -1,0 +1,160 @@
+/*
+ * JPEG decoded by CUDA kernels: the files of a batch in, planes of Y, Cb and Cr out.
+ *
+ *     stuffed bytes -> unstuff -> synchronise -> prefix sums -> write -> DC -> inverse DCT ->
+ * planes
+ *
+ * The steps are told in this order in unstuff.cu, synchronise.cu, write.cu and transform.cu;
+ * decode.h has what one thread does in each, for the CPU too. decode.cu runs them.
+ *
+ * A file is taken if it is sequential with Huffman codes, 8 bits, one scan, gray or YCbCr with
+ * chroma of full or half size. The host reads its header and lays out the batch; the kernels find
+ * damage and say so for each image, and nothing else of that image is valid then.
+ */
+#ifndef IH_KERNELS_JPEG_JPEG_H
+#define IH_KERNELS_JPEG_JPEG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /* A thread of synchronise.cu takes a subsequence, one of write.cu a piece of it. */
+    IH_JPEG_SUBSEQUENCE_BYTES = 256,
+    IH_JPEG_SUBSEQUENCE_BITS = 8 * IH_JPEG_SUBSEQUENCE_BYTES,
+    IH_JPEG_PIECES = 8,
+    IH_JPEG_PIECE_BITS = IH_JPEG_SUBSEQUENCE_BITS / IH_JPEG_PIECES,
+    IH_JPEG_SUBSEQUENCE_AC = IH_JPEG_SUBSEQUENCE_BITS / 2, /* coefficients, at most */
+    /* A thread block of synchronise.cu and of write.cu; its subsequences have the same codes. */
+    IH_JPEG_THREADS = 128,
+    /* A thread block of unstuff.cu takes a chunk. */
+    IH_JPEG_CHUNK_BYTES = 4096,
+    /* Unstuffed intervals begin at multiples of this, and the decoder may read so far behind them.
+     */
+    IH_JPEG_INTERVAL_ALIGNMENT = 128,
+    IH_JPEG_INTERVAL_SLACK_BYTES = 64,
+    /* Files begin at multiples of this, and this many bytes follow the last. */
+    IH_JPEG_FILE_ALIGNMENT = 16,
+    /* A warp of transform.cu takes four blocks side by side, a thread block so many fours. */
+    IH_JPEG_FOURS = 32,
+    IH_JPEG_PITCH_ALIGNMENT = 32, /* of planes, in bytes */
+    IH_JPEG_COMPONENTS_MAX_GPU = 3,
+    IH_JPEG_CODES = 4 /* DC 0, DC 1, AC 0, AC 1 */
+};
+
+/* The Huffman codes of an image as its file has them; all zero: not there. A code of n bits is
+ * never all ones, and no symbol stands for more bits than 8-bit samples need. */
+struct ih_gpu_jpeg_codes {
+    struct {
+        uint8_t counts[16]; /* codes of 1 to 16 bits */
+        uint8_t symbols[256];
+    } of[IH_JPEG_CODES];
+};
+
+struct ih_gpu_jpeg_image {
+    uint32_t first_interval, n_intervals;
+    uint32_t first_component, n_components; /* 1 or 3 */
+    uint32_t first_block;                   /* of the block records */
+    uint32_t mcu_blocks;                    /* 1; 3, 4 or 6 */
+    uint32_t mcus_across;
+    uint32_t restart_mcus; /* MCUs of an interval; 0: there is one interval */
+    /* Four bits for each block of an MCU: which DC code, then which AC code. */
+    uint32_t code_of_block;
+    /* mcu_blocks, or 1 if all blocks have the same codes: a start is then right in any block. */
+    uint32_t cycle_blocks;
+};
+
+/* A restart interval; without restart markers, all data of the scan. */
+struct ih_gpu_jpeg_interval {
+    uint32_t file_offset, n_bytes; /* of the stuffed bytes; the last: up to the end of the file */
+    uint32_t bits_offset;          /* of the unstuffed bytes */
+    uint32_t first_subsequence, n_subsequences;
+    uint32_t first_chunk, n_chunks;
+    uint32_t first_block, n_blocks; /* a record more follows: where the last block ends */
+    uint32_t image;
+    uint32_t is_last;
+};
+
+struct ih_gpu_jpeg_component {
+    uint32_t image;
+    uint32_t h, v;                       /* blocks of an MCU */
+    uint32_t block_of_mcu;               /* the first of them */
+    uint32_t blocks_across, blocks_down; /* whole MCUs */
+    uint32_t pitch_bytes;
+    uint32_t first_thread_block; /* of transform.cu */
+    uint64_t plane_offset;
+    uint8_t quantizers[64]; /* in zigzag order */
+};
+
+/* Images one after the other that have the same codes. */
+struct ih_gpu_jpeg_group {
+    uint32_t first_subsequence, n_subsequences;
+    uint32_t first_thread_block;
+    uint32_t codes;
+};
+
+/* What a batch consists of; the arrays are in device memory for the kernels. */
+struct ih_gpu_jpeg_batch {
+    struct ih_gpu_jpeg_image *images;
+    struct ih_gpu_jpeg_interval *intervals;
+    struct ih_gpu_jpeg_component *components;
+    struct ih_gpu_jpeg_group *groups;
+    struct ih_gpu_jpeg_codes *codes;
+    uint32_t n_images, n_intervals, n_components, n_groups, n_codes;
+    uint32_t n_subsequences, n_chunks, n_blocks;  /* n_blocks: records */
+    uint32_t n_thread_blocks, n_transform_blocks; /* of synchronise.cu and of transform.cu */
+    uint32_t bits_bytes;
+    uint64_t planes_bytes;
+};
+
+/* Why an image is not decoded: a set. Every file that libjpeg-turbo warns about has one. */
+enum ih_gpu_jpeg_fault {
+    IH_JPEG_FAULT_CODE = 1,    /* a code that the file does not define */
+    IH_JPEG_FAULT_PLACE = 2,   /* a coefficient behind the last of its block */
+    IH_JPEG_FAULT_SHORT = 4,   /* the data ends before the last block */
+    IH_JPEG_FAULT_LONG = 8,    /* bytes follow the last block */
+    IH_JPEG_FAULT_MARKER = 16, /* another marker than EOI ends the data */
+    IH_JPEG_FAULT_SYNC = 32,   /* no fault of the file: the threads' starts were not found */
+    IH_JPEG_FAULT_LARGE = 64   /* coefficients so large that libjpeg's versions differ about them */
+};
+
+struct ih_gpu_jpeg_verdict {
+    uint32_t faults;     /* 0: the planes are libjpeg-turbo's, byte for byte */
+    uint32_t end_offset; /* of the marker that ends the data, in the bytes of all files */
+};
+
+#ifdef __CUDACC__
+#define IH_JPEG_KERNELS 1
+#elif defined(IH_WITH_CUDA)
+#define IH_JPEG_KERNELS 1
+#endif
+
+#ifdef IH_JPEG_KERNELS
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ih_gpu_jpeg_args {
+    struct ih_gpu_jpeg_batch batch;         /* with arrays in device memory */
+    const uint8_t *d_files;                 /* 16-byte aligned */
+    void *d_scratch;                        /* ih_jpeg_scratch_bytes, 256-byte aligned */
+    uint8_t *d_planes;                      /* batch.planes_bytes, 32-byte aligned */
+    struct ih_gpu_jpeg_verdict *d_verdicts; /* [n_images] */
+    cudaStream_t stream;
+};
+
+/* Enqueues the decoding of a batch of at least one image. Returns the CUDA status of the launches;
+ * errors of running kernels appear in later calls on the stream. */
+cudaError_t ih_jpeg_decode(const struct ih_gpu_jpeg_args *args);
+
+/* Device memory that decoding a batch needs beside files, planes and verdicts. The arrays are not
+ * read. */
+size_t ih_jpeg_scratch_bytes(const struct ih_gpu_jpeg_batch *batch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

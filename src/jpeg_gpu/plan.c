@@ -1,0 +1,425 @@
+#include "jpeg_gpu/plan.h"
+
+#include "decode/jpeg/markers.h"
+#include "decode/read_bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *ih_jpeg_reason_text(enum ih_jpeg_reason reason)
+{
+    static const char *const texts[] = {
+#define REASON(name, text) [IH_JPEG_REASON_##name] = text,
+        IH_JPEG_REASONS(REASON)
+#undef REASON
+    };
+    return texts[reason];
+}
+
+/* ---- the header ---- */
+
+enum { SIDE_MAX = 65500 }; /* libjpeg's JPEG_MAX_DIMENSION */
+enum { SLOTS = 4, DC_SIZE_MAX = 11, AC_SIZE_MAX = 10, EOB = 0x00, ZRL = 0xF0 };
+
+/* The header rules are stricter than libjpeg's, which accepts much that no encoder writes: tables
+ * defined twice, restart markers between segments. */
+struct header {
+    struct ih_jpeg_plan *plan;
+    const uint8_t *at; /* the unread bytes of the segment, */
+    size_t n;          /* and their number */
+    const uint8_t *quantizers[SLOTS];
+    unsigned ids[IH_JPEG_COMPONENTS_MAX_GPU], slots[IH_JPEG_COMPONENTS_MAX_GPU];
+    bool has_frame, has_restart_interval;
+    bool has_other_colours; /* Adobe's marker says: not YCbCr */
+};
+
+static const uint8_t *take_bytes(struct header *h, size_t n)
+{
+    const uint8_t *p = h->at;
+    h->at += n;
+    h->n -= n;
+    return p;
+}
+
+static enum ih_jpeg_reason read_quantizers(struct header *h)
+{
+    while (h->n > 0) {
+        if (h->n < 65 || *h->at >= SLOTS) /* the upper half of the byte: 16-bit quantizers */
+            return IH_JPEG_REASON_HEADER;
+        const unsigned slot = *take_bytes(h, 1);
+        const uint8_t *table = take_bytes(h, 64);
+        if (h->quantizers[slot] || memchr(table, 0, 64))
+            return IH_JPEG_REASON_HEADER;
+        h->quantizers[slot] = table;
+    }
+    return IH_JPEG_REASON_NONE;
+}
+
+/* Stricter than libjpeg: every symbol is one that 8-bit samples need (T.81, tables F.1 and F.2). */
+static bool codes_are_sound(const uint8_t *counts, unsigned n_symbols, bool is_dc)
+{
+    unsigned next_code = 0;
+    for (unsigned length = 1; length <= 16; length++) {
+        next_code = next_code * 2 + counts[length - 1];
+        if (next_code >= 1u << length) /* too many codes, or one that is all ones */
+            return false;
+    }
+    for (unsigned i = 0; i < n_symbols; i++) {
+        const unsigned symbol = counts[16 + i], size = is_dc ? symbol : symbol & 15;
+        if (size > (is_dc ? DC_SIZE_MAX : AC_SIZE_MAX) ||
+            (!is_dc && size == 0 && symbol != EOB && symbol != ZRL))
+            return false;
+    }
+    return n_symbols > 0;
+}
+
+static enum ih_jpeg_reason read_codes(struct header *h)
+{
+    while (h->n > 0) {
+        if (h->n < 17)
+            return IH_JPEG_REASON_HEADER;
+        const unsigned number = *take_bytes(h, 1), slot = (number >> 4) * 2 + (number & 15);
+        const uint8_t *counts = take_bytes(h, 16);
+        unsigned n = 0;
+        for (unsigned i = 0; i < 16; i++)
+            n += counts[i];
+        if (n > 256 || n > h->n || number >> 4 > 1 || (number & 15) > 1 || h->plan->codes[slot] ||
+            !codes_are_sound(counts, n, slot < 2))
+            return IH_JPEG_REASON_HEADER;
+        take_bytes(h, n);
+        h->plan->codes[slot] = counts;
+        h->plan->n_symbols[slot] = n;
+    }
+    return IH_JPEG_REASON_NONE;
+}
+
+static enum ih_jpeg_reason read_frame(struct header *h)
+{
+    struct ih_jpeg_plan *plan = h->plan;
+    if (h->has_frame || h->n < 6 || h->n != 6 + 3 * (size_t)h->at[5])
+        return IH_JPEG_REASON_HEADER;
+    const uint8_t *p = take_bytes(h, 6), *c = h->at;
+    plan->height = ih_be16(p + 1);
+    plan->width = ih_be16(p + 3);
+    plan->n_components = p[5];
+    if (p[0] != 8)
+        return IH_JPEG_REASON_KIND;
+    if (plan->height == 0 || plan->width == 0 || plan->height > SIDE_MAX || plan->width > SIDE_MAX)
+        return IH_JPEG_REASON_HEADER;
+    if (plan->n_components != 1 && plan->n_components != 3)
+        return IH_JPEG_REASON_COLOURS;
+    const unsigned across = c[1] >> 4, down = c[1] & 15, most = plan->n_components == 1 ? 4 : 2;
+    if (across < 1 || across > most || down < 1 || down > most ||
+        (plan->n_components == 3 && (c[4] != 0x11 || c[7] != 0x11)))
+        return IH_JPEG_REASON_COLOURS;
+    plan->chroma_h = plan->n_components == 1 ? 1 : across; /* of one component they have no effect */
+    plan->chroma_v = plan->n_components == 1 ? 1 : down;
+    for (unsigned i = 0; i < plan->n_components; i++, c += 3) {
+        h->ids[i] = c[0];
+        h->slots[i] = c[2];
+        for (unsigned j = 0; j < i; j++)
+            if (h->ids[j] == c[0])
+                return IH_JPEG_REASON_HEADER;
+    }
+    h->has_frame = true;
+    return IH_JPEG_REASON_NONE;
+}
+
+static enum ih_jpeg_reason read_restart_interval(struct header *h)
+{
+    if (h->has_restart_interval || h->n != 2)
+        return IH_JPEG_REASON_HEADER;
+    h->plan->restart_mcus = ih_be16(h->at);
+    h->has_restart_interval = true;
+    return IH_JPEG_REASON_NONE;
+}
+
+static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
+{
+    if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0)
+        h->has_other_colours = h->at[11] != 1;
+    ih_jpeg_note(&h->plan->notes, marker, h->at, h->n);
+    return IH_JPEG_REASON_NONE;
+}
+
+/* Whether every decoder reads the components as YCbCr. libjpeg-turbo is less strict about ids: with
+ * JFIF's marker it ignores them, and without any marker it excludes only R, G, B. */
+static bool is_ycbcr(const struct header *h)
+{
+    return !h->has_other_colours && h->ids[0] <= 1 && h->ids[1] == h->ids[0] + 1 &&
+           h->ids[2] == h->ids[0] + 2;
+}
+
+static enum ih_jpeg_reason read_scan(struct header *h)
+{
+    struct ih_jpeg_plan *plan = h->plan;
+    const unsigned n = plan->n_components;
+    if (!h->has_frame || h->n < 1 || h->n != 4 + 2 * (size_t)h->at[0])
+        return IH_JPEG_REASON_HEADER;
+    if (*take_bytes(h, 1) != n)
+        return IH_JPEG_REASON_KIND;
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t *p = take_bytes(h, 2);
+        plan->dc[i] = p[1] >> 4;
+        plan->ac[i] = p[1] & 15;
+        if (p[0] != h->ids[i] || plan->dc[i] > 1 || plan->ac[i] > 1 || !plan->codes[plan->dc[i]] ||
+            !plan->codes[2 + plan->ac[i]] || h->slots[i] >= SLOTS || !h->quantizers[h->slots[i]])
+            return IH_JPEG_REASON_HEADER;
+        plan->quantizers[i] = h->quantizers[h->slots[i]];
+    }
+    if (h->at[0] != 0 || h->at[1] != 63 || h->at[2] != 0)
+        return IH_JPEG_REASON_HEADER;
+    return n == 3 && !is_ycbcr(h) ? IH_JPEG_REASON_COLOURS : IH_JPEG_REASON_NONE;
+}
+
+static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
+{
+    switch (marker) {
+    case IH_JPEG_SOF0:
+    case IH_JPEG_SOF0 + 1: /* extended: the same but for tables that are refused here */
+        return read_frame(h);
+    case IH_JPEG_DHT:
+        return read_codes(h);
+    case IH_JPEG_DQT:
+        return read_quantizers(h);
+    case IH_JPEG_DRI:
+        return read_restart_interval(h);
+    case IH_JPEG_SOS:
+        return read_scan(h);
+    case IH_JPEG_COM:
+        return IH_JPEG_REASON_NONE;
+    default:
+        if (marker >= IH_JPEG_APP0 && marker <= IH_JPEG_APP15)
+            return read_app(h, marker);
+        return marker > IH_JPEG_SOF0 && marker < IH_JPEG_RST0 ? IH_JPEG_REASON_KIND
+                                                              : IH_JPEG_REASON_HEADER;
+    }
+}
+
+/* ---- restart intervals ---- */
+
+/* Finds the marker after each interval but the last, and checks its number. */
+static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8_t *bytes)
+{
+    const uint32_t n = (plan->n_mcus - 1) / plan->restart_mcus + 1;
+    const uint8_t *at = bytes + plan->data_offset, *const end = bytes + plan->file_bytes;
+    if (n > IH_JPEG_BATCH_INTERVALS / 4) /* a batch has to hold several such files */
+        return IH_JPEG_REASON_DATA;
+    plan->interval_ends = malloc(n * sizeof *plan->interval_ends);
+    if (!plan->interval_ends)
+        return IH_JPEG_REASON_NOT_A_FILE;
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        const uint8_t *marker = at;
+        do
+            marker = memchr(marker, 0xFF, (size_t)(end - marker));
+        while (marker && end - marker > 1 && marker[1] == 0 && (marker += 2));
+        if (!marker || end - marker < 2 || marker[1] != IH_JPEG_RST0 + i % 8 || marker == at)
+            return IH_JPEG_REASON_DATA;
+        plan->interval_ends[i] = (uint32_t)(marker - bytes);
+        at = marker + IH_JPEG_MARKER_BYTES;
+    }
+    plan->interval_ends[n - 1] = (uint32_t)plan->file_bytes;
+    plan->n_intervals = n;
+    return at < end ? IH_JPEG_REASON_NONE : IH_JPEG_REASON_DATA;
+}
+
+enum ih_jpeg_reason ih_jpeg_plan_make(struct ih_jpeg_plan *plan, const uint8_t *bytes,
+                                      size_t size_bytes)
+{
+    struct header h = {.plan = plan};
+    struct ih_jpeg_segment segment = {0};
+    size_t at = IH_JPEG_MARKER_BYTES;
+    *plan = (struct ih_jpeg_plan){.file_bytes = size_bytes, .n_intervals = 1};
+    if (size_bytes < IH_JPEG_MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI)
+        return IH_JPEG_REASON_HEADER;
+    for (; segment.marker != IH_JPEG_SOS; at += segment.size_bytes) {
+        if (ih_jpeg_read_segment(bytes + at, size_bytes - at, &segment) != IH_JPEG_SEGMENT)
+            return IH_JPEG_REASON_HEADER;
+        h.at = segment.data;
+        h.n = segment.n;
+        const enum ih_jpeg_reason reason = read_segment(&h, segment.marker);
+        if (reason != IH_JPEG_REASON_NONE)
+            return reason;
+    }
+    const uint32_t mcu_width = 8 * plan->chroma_h, mcu_height = 8 * plan->chroma_v;
+    plan->n_mcus = ((plan->width - 1) / mcu_width + 1) * ((plan->height - 1) / mcu_height + 1);
+    plan->data_offset = at;
+    if (at == size_bytes)
+        return IH_JPEG_REASON_DATA;
+    return plan->restart_mcus && plan->restart_mcus < plan->n_mcus ? find_intervals(plan, bytes)
+                                                                   : IH_JPEG_REASON_NONE;
+}
+
+void ih_jpeg_plan_reset(struct ih_jpeg_plan *plan)
+{
+    free(plan->interval_ends);
+    plan->interval_ends = NULL;
+}
+
+uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan)
+{
+    enum {
+        SUBSEQUENCE_BYTES =
+            IH_JPEG_SUBSEQUENCE_BYTES + 2 * IH_JPEG_SUBSEQUENCE_AC + 8 * IH_JPEG_PIECES + 32,
+        INTERVAL_BYTES = SUBSEQUENCE_BYTES + 512, /* an incomplete subsequence, and alignment */
+        IMAGE_BYTES = 16 << 10,                   /* look-up tables, and alignment of arrays */
+        BLOCK_BYTES = 6
+    };
+    const uint64_t n_y = plan->n_components == 1 ? 1 : plan->chroma_h * plan->chroma_v;
+    const uint64_t n_blocks = plan->n_mcus * (plan->n_components == 1 ? 1 : n_y + 2);
+    const uint64_t n_rows = 8 * n_blocks / ((plan->width - 1) / (8 * plan->chroma_h) + 1);
+    return plan->file_bytes / IH_JPEG_SUBSEQUENCE_BYTES * SUBSEQUENCE_BYTES +
+           (uint64_t)plan->n_intervals * INTERVAL_BYTES + IMAGE_BYTES +
+           n_blocks * (64 + BLOCK_BYTES) + n_rows * IH_JPEG_PITCH_ALIGNMENT;
+}
+
+/* ---- batches ---- */
+
+enum { ALIGNMENT = 256, CODES_MAX = IH_JPEG_BATCH_IMAGES };
+
+/* The next n * size bytes of *memory. */
+static void *take_array(uint8_t **memory, size_t n, size_t size)
+{
+    uint8_t *const array = *memory;
+    if (array)
+        *memory += (n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return array;
+}
+
+size_t ih_jpeg_batch_bytes(void)
+{
+    struct ih_gpu_jpeg_batch b;
+    return IH_JPEG_BATCH_IMAGES * (sizeof *b.images + sizeof *b.groups) +
+           CODES_MAX * sizeof *b.codes + IH_JPEG_BATCH_INTERVALS * sizeof *b.intervals +
+           IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU * sizeof *b.components +
+           5 * (size_t)ALIGNMENT;
+}
+
+void ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *batch, void *memory)
+{
+    uint8_t *next = memory;
+    *batch = (struct ih_gpu_jpeg_batch){.n_images = 0};
+    batch->images = take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->images);
+    batch->groups = take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->groups);
+    batch->codes = take_array(&next, CODES_MAX, sizeof *batch->codes);
+    batch->intervals = take_array(&next, IH_JPEG_BATCH_INTERVALS, sizeof *batch->intervals);
+    batch->components = take_array(&next, IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU,
+                                   sizeof *batch->components);
+}
+
+static void copy_codes(const struct ih_jpeg_plan *plan, struct ih_gpu_jpeg_codes *codes)
+{
+    memset(codes, 0, sizeof *codes);
+    for (unsigned i = 0; i < IH_JPEG_CODES; i++)
+        if (plan->codes[i])
+            memcpy(&codes->of[i], plan->codes[i], 16 + plan->n_symbols[i]);
+}
+
+/* The group for an image: the last one if it has the same codes, else a new one. */
+static struct ih_gpu_jpeg_group *group_for(struct ih_gpu_jpeg_batch *b,
+                                           const struct ih_jpeg_plan *plan)
+{
+    struct ih_gpu_jpeg_codes *codes = &b->codes[b->n_codes];
+    copy_codes(plan, codes);
+    if (b->n_codes == 0 || memcmp(codes, codes - 1, sizeof *codes) != 0) {
+        b->groups[b->n_groups++] =
+            (struct ih_gpu_jpeg_group){.first_subsequence = b->n_subsequences,
+                                       .first_thread_block = b->n_thread_blocks,
+                                       .codes = b->n_codes};
+        b->n_codes++;
+    }
+    return &b->groups[b->n_groups - 1];
+}
+
+static void add_components(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
+                           uint32_t mcus_across, uint32_t mcus_down)
+{
+    uint32_t block = 0;
+    for (unsigned i = 0; i < plan->n_components; i++) {
+        struct ih_gpu_jpeg_component *c = &b->components[b->n_components++];
+        c->image = b->n_images;
+        c->h = i == 0 ? plan->chroma_h : 1;
+        c->v = i == 0 ? plan->chroma_v : 1;
+        c->block_of_mcu = block;
+        c->blocks_across = mcus_across * c->h;
+        c->blocks_down = mcus_down * c->v;
+        c->pitch_bytes = (8 * c->blocks_across + IH_JPEG_PITCH_ALIGNMENT - 1) /
+                         IH_JPEG_PITCH_ALIGNMENT * IH_JPEG_PITCH_ALIGNMENT;
+        c->first_thread_block = b->n_transform_blocks;
+        c->plane_offset = b->planes_bytes;
+        memcpy(c->quantizers, plan->quantizers[i], sizeof c->quantizers);
+        block += c->h * c->v;
+        b->planes_bytes += 8 * (uint64_t)c->pitch_bytes * c->blocks_down;
+        b->n_transform_blocks +=
+            ((c->blocks_across + 3) / 4 * c->blocks_down - 1) / IH_JPEG_FOURS + 1;
+    }
+}
+
+static void add_intervals(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
+                          uint32_t file_offset, uint32_t mcu_blocks)
+{
+    uint32_t n_mcus_left = plan->n_mcus, at = (uint32_t)plan->data_offset;
+    for (uint32_t i = 0; i < plan->n_intervals; i++) {
+        const bool is_last = i + 1 == plan->n_intervals;
+        const uint32_t n_mcus = is_last ? n_mcus_left : plan->restart_mcus;
+        const uint32_t end = is_last ? (uint32_t)plan->file_bytes : plan->interval_ends[i];
+        struct ih_gpu_jpeg_interval *interval = &b->intervals[b->n_intervals++];
+        *interval = (struct ih_gpu_jpeg_interval){
+            .file_offset = file_offset + at,
+            .n_bytes = end - at,
+            .bits_offset = b->bits_bytes,
+            .first_subsequence = b->n_subsequences,
+            .n_subsequences = (end - at - 1) / IH_JPEG_SUBSEQUENCE_BYTES + 1,
+            .first_chunk = b->n_chunks,
+            .n_chunks = (end - at - 1) / IH_JPEG_CHUNK_BYTES + 1,
+            .first_block = b->n_blocks,
+            .n_blocks = n_mcus * mcu_blocks,
+            .image = b->n_images,
+            .is_last = is_last,
+        };
+        b->bits_bytes +=
+            (end - at + IH_JPEG_INTERVAL_SLACK_BYTES + IH_JPEG_INTERVAL_ALIGNMENT - 1) /
+            IH_JPEG_INTERVAL_ALIGNMENT * IH_JPEG_INTERVAL_ALIGNMENT;
+        b->n_subsequences += interval->n_subsequences;
+        b->n_chunks += interval->n_chunks;
+        b->n_blocks += interval->n_blocks + 1;
+        n_mcus_left -= n_mcus;
+        at = end + IH_JPEG_MARKER_BYTES;
+    }
+}
+
+bool ih_jpeg_batch_add(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
+                       uint32_t file_offset)
+{
+    if (b->n_images == IH_JPEG_BATCH_IMAGES ||
+        b->n_intervals + plan->n_intervals > IH_JPEG_BATCH_INTERVALS)
+        return false;
+    const uint32_t mcus_across = (plan->width - 1) / (8 * plan->chroma_h) + 1;
+    const uint32_t n_y = plan->chroma_h * plan->chroma_v;
+    struct ih_gpu_jpeg_image *image = &b->images[b->n_images];
+    struct ih_gpu_jpeg_group *group = group_for(b, plan);
+    *image = (struct ih_gpu_jpeg_image){
+        .first_interval = b->n_intervals,
+        .n_intervals = plan->n_intervals,
+        .first_component = b->n_components,
+        .n_components = plan->n_components,
+        .first_block = b->n_blocks,
+        .mcu_blocks = plan->n_components == 1 ? 1 : n_y + 2,
+        .mcus_across = mcus_across,
+        .restart_mcus = plan->n_intervals > 1 ? plan->restart_mcus : 0,
+        .cycle_blocks = 1,
+    };
+    for (uint32_t i = 0; i < image->mcu_blocks; i++) {
+        const unsigned c = i < n_y ? 0 : i - n_y + 1;
+        image->code_of_block |= (uint32_t)(plan->dc[c] | plan->ac[c] << 1) << 4 * i;
+        if (plan->dc[c] != plan->dc[0] || plan->ac[c] != plan->ac[0])
+            image->cycle_blocks = image->mcu_blocks;
+    }
+    add_components(b, plan, mcus_across, plan->n_mcus / mcus_across);
+    add_intervals(b, plan, file_offset, image->mcu_blocks);
+    group->n_subsequences = b->n_subsequences - group->first_subsequence;
+    b->n_thread_blocks =
+        group->first_thread_block + (group->n_subsequences - 1) / IH_JPEG_THREADS + 1;
+    b->n_images++;
+    return true;
+}

@@ -1,0 +1,524 @@
+#include "jpeg_gpu/queue.h"
+
+#include "decode/decoder.h"
+#include "decode/jpeg/markers.h"
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A batch with this much is large enough: another file would gain less than its wait. On an H100
+ * with 16 cores, see docs/performance.md. */
+enum { ENOUGH_FILES = 512 };
+#define ENOUGH_BYTES ((size_t)16 << 20)
+
+enum state { STARTING, FREE, FILLING, CLOSED, BROKEN };
+
+/* A session and the batch in it. */
+struct lane {
+    struct ih_jpeg_queue *queue;
+    unsigned unit;
+    pthread_t thread;
+    struct ih_jpeg_session session;
+    pthread_cond_t on_change; /* of its state, or of n_reading */
+
+    /* Under the queue's lock: */
+    enum state state;
+    unsigned n_jobs, n_planned, n_reading; /* n_reading: workers put files into it */
+    size_t n_bytes;
+    uint64_t gpu_bytes;
+    struct ih_jpeg_job jobs[IH_JPEG_BATCH_IMAGES];
+};
+
+struct ih_jpeg_queue {
+    struct ih_jpeg_queue_options options;
+    struct ih_device *device;
+    ih_jpeg_deliver *deliver;
+    void *user;
+    pthread_t starter;
+
+    pthread_mutex_t lock;             /* guards what follows, and the report */
+    pthread_cond_t on_room, on_start; /* of batches; of sessions */
+    bool has_tried, has_starter, is_closing;
+    struct lane **lanes;  /* owned, [n_lanes] */
+    struct lane *filling; /* NULL: none */
+    unsigned n_lanes, n_starting, n_working;
+    unsigned n_closed;     /* batches that wait for the GPU or are on it */
+    struct ih_error error; /* the last of a session */
+};
+
+/* ---- batches; the lock is held ---- */
+
+static void close_batch(struct ih_jpeg_queue *q)
+{
+    q->filling->state = CLOSED;
+    q->n_closed++;
+    pthread_cond_signal(&q->filling->on_change);
+    q->filling = NULL;
+}
+
+static unsigned n_closed_of(const struct ih_jpeg_queue *q, unsigned unit)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < q->n_lanes; i++)
+        n += q->lanes[i]->unit == unit && q->lanes[i]->state == CLOSED;
+    return n;
+}
+
+/* The free batch of the GPU with the least to do; NULL: none is free. */
+static struct lane *find_free(const struct ih_jpeg_queue *q)
+{
+    struct lane *best = NULL;
+    for (unsigned i = 0; i < q->n_lanes; i++)
+        if (q->lanes[i]->state == FREE &&
+            (!best || n_closed_of(q, q->lanes[i]->unit) < n_closed_of(q, best->unit)))
+            best = q->lanes[i];
+    return best;
+}
+
+static void close_if_due(struct ih_jpeg_queue *q)
+{
+    const struct lane *l = q->filling;
+    if (!l || l->n_planned == 0)
+        return;
+    const bool is_enough = l->n_planned >= ENOUGH_FILES || l->n_bytes >= ENOUGH_BYTES;
+    if (n_closed_of(q, l->unit) == 0 || (is_enough && find_free(q)))
+        close_batch(q);
+}
+
+static bool has_room(const struct lane *l, size_t n_bytes)
+{
+    return l->n_jobs < IH_JPEG_BATCH_IMAGES && n_bytes <= l->session.files_bytes - l->n_bytes &&
+           (l->n_jobs == 0 || l->gpu_bytes < l->session.gpu_bytes);
+}
+
+/* Waits for a batch with room for a file. NULL: no session works, or the file is too large. */
+static struct lane *wait_for_room(struct ih_jpeg_queue *q, size_t n_bytes)
+{
+    while (q->n_working > 0) {
+        if (q->filling && has_room(q->filling, n_bytes))
+            return q->filling;
+        if (q->filling && q->filling->n_jobs == 0)
+            return NULL;
+        if (q->filling)
+            close_batch(q);
+        q->filling = find_free(q);
+        if (q->filling)
+            q->filling->state = FILLING;
+        else
+            pthread_cond_wait(&q->on_room, &q->lock);
+    }
+    return NULL;
+}
+
+/* ---- sessions ---- */
+
+static bool leave(struct ih_jpeg_queue *q, enum ih_jpeg_reason reason)
+{
+    if (q->options.report) {
+        pthread_mutex_lock(&q->lock);
+        q->options.report->n_left[reason]++;
+        pthread_mutex_unlock(&q->lock);
+    }
+    return false;
+}
+
+/* Whether another image follows the one that ends with EOI at this offset. */
+static unsigned warnings_of(const uint8_t *file, size_t end_offset, size_t file_bytes)
+{
+    const struct ih_decoder *next = NULL;
+    struct ih_source src = {0};
+    struct ih_error ignored;
+    const size_t at = end_offset + IH_JPEG_MARKER_BYTES;
+    if (at < file_bytes) {
+        ih_source_open_memory(&src, file + at, file_bytes - at);
+        ih_decode_following(&src, &ih_decoder_jpeg, false, &next, &ignored);
+        ih_source_close(&src);
+    }
+    return next ? IH_WARNING_MORE_IMAGES : 0;
+}
+
+static void complete(const struct lane *l, const struct ih_jpeg_job *job)
+{
+    const struct ih_jpeg_plan *plan = &job->plan;
+    struct ih_result *r = job->result;
+    r->info = (struct ih_image_info){.format = "jpeg",
+                                     .width = plan->width,
+                                     .height = plan->height,
+                                     .n_channels = plan->n_components,
+                                     .source_depth = 8,
+                                     .range = IH_RANGE_FULL,
+                                     .not_applied = plan->notes.not_applied,
+                                     .warnings = warnings_of(l->session.files + job->file_offset,
+                                                             job->end_offset, plan->file_bytes)};
+    r->library = ih_decoder_jpeg.version;
+    r->decoder_version = "JPEG kernels";
+    r->kernel = "ycc";
+    r->counted_by = l->session.counted_by;
+    r->spec = job->spec;
+}
+
+/* Hands out the files of a batch; those of a broken session uncounted. The run may end with the
+ * last. */
+static void deliver_batch(struct lane *l, unsigned n, enum ih_jpeg_reason why_not)
+{
+    struct ih_jpeg_queue *q = l->queue;
+    for (unsigned i = 0; i < n; i++) {
+        struct ih_jpeg_job *job = &l->jobs[i];
+        if (!job->is_planned)
+            continue;
+        if (job->is_counted)
+            complete(l, job);
+        ih_jpeg_plan_reset(&job->plan);
+        if (!job->is_counted)
+            leave(q, why_not);
+    }
+    if (q->options.report) {
+        pthread_mutex_lock(&q->lock);
+        for (unsigned i = 0; i < n; i++)
+            q->options.report->n_decoded += l->jobs[i].is_planned && l->jobs[i].is_counted;
+        pthread_mutex_unlock(&q->lock);
+    }
+    for (unsigned i = n; i-- > 0;) /* a waiter for the first then finds them all done */
+        if (l->jobs[i].is_planned)
+            q->deliver(q->user, l->jobs[i].ticket, l->jobs[i].result, l->jobs[i].is_counted);
+}
+
+/* Decodes batches until the queue is closed or the session breaks. The lock is held. */
+static void work(struct lane *l)
+{
+    struct ih_jpeg_queue *q = l->queue;
+    while (l->state != BROKEN) {
+        while ((l->state != CLOSED || l->n_reading > 0) && !q->is_closing)
+            pthread_cond_wait(&l->on_change, &q->lock);
+        if (l->state != CLOSED)
+            return;
+        const unsigned n = l->n_jobs;
+        struct ih_error error = {0};
+        pthread_mutex_unlock(&q->lock);
+        const enum ih_status status =
+            q->options.backend->batch(&l->session, l->jobs, n, l->n_bytes, &error);
+        pthread_mutex_lock(&q->lock);
+        if (status != IH_OK) { /* before the last file is delivered */
+            q->error = error;
+            q->n_working--;
+        }
+        pthread_mutex_unlock(&q->lock);
+        deliver_batch(l, n, status == IH_OK ? IH_JPEG_REASON_DATA : IH_JPEG_REASON_STOPPED);
+        pthread_mutex_lock(&q->lock);
+        l->n_jobs = l->n_planned = 0;
+        l->n_bytes = 0;
+        l->gpu_bytes = 0;
+        l->state = status == IH_OK ? FREE : BROKEN;
+        q->n_closed--;
+        close_if_due(q);
+        pthread_cond_broadcast(&q->on_room);
+    }
+}
+
+static void *run_session(void *argument)
+{
+    struct lane *l = argument;
+    struct ih_jpeg_queue *q = l->queue;
+    struct ih_error error = {0};
+    const enum ih_status status =
+        q->options.backend->start(q->device->units[l->unit], &l->session, &error);
+    pthread_mutex_lock(&q->lock);
+    q->n_starting--;
+    l->state = status == IH_OK ? FREE : BROKEN;
+    q->n_working += status == IH_OK ? 1 : 0;
+    if (status != IH_OK)
+        q->error = error;
+    pthread_cond_broadcast(&q->on_start);
+    pthread_cond_broadcast(&q->on_room);
+    if (status == IH_OK)
+        work(l);
+    pthread_mutex_unlock(&q->lock);
+    if (status == IH_OK)
+        q->options.backend->stop(&l->session);
+    return NULL;
+}
+
+/* The lock is held. */
+static struct lane *add_lane(struct ih_jpeg_queue *q, unsigned unit)
+{
+    struct lane *l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->queue = q;
+    l->unit = unit;
+    pthread_cond_init(&l->on_change, NULL);
+    if (pthread_create(&l->thread, NULL, run_session, l) == 0) {
+        q->n_starting++;
+        q->lanes[q->n_lanes++] = l;
+        return l;
+    }
+    pthread_cond_destroy(&l->on_change);
+    free(l);
+    return NULL;
+}
+
+static const struct ih_jpeg_backend *backend_for(const struct ih_device *device)
+{
+#if defined(IH_WITH_CUDA)
+    if (strcmp(device->backend->name, ih_jpeg_backend_cuda.device_backend) == 0)
+        return &ih_jpeg_backend_cuda;
+#endif
+    (void)device;
+    return NULL;
+}
+
+/* Waits for the device, then starts the sessions of its units. */
+static void *start_sessions(void *argument)
+{
+    struct ih_jpeg_queue *q = argument;
+    struct ih_error error = {0};
+    enum ih_status status = ih_device_wait(q->device, &error);
+    if (status == IH_OK && !q->options.backend)
+        q->options.backend = backend_for(q->device);
+    if (status == IH_OK && !q->options.backend)
+        status = ih_error_set(&error, IH_UNAVAILABLE, "no GPU decodes JPEG files here%s%.300s",
+                              *q->device->fallback.message ? "; " : "",
+                              q->device->fallback.message);
+    pthread_mutex_lock(&q->lock);
+    const unsigned n = status == IH_OK ? q->options.backend->n_sessions : 0;
+    if (n > 0)
+        q->lanes = calloc((size_t)q->device->n_units * n, sizeof(struct lane *));
+    for (unsigned k = 0; q->lanes && k < n; k++)
+        for (unsigned unit = 0; unit < q->device->n_units; unit++)
+            add_lane(q, unit);
+    q->n_starting--; /* this thread */
+    if (status == IH_OK && q->n_lanes == 0)
+        ih_error_set(&error, IH_MEMORY, "out of memory");
+    if (q->n_lanes == 0)
+        q->error = error;
+    pthread_cond_broadcast(&q->on_start);
+    pthread_mutex_unlock(&q->lock);
+    return NULL;
+}
+
+/* Begins to start the sessions, once. The lock is held. */
+static void start(struct ih_jpeg_queue *q)
+{
+    if (q->has_tried)
+        return;
+    q->has_tried = true;
+    q->n_starting = 1;
+    q->has_starter = pthread_create(&q->starter, NULL, start_sessions, q) == 0;
+    if (!q->has_starter) {
+        q->n_starting = 0;
+        ih_error_set(&q->error, IH_UNAVAILABLE, "cannot start a thread");
+    }
+}
+
+/* The first working session is enough. */
+static enum ih_status wait_for_start(struct ih_jpeg_queue *q, struct ih_error *err)
+{
+    pthread_mutex_lock(&q->lock);
+    while (q->n_working == 0 && q->n_starting > 0)
+        pthread_cond_wait(&q->on_start, &q->lock);
+    const bool is_working = q->n_working > 0;
+    pthread_mutex_unlock(&q->lock);
+    return is_working ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "%.400s", q->error.message);
+}
+
+enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
+                                  struct ih_device *device, ih_jpeg_deliver *deliver, void *user,
+                                  struct ih_jpeg_queue **queue, struct ih_error *err)
+{
+    struct ih_jpeg_queue *q = *queue = calloc(1, sizeof *q);
+    if (!q)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    q->options = *options;
+    q->device = device;
+    q->deliver = deliver;
+    q->user = user;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->on_room, NULL);
+    pthread_cond_init(&q->on_start, NULL);
+    if (options->side != IH_JPEG_GPU)
+        return IH_OK;
+    pthread_mutex_lock(&q->lock);
+    start(q);
+    pthread_mutex_unlock(&q->lock);
+    const enum ih_status status = wait_for_start(q, err);
+    if (status != IH_OK) {
+        ih_jpeg_queue_close(q);
+        *queue = NULL;
+    }
+    return status;
+}
+
+/* "kernels on cuda:0,1 2 x NVIDIA H100, 2.1 GB of GPU memory" */
+static void report_sessions(struct ih_jpeg_queue *q)
+{
+    struct ih_jpeg_report *report = q->options.report;
+    uint64_t gpu_bytes = 0;
+    unsigned n = 0;
+    for (unsigned i = 0; i < q->n_lanes; i++) {
+        n += q->lanes[i]->session.gpu_bytes > 0;
+        gpu_bytes += q->lanes[i]->session.gpu_bytes;
+    }
+    if (n > 0)
+        snprintf(report->decoders, sizeof report->decoders,
+                 "kernels on %.300s, %u batches of %.1f GB of GPU memory",
+                 ih_device_description(q->device), n, (double)gpu_bytes / n / 1e9);
+    report->why_none = q->error;
+}
+
+void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
+{
+    if (!q)
+        return;
+    pthread_mutex_lock(&q->lock);
+    const bool is_left = q->options.is_last && (q->n_working > 0 || q->n_starting > 0);
+    q->is_closing = !is_left;
+    for (unsigned i = 0; i < q->n_lanes; i++)
+        pthread_cond_signal(&q->lanes[i]->on_change);
+    pthread_mutex_unlock(&q->lock);
+    if (is_left) {
+        ih_device_leave(q->device);
+        return;
+    }
+    if (q->has_starter)
+        pthread_join(q->starter, NULL);
+    for (unsigned i = 0; i < q->n_lanes; i++)
+        pthread_join(q->lanes[i]->thread, NULL);
+    if (q->options.report)
+        report_sessions(q);
+    for (unsigned i = 0; i < q->n_lanes; i++) {
+        pthread_cond_destroy(&q->lanes[i]->on_change);
+        free(q->lanes[i]);
+    }
+    free(q->lanes);
+    pthread_cond_destroy(&q->on_start);
+    pthread_cond_destroy(&q->on_room);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
+}
+
+/* ---- a file ---- */
+
+/* Opens a regular file that begins as a JPEG does. Returns false for every other input, and after
+ * errors: the worker reports them. */
+static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih_source *src,
+                      uint64_t *n_bytes)
+{
+    static const uint8_t begin[] = {0xff, IH_JPEG_SOI, 0xff};
+    struct ih_file_identity id;
+    struct ih_error ignored;
+    struct stat st;
+    const uint8_t *head;
+    size_t n_head;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe would take its data */
+        return false;
+    if (ih_source_open_path(src, path, &ignored) != IH_OK)
+        return false;
+    const bool is_jpeg =
+        ih_source_size_left(src, n_bytes) && ih_source_identity(src, &id) &&
+        ih_check_not_output(&id, q->options.outputs, q->options.n_outputs, &ignored) == IH_OK &&
+        ih_source_peek(src, sizeof begin, &head, &n_head, &ignored) == IH_OK &&
+        n_head >= sizeof begin && memcmp(head, begin, sizeof begin) == 0;
+    if (!is_jpeg)
+        ih_source_close(src);
+    return is_jpeg;
+}
+
+/* Whether JPEG files may go to a GPU at all. */
+static bool may_decode(struct ih_jpeg_queue *q)
+{
+    if (q->options.side == IH_JPEG_CPU)
+        return false;
+    pthread_mutex_lock(&q->lock);
+    const bool has_tried = q->has_tried;
+    pthread_mutex_unlock(&q->lock);
+    return has_tried || ih_device_has_begun(q->device);
+}
+
+/* Whether files go to a GPU now. With IH_JPEG_AUTO the first JPEG file after the start of the
+ * device starts the sessions; nothing waits for them. */
+static enum ih_jpeg_reason check_sessions(struct ih_jpeg_queue *q)
+{
+    enum ih_jpeg_reason reason = IH_JPEG_REASON_NONE;
+    pthread_mutex_lock(&q->lock);
+    start(q);
+    if (q->n_working == 0 && q->n_starting > 0)
+        reason = IH_JPEG_REASON_NOT_STARTED;
+    else if (q->n_working == 0)
+        reason = IH_JPEG_REASON_STOPPED;
+    pthread_mutex_unlock(&q->lock);
+    return reason;
+}
+
+/* Reads a file into its place and plans it. */
+static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct lane *l,
+                                     struct ih_source *src, size_t n_bytes, struct ih_jpeg_job *job)
+{
+    uint8_t *const bytes = l->session.files + job->file_offset;
+    struct ih_error ignored;
+    size_t got = 0;
+    if (ih_source_read(src, bytes, n_bytes, &got, &ignored) != IH_OK)
+        return IH_JPEG_REASON_NOT_A_FILE;
+    const enum ih_jpeg_reason reason = ih_jpeg_plan_make(&job->plan, bytes, got);
+    const bool is_small = reason == IH_JPEG_REASON_NONE &&
+                          (uint64_t)job->plan.width * job->plan.height <= q->options.max_pixels &&
+                          ih_jpeg_plan_gpu_bytes(&job->plan) <= l->session.gpu_bytes;
+    if (reason != IH_JPEG_REASON_NONE || !is_small) {
+        ih_jpeg_plan_reset(&job->plan);
+        return is_small ? IH_JPEG_REASON_NOT_A_FILE : reason ? reason : IH_JPEG_REASON_NOT_A_FILE;
+    }
+    job->spec = (struct ih_count_spec){job->plan.n_components, q->options.luma, q->options.clip_low,
+                                       q->options.clip_high, 0};
+    return IH_JPEG_REASON_NONE;
+}
+
+/* Puts an open file into a batch. */
+static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_source *src, size_t n_bytes,
+                                  void *ticket, struct ih_result *result)
+{
+    pthread_mutex_lock(&q->lock);
+    struct lane *l = wait_for_room(q, n_bytes);
+    if (!l) {
+        const bool is_working = q->n_working > 0;
+        pthread_mutex_unlock(&q->lock);
+        return is_working ? IH_JPEG_REASON_NOT_A_FILE : IH_JPEG_REASON_STOPPED;
+    }
+    struct ih_jpeg_job *job = &l->jobs[l->n_jobs++];
+    *job = (struct ih_jpeg_job){
+        .file_offset = (uint32_t)l->n_bytes, .result = result, .ticket = ticket};
+    const size_t n_taken =
+        (n_bytes + IH_JPEG_FILE_ALIGNMENT - 1) / IH_JPEG_FILE_ALIGNMENT * IH_JPEG_FILE_ALIGNMENT;
+    const size_t n_left = l->session.files_bytes - l->n_bytes;
+    l->n_bytes += n_taken < n_left ? n_taken : n_left;
+    l->n_reading++;
+    pthread_mutex_unlock(&q->lock);
+    const enum ih_jpeg_reason reason = plan_file(q, l, src, n_bytes, job);
+    result->times.read_ns = src->read_ns;
+    pthread_mutex_lock(&q->lock);
+    job->is_planned = reason == IH_JPEG_REASON_NONE;
+    l->n_planned += job->is_planned ? 1 : 0;
+    l->gpu_bytes += job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
+    if (--l->n_reading == 0)
+        pthread_cond_signal(&l->on_change);
+    close_if_due(q);
+    pthread_mutex_unlock(&q->lock);
+    return reason;
+}
+
+bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, struct ih_source *src,
+                       void *ticket, struct ih_result *result)
+{
+    uint64_t n_bytes;
+    if (!path || !may_decode(q) || !open_jpeg(q, path, src, &n_bytes))
+        return false;
+    enum ih_jpeg_reason reason = check_sessions(q);
+    memset(result, 0, sizeof *result);
+    result->path = path;
+    if (reason == IH_JPEG_REASON_NONE)
+        reason = n_bytes > UINT32_MAX ? IH_JPEG_REASON_NOT_A_FILE
+                                      : submit(q, src, (size_t)n_bytes, ticket, result);
+    ih_source_close(src);
+    return reason == IH_JPEG_REASON_NONE || leave(q, reason);
+}

@@ -1,0 +1,271 @@
+/*
+ * Sessions on NVIDIA GPUs.
+ *
+ *     files, batch -> kernels/jpeg -> planes of Y, Cb, Cr -> one launch of ycc -> totals -> host
+ *
+ * A session enqueues all of this on a stream of its own, and the totals and verdicts come back. Its
+ * memory is taken once, when it starts:
+ *
+ *   - pinned: FILES_BYTES for the files, and 27 MB for the batch and its totals;
+ *   - of the GPU: the same again, and at most GPU_BYTES for the decoding. All sessions together
+ *     take at most a third of the memory that was free.
+ */
+#include "device/cuda_unit.h"
+#include "jpeg_gpu/session.h"
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SESSIONS = 3,
+    GPU_PART = 3,    /* of the free memory, for all sessions */
+    FILES_PART = 16, /* of the memory for decoding: photos need 30 times their file's size */
+    ALIGNMENT = 256,
+    SPARE_BYTES = 64 << 10 /* for the alignment of arrays */
+};
+#define FILES_BYTES ((size_t)64 << 20)
+#define GPU_BYTES ((size_t)2500 * 1000 * 1000)
+
+/* Of a session's state. d_: on the GPU, else pinned. */
+struct state {
+    const struct ih_cuda_unit *unit;
+    cudaStream_t stream;
+    cudaEvent_t is_done;
+    uint8_t *d_files, *d_memory;
+    void *arrays, *d_arrays;                 /* of the batch */
+    struct ih_gpu_totals *totals, *d_totals; /* [IH_JPEG_BATCH_IMAGES], as the next two */
+    struct ih_gpu_jpeg_verdict *verdicts, *d_verdicts;
+    void *plan, *d_plan; /* of the ycc kernel */
+    struct ih_gpu_planes_args planes[IH_JPEG_BATCH_IMAGES];
+    struct ih_jpeg_job *jobs[IH_JPEG_BATCH_IMAGES]; /* of the batch on the GPU */
+};
+
+static cudaError_t allocate_both(void **pinned, void **d_memory, size_t n_bytes)
+{
+    const cudaError_t c = cudaHostAlloc(pinned, n_bytes, cudaHostAllocDefault);
+    return c == cudaSuccess ? cudaMalloc(d_memory, n_bytes) : c;
+}
+
+static cudaError_t allocate(struct ih_jpeg_session *session, struct state *s)
+{
+    const size_t n_plan = ih_histogram_ycc_batch_bytes(IH_JPEG_BATCH_IMAGES, &s->unit->gpu);
+    const size_t n_totals = IH_JPEG_BATCH_IMAGES * sizeof *s->totals;
+    const size_t n_verdicts = IH_JPEG_BATCH_IMAGES * sizeof *s->verdicts;
+    size_t n_free = 0, n_all;
+    cudaError_t c = cudaMemGetInfo(&n_free, &n_all);
+    const size_t n_share = n_free / (GPU_PART * SESSIONS);
+    session->gpu_bytes = n_share < GPU_BYTES ? n_share : GPU_BYTES;
+    session->files_bytes = (size_t)session->gpu_bytes / FILES_PART;
+    if (session->files_bytes > FILES_BYTES)
+        session->files_bytes = FILES_BYTES;
+    if (c == cudaSuccess)
+        c = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
+    if (c == cudaSuccess) /* a blocking wait: workers need this thread's core */
+        c = cudaEventCreateWithFlags(&s->is_done, cudaEventDisableTiming | cudaEventBlockingSync);
+    if (c == cudaSuccess)
+        c = allocate_both((void **)&session->files, (void **)&s->d_files,
+                          session->files_bytes + IH_JPEG_FILE_ALIGNMENT);
+    if (c == cudaSuccess)
+        c = cudaMalloc((void **)&s->d_memory, (size_t)session->gpu_bytes + SPARE_BYTES);
+    if (c == cudaSuccess)
+        c = allocate_both(&s->arrays, &s->d_arrays, ih_jpeg_batch_bytes());
+    if (c == cudaSuccess)
+        c = allocate_both((void **)&s->totals, (void **)&s->d_totals, n_totals);
+    if (c == cudaSuccess)
+        c = allocate_both((void **)&s->verdicts, (void **)&s->d_verdicts, n_verdicts);
+    return c == cudaSuccess ? allocate_both(&s->plan, &s->d_plan, n_plan) : c;
+}
+
+static void session_stop(struct ih_jpeg_session *session)
+{
+    struct state *s = session->state;
+    cudaSetDevice(s->unit->ordinal);
+    if (s->stream)
+        cudaStreamSynchronize(s->stream);
+    cudaFree(s->d_plan);
+    cudaFreeHost(s->plan);
+    cudaFree(s->d_verdicts);
+    cudaFreeHost(s->verdicts);
+    cudaFree(s->d_totals);
+    cudaFreeHost(s->totals);
+    cudaFree(s->d_arrays);
+    cudaFreeHost(s->arrays);
+    cudaFree(s->d_memory);
+    cudaFree(s->d_files);
+    cudaFreeHost(session->files);
+    if (s->is_done)
+        cudaEventDestroy(s->is_done);
+    if (s->stream)
+        cudaStreamDestroy(s->stream);
+    free(s);
+}
+
+static enum ih_status session_start(void *unit, struct ih_jpeg_session *session,
+                                    struct ih_error *err)
+{
+    static const char what[] = "memory for decoding JPEG files";
+    struct state *s = session->state = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->unit = unit;
+    session->counted_by = s->unit->description;
+    enum ih_status status = ih_cuda_status(err, cudaSetDevice(s->unit->ordinal), what);
+    if (status == IH_OK && s->unit->gpu.shared_bytes_optin < IH_GPU_YCC_SHARED_BYTES)
+        status = ih_error_set(err, IH_UNAVAILABLE, "%s has too little shared memory",
+                              s->unit->description);
+    if (status == IH_OK)
+        status = ih_cuda_status(err, allocate(session, s), what);
+    if (status != IH_OK)
+        session_stop(session);
+    return status;
+}
+
+/* ---- a batch ---- */
+
+/* Lays out the jobs from *next on, as many as the GPU's memory holds. */
+static void lay_out(struct ih_jpeg_session *session, struct ih_gpu_jpeg_batch *batch,
+                    struct ih_jpeg_job *jobs, unsigned n, unsigned *next)
+{
+    struct state *s = session->state;
+    uint64_t gpu_bytes = 0;
+    ih_jpeg_batch_begin(batch, s->arrays);
+    for (; *next < n; ++*next) {
+        struct ih_jpeg_job *job = &jobs[*next];
+        if (!job->is_planned)
+            continue;
+        gpu_bytes += ih_jpeg_plan_gpu_bytes(&job->plan);
+        if (batch->n_images > 0 && gpu_bytes > session->gpu_bytes)
+            break;
+        s->jobs[batch->n_images] = job;
+        if (!ih_jpeg_batch_add(batch, &job->plan, job->file_offset))
+            break;
+    }
+}
+
+static cudaError_t copy_array(void *d_to, const void *from, size_t n, size_t size,
+                              cudaStream_t stream)
+{
+    return cudaMemcpyAsync(d_to, from, n * size, cudaMemcpyHostToDevice, stream);
+}
+
+/* Enqueues the decoding of a batch whose planes lie at d_planes. */
+static cudaError_t decode(struct state *s, const struct ih_gpu_jpeg_batch *batch, uint8_t *d_planes)
+{
+    struct ih_gpu_jpeg_batch d;
+    struct ih_gpu_jpeg_args args = {.batch = *batch,
+                                    .d_files = s->d_files,
+                                    .d_scratch = s->d_memory,
+                                    .d_planes = d_planes,
+                                    .d_verdicts = s->d_verdicts,
+                                    .stream = s->stream};
+    ih_jpeg_batch_begin(&d, s->d_arrays);
+    cudaError_t c = cudaSuccess;
+#define COPY(array, n)          \
+    args.batch.array = d.array; \
+    if (c == cudaSuccess)       \
+        c = copy_array(d.array, batch->array, batch->n, sizeof *d.array, s->stream);
+    COPY(images, n_images)
+    COPY(intervals, n_intervals)
+    COPY(components, n_components)
+    COPY(groups, n_groups)
+    COPY(codes, n_codes)
+#undef COPY
+    return c == cudaSuccess ? ih_jpeg_decode(&args) : c;
+}
+
+/* Enqueues the counting of its planes. */
+static cudaError_t count(struct state *s, const struct ih_gpu_jpeg_batch *batch, uint8_t *d_planes)
+{
+    const struct ih_gpu_planes_batch_args args = {
+        .images = s->planes,
+        .n_images = batch->n_images,
+        .measures = ih_gpu_measures_make(&s->jobs[0]->spec),
+        .plan = s->plan,
+        .d_plan = s->d_plan,
+        .gpu = &s->unit->gpu,
+        .stream = s->stream,
+    };
+    for (uint32_t i = 0; i < batch->n_images; i++) {
+        const struct ih_jpeg_plan *plan = &s->jobs[i]->plan;
+        const bool is_gray = plan->n_components == 1;
+        s->planes[i] = (struct ih_gpu_planes_args){.width = plan->width,
+                                                   .height = plan->height,
+                                                   .chroma_h = is_gray ? 0 : plan->chroma_h,
+                                                   .chroma_v = is_gray ? 0 : plan->chroma_v,
+                                                   .d_totals = &s->d_totals[i]};
+        for (unsigned c = 0; c < plan->n_components; c++) {
+            const struct ih_gpu_jpeg_component *component =
+                &batch->components[batch->images[i].first_component + c];
+            s->planes[i].d_planes[c] = d_planes + component->plane_offset;
+            s->planes[i].pitch_bytes[c] = component->pitch_bytes;
+        }
+    }
+    const size_t n_bytes = batch->n_images * sizeof *s->totals;
+    cudaError_t c = cudaMemsetAsync(s->d_totals, 0, n_bytes, s->stream);
+    if (c == cudaSuccess)
+        c = ih_histogram_ycc_batch(&args);
+    if (c == cudaSuccess)
+        c = cudaMemcpyAsync(s->totals, s->d_totals, n_bytes, cudaMemcpyDeviceToHost, s->stream);
+    if (c == cudaSuccess)
+        c = cudaMemcpyAsync(s->verdicts, s->d_verdicts, batch->n_images * sizeof *s->verdicts,
+                            cudaMemcpyDeviceToHost, s->stream);
+    if (c == cudaSuccess)
+        c = cudaEventRecord(s->is_done, s->stream);
+    return c == cudaSuccess ? cudaEventSynchronize(s->is_done) : c;
+}
+
+/* Fills in the outputs of the jobs that have no fault. */
+static enum ih_status finish(struct state *s, uint32_t n, struct ih_error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct ih_jpeg_job *job = s->jobs[i];
+        struct ih_histogram *out = &job->result->histogram;
+        if (s->verdicts[i].faults != 0)
+            continue;
+        ih_gpu_totals_read(&s->totals[i], &job->spec, (uint64_t)job->plan.width * job->plan.height,
+                           out);
+        if (!ih_histogram_consistent(out)) /* no file can cause that */
+            return ih_error_set(err, IH_DEVICE, "%s: counts that do not add up",
+                                s->unit->description);
+        job->end_offset = s->verdicts[i].end_offset - job->file_offset;
+        job->is_counted = true;
+    }
+    return IH_OK;
+}
+
+static enum ih_status session_batch(struct ih_jpeg_session *session, struct ih_jpeg_job *jobs,
+                                    unsigned n, size_t n_bytes, struct ih_error *err)
+{
+    struct state *s = session->state;
+    cudaError_t c =
+        cudaMemcpyAsync(s->d_files, session->files, n_bytes, cudaMemcpyHostToDevice, s->stream);
+    enum ih_status status = IH_OK;
+    for (unsigned next = 0; status == IH_OK;) {
+        struct ih_gpu_jpeg_batch batch;
+        lay_out(session, &batch, jobs, n, &next);
+        if (batch.n_images == 0)
+            break;
+        const size_t n_scratch =
+            (ih_jpeg_scratch_bytes(&batch) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        uint8_t *d_planes = s->d_memory + n_scratch;
+        if (n_scratch + batch.planes_bytes > session->gpu_bytes + SPARE_BYTES)
+            return ih_error_set(err, IH_DEVICE, "a batch of JPEG files larger than estimated");
+        if (c == cudaSuccess)
+            c = decode(s, &batch, d_planes);
+        if (c == cudaSuccess)
+            c = count(s, &batch, d_planes);
+        status = ih_cuda_status(err, c, "decoding JPEG files");
+        if (status == IH_OK)
+            status = finish(s, batch.n_images, err);
+    }
+    return status;
+}
+
+const struct ih_jpeg_backend ih_jpeg_backend_cuda = {
+    .device_backend = "cuda",
+    .n_sessions = SESSIONS,
+    .start = session_start,
+    .batch = session_batch,
+    .stop = session_stop,
+};

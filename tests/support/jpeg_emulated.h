@@ -1,0 +1,353 @@
+/*
+ * The JPEG kernels on the CPU: the same threads of kernels/jpeg/decode.h in the same order of
+ * steps, one after the other. Intervals and their neighbours lie in memory as on the GPU, with
+ * random bytes between them.
+ */
+#ifndef IH_TESTS_JPEG_EMULATED_H
+#define IH_TESTS_JPEG_EMULATED_H
+
+#include "kernels/jpeg/decode.h"
+#include "tests/support/random.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EMULATED_FIX_ROUNDS = 3 };
+
+struct emulated {
+    const struct ih_gpu_jpeg_batch *batch;
+    const uint8_t *files;
+    uint8_t *planes, *bits;
+    struct ih_gpu_jpeg_verdict *verdicts;
+    uint32_t *n_bits, *interval_of;
+    struct ih_jpeg_tables *tables;
+    struct ih_jpeg_pass *passes;
+    struct ih_jpeg_record *records;
+    uint64_t *blocks_before, *ac_before; /* [n_subsequences + 1] */
+    struct ih_jpeg_coefficients coefficients;
+};
+
+/* Memory with random bytes in it. */
+static inline void *emulated_memory(size_t n_bytes)
+{
+    uint8_t *memory = malloc(n_bytes + 8);
+    if (!memory)
+        abort();
+    for (size_t i = 0; i < n_bytes; i++)
+        memory[i] = (uint8_t)(next_random() >> 13);
+    return memory;
+}
+
+static inline void emulated_unstuff(struct emulated *e, uint32_t i)
+{
+    const struct ih_gpu_jpeg_interval *interval = &e->batch->intervals[i];
+    const uint8_t *from = e->files + interval->file_offset;
+    struct ih_gpu_jpeg_verdict *verdict = &e->verdicts[interval->image];
+    uint8_t *to = e->bits + interval->bits_offset;
+    uint32_t n = 0, at = 0;
+    for (; at < interval->n_bytes; at++) {
+        const bool is_after_255 = at > 0 && from[at - 1] == 0xff;
+        if (is_after_255 && from[at] != 0) {
+            at--;
+            n--;
+            break;
+        }
+        if (!is_after_255)
+            to[n++] = from[at];
+    }
+    e->n_bits[i] = n * 8;
+    if (!interval->is_last)
+        return;
+    verdict->end_offset = interval->file_offset + at;
+    if (at + 2 > interval->n_bytes || from[at + 1] != 0xd9)
+        verdict->faults |= IH_JPEG_FAULT_MARKER;
+}
+
+static inline const uint32_t *emulated_words(const struct emulated *e, uint32_t s,
+                                             uint32_t *n_bits_left)
+{
+    const uint32_t i = e->interval_of[s];
+    const struct ih_gpu_jpeg_interval *interval = &e->batch->intervals[i];
+    const uint32_t at = (s - interval->first_subsequence) * IH_JPEG_SUBSEQUENCE_BITS;
+    *n_bits_left = e->n_bits[i] > at ? e->n_bits[i] - at : 0;
+    return (const uint32_t *)(const void *)(e->bits + interval->bits_offset + at / 8);
+}
+
+static inline struct ih_jpeg_cycle emulated_cycle(const struct emulated *e, uint32_t s)
+{
+    const struct ih_gpu_jpeg_image *image =
+        &e->batch->images[e->batch->intervals[e->interval_of[s]].image];
+    return (struct ih_jpeg_cycle){image->cycle_blocks, image->code_of_block};
+}
+
+static inline uint32_t emulated_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline void emulated_pass(struct emulated *e, const struct ih_jpeg_tables *t, uint32_t s,
+                                 int again)
+{
+    uint32_t n_left;
+    const uint32_t *words = emulated_words(e, s, &n_left);
+    if (n_left > 0)
+        ih_jpeg_synchronise(words, emulated_least(n_left, IH_JPEG_SUBSEQUENCE_BITS), t,
+                            emulated_cycle(e, s), again, &e->records[s * IH_JPEG_PIECES], 1,
+                            &e->passes[s]);
+}
+
+/* Whether a subsequence has data and another before it in its interval. */
+static inline bool emulated_has_before(const struct emulated *e, uint32_t s)
+{
+    uint32_t n_left;
+    emulated_words(e, s, &n_left);
+    return n_left > 0 && s > e->batch->intervals[e->interval_of[s]].first_subsequence;
+}
+
+/* A thread block: subsequences first to end. */
+static inline void emulated_synchronise(struct emulated *e, const struct ih_jpeg_tables *t,
+                                        uint32_t first, uint32_t end)
+{
+    uint32_t exits[IH_JPEG_THREADS];
+    bool is_changed = true;
+    for (uint32_t s = first; s < end; s++) {
+        e->passes[s] = (struct ih_jpeg_pass){0, 0, 0};
+        emulated_pass(e, t, s, 0);
+    }
+    for (int round = 0; round < IH_JPEG_THREADS && is_changed; round++) {
+        is_changed = false;
+        for (uint32_t s = first; s < end; s++)
+            exits[s - first] = e->passes[s].exit;
+        for (uint32_t s = first + 1; s < end; s++) {
+            if (!emulated_has_before(e, s) || exits[s - 1 - first] == e->passes[s].start)
+                continue;
+            e->passes[s].start = exits[s - 1 - first];
+            emulated_pass(e, t, s, 1);
+            is_changed = true;
+        }
+    }
+}
+
+static inline void emulated_fix(struct emulated *e, const struct ih_jpeg_tables *t, uint32_t first,
+                                uint32_t end)
+{
+    for (uint32_t s = first; s < end; s++) {
+        const uint32_t exit = e->passes[s].exit, start = e->passes[s - 1].exit;
+        if (!emulated_has_before(e, s) || start == e->passes[s].start)
+            return;
+        e->passes[s].start = start;
+        emulated_pass(e, t, s, 1);
+        if (e->passes[s].exit == exit)
+            return;
+    }
+}
+
+static inline void emulated_find_starts(struct emulated *e)
+{
+    const struct ih_gpu_jpeg_batch *b = e->batch;
+    for (uint32_t i = 0; i < b->n_codes; i++)
+        for (uint32_t k = 0; k < IH_JPEG_CODES; k++) {
+            uint32_t limits[16], offsets[16];
+            struct ih_jpeg_tables *t = &e->tables[i];
+            ih_jpeg_limits(b->codes[i].of[k].counts, limits, offsets);
+            for (uint32_t n = 0; n < 1 << IH_JPEG_FIRST_BITS; n++)
+                t->entries[k][n] =
+                    ih_jpeg_entry_at(n, limits, offsets, b->codes[i].of[k].symbols, k < 2);
+            memcpy(t->symbols[k], b->codes[i].of[k].symbols, 256);
+            for (uint32_t n = 0; n < IH_JPEG_LONG_CODES; n++) {
+                t->limits[k][n] = (uint16_t)limits[IH_JPEG_FIRST_BITS + n];
+                t->offsets[k][n] = (uint16_t)offsets[IH_JPEG_FIRST_BITS + n];
+            }
+        }
+    for (int round = 0; round <= EMULATED_FIX_ROUNDS; round++)
+        for (uint32_t i = 0; i < b->n_groups; i++) {
+            const struct ih_gpu_jpeg_group *g = &b->groups[i];
+            for (uint32_t n = 0; n < g->n_subsequences; n += IH_JPEG_THREADS) {
+                const uint32_t first = g->first_subsequence + n;
+                const uint32_t end = first + emulated_least(IH_JPEG_THREADS, g->n_subsequences - n);
+                if (round == 0)
+                    emulated_synchronise(e, &e->tables[g->codes], first, end);
+                else if (n > 0)
+                    emulated_fix(e, &e->tables[g->codes], first, end);
+            }
+        }
+}
+
+static inline void emulated_write(struct emulated *e, const struct ih_jpeg_tables *t, uint32_t s,
+                                  uint32_t k)
+{
+    const struct ih_gpu_jpeg_interval *interval = &e->batch->intervals[e->interval_of[s]];
+    const uint32_t end_block = interval->first_block + interval->n_blocks;
+    const uint32_t first = interval->first_subsequence, at = k * IH_JPEG_PIECE_BITS;
+    uint32_t n_left, starts[2], blocks[2], ac[2], exit = 0;
+    const uint32_t *words = emulated_words(e, s, &n_left);
+    uint32_t *faults = &e->verdicts[interval->image].faults;
+    if (n_left == 0 && s == first && k == 0)
+        *faults |= IH_JPEG_FAULT_SHORT;
+    if (n_left <= at)
+        return;
+    for (uint32_t i = 0; i < 2; i++) { /* this piece and the next */
+        const uint32_t of = s + (k + i) / IH_JPEG_PIECES, piece = (k + i) % IH_JPEG_PIECES;
+        struct ih_jpeg_record before = {0, 0};
+        if (piece > 0)
+            before = e->records[of * IH_JPEG_PIECES + piece - 1];
+        else if (of < e->batch->n_subsequences)
+            before.state = e->passes[of].start;
+        starts[i] = before.state;
+        blocks[i] = interval->first_block +
+                    (uint32_t)(e->blocks_before[of] - e->blocks_before[first]) +
+                    (before.counts & 0xffff);
+        ac[i] = (uint32_t)e->ac_before[of] + (before.counts >> 16);
+    }
+    struct ih_jpeg_piece piece = {.words = words + at / 32,
+                                  .n_bits = emulated_least(n_left - at, IH_JPEG_PIECE_BITS),
+                                  .n_bits_left = n_left - at,
+                                  .start = starts[0],
+                                  .block = emulated_least(blocks[0], end_block),
+                                  .ac = ac[0],
+                                  .end_block = end_block,
+                                  .end_ac = (uint32_t)e->ac_before[s + 1]};
+    if (k + 1 < IH_JPEG_PIECES && at + IH_JPEG_PIECE_BITS <= n_left)
+        piece.end_ac = emulated_least(piece.end_ac, ac[1]);
+    struct ih_jpeg_sink sink = {.to = e->coefficients};
+    *faults |= ih_jpeg_write(&piece, t, emulated_cycle(e, s), &sink, &exit);
+    if (piece.ac > piece.end_ac)
+        *faults |= IH_JPEG_FAULT_SYNC;
+    if (piece.block < end_block && !(*faults & IH_JPEG_FAULT_SHORT) &&
+        (exit != starts[1] || piece.block != blocks[1] || piece.ac != ac[1]))
+        *faults |= IH_JPEG_FAULT_SYNC;
+}
+
+static inline void emulated_write_all(struct emulated *e)
+{
+    const struct ih_gpu_jpeg_batch *b = e->batch;
+    uint64_t blocks = 0, ac = 0;
+    for (uint32_t s = 0; s < b->n_subsequences; s++) {
+        e->blocks_before[s] = blocks;
+        e->ac_before[s] = ac;
+        blocks += e->passes[s].counts & 0xffff;
+        ac += emulated_least(e->passes[s].counts >> 16, IH_JPEG_SUBSEQUENCE_AC);
+    }
+    e->blocks_before[b->n_subsequences] = blocks;
+    e->ac_before[b->n_subsequences] = ac;
+    for (uint32_t i = 0; i < b->n_groups; i++)
+        for (uint32_t n = 0; n < b->groups[i].n_subsequences; n++)
+            for (uint32_t k = 0; k < IH_JPEG_PIECES; k++)
+                emulated_write(e, &e->tables[b->groups[i].codes],
+                               b->groups[i].first_subsequence + n, k);
+}
+
+static inline void emulated_dc(struct emulated *e, const struct ih_gpu_jpeg_interval *interval)
+{
+    const uint32_t n = e->batch->images[interval->image].mcu_blocks;
+    int32_t sums[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < interval->n_blocks; i++) {
+        const uint32_t in_mcu = i % n, c = n == 1 || in_mcu + 2 < n ? 0 : in_mcu + 3 - n;
+        int16_t *dc = &e->coefficients.dc[interval->first_block + i];
+        sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)*dc);
+        if (sums[c] != (int16_t)sums[c])
+            e->verdicts[interval->image].faults |= IH_JPEG_FAULT_LARGE;
+        *dc = (int16_t)sums[c];
+    }
+}
+
+static inline void emulated_block(struct emulated *e, const struct ih_gpu_jpeg_component *c,
+                                  uint32_t x, uint32_t y)
+{
+    static const uint8_t natural[64] = {
+        0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+        41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+        30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+    const struct ih_gpu_jpeg_image *image = &e->batch->images[c->image];
+    const uint32_t record = ih_jpeg_block_record(image, c, x, y);
+    int32_t v[8][8] = {{0}}, sum = 0;
+    uint32_t place = 0;
+    v[0][0] = e->coefficients.dc[record] * c->quantizers[0];
+    sum = abs(v[0][0]);
+    for (uint32_t i = e->coefficients.first[record]; i < e->coefficients.first[record + 1]; i++) {
+        const uint16_t ac = e->coefficients.ac[i];
+        place = (place + (ac >> 12) + 1) % 64;
+        const int32_t value = (int16_t)(ac << 4) / 16 * c->quantizers[place];
+        v[natural[place] / 8][natural[place] % 8] = value;
+        sum += abs(value);
+    }
+    if (sum > IH_JPEG_BLOCK_SUM_MAX) { /* its samples are of no interest */
+        e->verdicts[c->image].faults |= IH_JPEG_FAULT_LARGE;
+        return;
+    }
+    for (int k = 0; k < 8; k++) {
+        int32_t column[8];
+        for (int i = 0; i < 8; i++)
+            column[i] = v[i][k];
+        ih_jpeg_idct_8(column, IH_JPEG_COLUMNS_SHIFT);
+        for (int i = 0; i < 8; i++)
+            v[i][k] = (int16_t)column[i];
+    }
+    for (uint32_t k = 0; k < 8; k++) {
+        uint8_t *row = e->planes + c->plane_offset + (y * 8 + k) * c->pitch_bytes + x * 8;
+        ih_jpeg_idct_8(v[k], IH_JPEG_ROWS_SHIFT);
+        for (int i = 0; i < 8; i++)
+            row[i] = (uint8_t)(v[k][i] < 0 ? 0 : v[k][i] > 255 ? 255 : v[k][i]);
+    }
+}
+
+/*
+ * Decodes a batch whose files lie in `files`, one at each file_offset of ih_jpeg_batch_add.
+ *
+ * planes     [batch->planes_bytes]
+ * verdicts   [batch->n_images], overwritten
+ */
+static inline void emulate(const struct ih_gpu_jpeg_batch *batch, const uint8_t *files,
+                           uint8_t *planes, struct ih_gpu_jpeg_verdict *verdicts)
+{
+    const size_t n = batch->n_subsequences;
+    struct emulated e = {
+        .batch = batch,
+        .files = files,
+        .planes = planes,
+        .verdicts = verdicts,
+        .bits = emulated_memory(batch->bits_bytes + IH_JPEG_INTERVAL_SLACK_BYTES),
+        .n_bits = emulated_memory(batch->n_intervals * sizeof *e.n_bits),
+        .interval_of = emulated_memory(n * sizeof *e.interval_of),
+        .tables = emulated_memory(batch->n_codes * sizeof *e.tables),
+        .passes = emulated_memory(n * sizeof *e.passes),
+        .records = emulated_memory(n * IH_JPEG_PIECES * sizeof *e.records),
+        .blocks_before = emulated_memory((n + 1) * sizeof *e.blocks_before),
+        .ac_before = emulated_memory((n + 1) * sizeof *e.ac_before),
+        .coefficients = {.ac = emulated_memory(n * IH_JPEG_SUBSEQUENCE_AC * 2),
+                         .dc = emulated_memory(batch->n_blocks * sizeof(int16_t)),
+                         .first = emulated_memory(batch->n_blocks * sizeof(uint32_t))},
+    };
+    for (uint32_t i = 0; i < batch->n_images; i++)
+        verdicts[i] = (struct ih_gpu_jpeg_verdict){0, 0};
+    for (uint32_t i = 0; i < batch->n_intervals; i++) {
+        emulated_unstuff(&e, i);
+        for (uint32_t s = 0; s < batch->intervals[i].n_subsequences; s++)
+            e.interval_of[batch->intervals[i].first_subsequence + s] = i;
+    }
+    emulated_find_starts(&e);
+    emulated_write_all(&e);
+    for (uint32_t i = 0; i < batch->n_intervals; i++)
+        emulated_dc(&e, &batch->intervals[i]);
+    for (uint32_t i = 0; i < batch->n_components; i++) {
+        const struct ih_gpu_jpeg_component *c = &batch->components[i];
+        for (uint32_t y = 0; y < c->blocks_down; y++)
+            for (uint32_t x = 0; x < c->blocks_across; x++)
+                if (!(verdicts[c->image].faults & ~(uint32_t)IH_JPEG_FAULT_LARGE))
+                    emulated_block(&e, c, x, y);
+    }
+    free(e.bits);
+    free(e.n_bits);
+    free(e.interval_of);
+    free(e.tables);
+    free(e.passes);
+    free(e.records);
+    free(e.blocks_before);
+    free(e.ac_before);
+    free(e.coefficients.ac);
+    free(e.coefficients.dc);
+    free(e.coefficients.first);
+}
+
+#endif
