@@ -144,7 +144,7 @@ bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *n
     return *p == '\0';
 }
 
-const char *ih_format_real(double v, char text[IH_REAL_MAX])
+char *ih_put_real(char *text, double v)
 {
     text[0] = '\0';
     if (isnan(v))
@@ -160,6 +160,12 @@ const char *ih_format_real(double v, char text[IH_REAL_MAX])
     for (unsigned i = 6; i-- > 0; rest /= 10)
         end[i] = (char)('0' + rest % 10);
     end[6] = '\0';
+    return end + 6;
+}
+
+const char *ih_format_real(double v, char text[IH_REAL_MAX])
+{
+    ih_put_real(text, v);
     return text;
 }
 

@@ -68,6 +68,7 @@ bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *f
  */
 enum { IH_REAL_MAX = 32 };
 const char *ih_format_real(double v, char text[IH_REAL_MAX]);
+char *ih_put_real(char *text, double v); /* the same; returns the end of the text */
 
 /*
  * Writes n in decimal digits, without a NUL, and returns the end of the text. A record has more

@@ -112,7 +112,8 @@ static enum ih_jpeg_reason read_frame(struct header *h)
     if (across < 1 || across > most || down < 1 || down > most ||
         (plan->n_components == 3 && (c[4] != 0x11 || c[7] != 0x11)))
         return IH_JPEG_REASON_COLOURS;
-    plan->chroma_h = plan->n_components == 1 ? 1 : across; /* of one component they have no effect */
+    plan->chroma_h =
+        plan->n_components == 1 ? 1 : across; /* of one component they have no effect */
     plan->chroma_v = plan->n_components == 1 ? 1 : down;
     for (unsigned i = 0; i < plan->n_components; i++, c += 3) {
         h->ids[i] = c[0];

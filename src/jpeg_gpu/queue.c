@@ -181,7 +181,7 @@ static void deliver_batch(struct lane *l, unsigned n, enum ih_jpeg_reason why_no
             q->options.report->n_decoded += l->jobs[i].is_planned && l->jobs[i].is_counted;
         pthread_mutex_unlock(&q->lock);
     }
-    for (unsigned i = n; i-- > 0;) /* a waiter for the first then finds them all done */
+    for (unsigned i = 0; i < n; i++)
         if (l->jobs[i].is_planned)
             q->deliver(q->user, l->jobs[i].ticket, l->jobs[i].result, l->jobs[i].is_counted);
 }
@@ -279,9 +279,9 @@ static void *start_sessions(void *argument)
     if (status == IH_OK && !q->options.backend)
         q->options.backend = backend_for(q->device);
     if (status == IH_OK && !q->options.backend)
-        status = ih_error_set(&error, IH_UNAVAILABLE, "no GPU decodes JPEG files here%s%.300s",
-                              *q->device->fallback.message ? "; " : "",
-                              q->device->fallback.message);
+        status =
+            ih_error_set(&error, IH_UNAVAILABLE, "no GPU decodes JPEG files here%s%.300s",
+                         *q->device->fallback.message ? "; " : "", q->device->fallback.message);
     pthread_mutex_lock(&q->lock);
     const unsigned n = status == IH_OK ? q->options.backend->n_sessions : 0;
     if (n > 0)

@@ -140,7 +140,7 @@ static void put_stats(const struct csv_state *s, const char *name, const struct 
     end = csv_put_text(end, ih_histogram_plane(&r->histogram, plane));
     for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
         *end++ = ',';
-        end += strlen(ih_format_field(field, &stats, stats.count > 0, end));
+        end = ih_put_field(end, field, &stats, stats.count > 0);
     }
     fwrite(row, 1, (size_t)(end - row), f);
     put_percentiles(s, r, plane, ih_is_statistic);

@@ -254,7 +254,7 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
     else if (value.type == IH_TYPE_INTEGER)
         end = ih_format_count(end, value.integer);
     else if (value.type == IH_TYPE_REAL)
-        end += strlen(ih_format_real(value.real, end));
+        end = ih_put_real(end, value.real);
     fwrite(member, 1, (size_t)(end - member), f);
     if (value.type == IH_TYPE_TEXT)
         ih_json_put_string(f, value.text);

@@ -204,17 +204,23 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     }
 }
 
+char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values)
+{
+    const void *at = (const char *)from + field->offset_bytes;
+    if (field->kind == IH_FIELD_REAL)
+        return ih_put_real(text, *(const double *)at);
+    if (field->kind != IH_FIELD_VALUE || has_values)
+        text = ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
+                                     : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
+                                                                     : *(const uint16_t *)at);
+    *text = '\0';
+    return text;
+}
+
 const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
                             char text[IH_REAL_MAX])
 {
-    const void *at = (const char *)from + field->offset_bytes;
-    text[0] = '\0';
-    if (field->kind == IH_FIELD_REAL)
-        return ih_format_real(*(const double *)at, text);
-    if (field->kind != IH_FIELD_VALUE || has_values)
-        *ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
-                               : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
-                                                               : *(const uint16_t *)at) = '\0';
+    ih_put_field(text, field, from, has_values);
     return text;
 }
 

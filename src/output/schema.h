@@ -111,6 +111,8 @@ enum {
  * values. */
 const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
                             char text[IH_REAL_MAX]);
+/* The same, without room of its own; returns the end of the text. */
+char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values);
 
 /* Whether a percentile of choice is among the statistics of channels, or the columns of
  * --csv=images, anyway. */

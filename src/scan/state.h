@@ -37,6 +37,7 @@ struct slot {
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed or is empty */
     bool is_queued;               /* in the JPEG queue; counted in n_queued */
+    bool is_counted;              /* by the JPEG queue */
     bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
@@ -98,13 +99,13 @@ struct ih_scan {
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
     struct slot *fetched, *last_fetched; /* its inputs that no worker has started, in order */
-    struct slot *returned;               /* inputs that the JPEG queue has not counted */
-    uint64_t n_fetched;                  /* of those fetched */
-    uint64_t n_inputs, n_inputs_waiting; /* fetched; and not taken, with images of them */
-    uint64_t n_started;                  /* inputs */
-    uint64_t n_members_waiting;          /* of all archives */
-    uint64_t n_ready;                    /* slots in the list that are ready */
-    struct slot *spare;                  /* n_spare slots, owned; for new inputs */
+    struct slot *returned, *last_returned; /* by the JPEG queue, in order */
+    uint64_t n_fetched;                    /* of those fetched */
+    uint64_t n_inputs, n_inputs_waiting;   /* fetched; and not taken, with images of them */
+    uint64_t n_started;                    /* inputs */
+    uint64_t n_members_waiting;            /* of all archives */
+    uint64_t n_ready;                      /* slots in the list that are ready */
+    struct slot *spare;                    /* n_spare slots, owned; for new inputs */
     uint64_t n_spare;
     struct open_archive *archives; /* not at their end */
     unsigned n_archives;

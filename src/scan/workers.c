@@ -46,23 +46,20 @@ static void count_input(struct worker *w, const struct ih_input *input, struct i
         result->counted_by = ih_lane_description(w->lane);
 }
 
-/* Called by the JPEG queue when an input is done. A worker counts it if the GPU has not. */
+/* Called by the JPEG queue when an input is done. A worker finishes it: the statistics of small
+ * images take longer than their decoding. */
 static void on_queued(void *scan, void *ticket, struct ih_result *result, bool is_counted)
 {
     struct ih_scan *s = scan;
     struct slot *slot = ticket;
-    if (!is_counted) {
-        pthread_mutex_lock(&s->lock);
-        slot->next_fetched = s->returned;
-        s->returned = slot;
-        pthread_cond_signal(&s->on_work);
-        pthread_mutex_unlock(&s->lock);
-        return;
-    }
-    if (s->options.skips_transparent)
-        result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
-    result->sample_range = s->options.decode.sample_range;
-    ih_slot_finish(s, slot, true);
+    (void)result;
+    slot->is_counted = is_counted;
+    slot->next_fetched = NULL;
+    pthread_mutex_lock(&s->lock);
+    *(s->returned ? &s->last_returned->next_fetched : &s->returned) = slot;
+    s->last_returned = slot;
+    pthread_cond_signal(&s->on_work);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Offers an input to the JPEG queue. Returns whether it was taken. */
@@ -315,11 +312,18 @@ static void work_on_input(struct ih_scan *s, struct worker *w, struct slot *slot
     ih_slot_finish(s, slot, is_counted);
 }
 
-/* A file that the GPU has not counted. By now it may be of any kind and size. */
+/* A file that the JPEG queue has returned. If the GPU has not counted it, it may by now be of any
+ * kind and size. */
 static void work_on_returned(struct ih_scan *s, struct worker *w, struct slot *slot)
 {
-    memset(&slot->result, 0, sizeof slot->result);
-    count_input(w, &slot->input, &slot->result);
+    struct ih_result *result = &slot->result;
+    if (!slot->is_counted) {
+        memset(result, 0, sizeof *result);
+        count_input(w, &slot->input, result);
+    } else if (s->options.skips_transparent) {
+        result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
+    }
+    result->sample_range = s->options.decode.sample_range;
     ih_slot_finish(s, slot, true);
 }
 
