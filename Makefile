@@ -196,7 +196,7 @@ endif
 ifneq ($(PROGRESSIVE),1)
   LIB_SRCS := $(filter-out src/decode/progressive/%,$(LIB_SRCS))
 endif
-CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
+CLI_SRCS  := $(wildcard src/cli/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
 LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(BUILD)/report.o $(KERNEL_OBJS)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
@@ -298,6 +298,10 @@ demo: ## install missing packages, build, and run imghist on samples/
 	@echo; echo "The chart is $(CURDIR)/build/scene.png"
 	@echo 'Next: ./imghist samples/ --csv=stats'
 
+.PHONY: bench
+bench: ## verify and time the code that counts on this machine, on the CPU and on a GPU
+	@CUDA=$(CUDA) CC="$(CC)" NVCC="$(NVCC)" tests/bench/bench.sh
+
 .PHONY: ladder
 ladder: build/ladder/histogram build/ladder/sum ## the textbook's kernels, each step verified and timed; needs nvcc and a GPU
 	build/ladder/histogram
@@ -321,7 +325,6 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_bench: $(BUILD)/src/bench/job.o
 # Tests link with an archive, so that each takes only the objects it needs and not all kernels.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@

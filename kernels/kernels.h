@@ -191,18 +191,6 @@ cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args);
 cudaError_t ih_wide_sums(const struct ih_gpu_wide_args *args, unsigned n_planes,
                          unsigned long long *d_sums);
 
-/* ---- reading only: the limit of every kernel ---- */
-
-struct ih_gpu_read_args {
-    const void *d_bytes; /* 16-byte aligned */
-    uint64_t n_bytes;
-    uint32_t *d_xor; /* xored with all 32-bit words, the last one padded with zeros */
-    const struct ih_gpu_properties *gpu; /* borrowed for the call */
-    cudaStream_t stream;
-};
-
-cudaError_t ih_read_roofline(const struct ih_gpu_read_args *args);
-
 #ifdef __cplusplus
 }
 #endif

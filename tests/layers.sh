@@ -24,9 +24,8 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["scan"]     = "scan output jpeg_gpu device decode histogram base public"
     may["library"]  = "library chart scan output device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python public"
-    may["bench"]    = "bench output device count histogram base kernels public"
-    may["cli"]      = "cli bench output chart scan isolate device count decode histogram base kernels public third_party stb"
-    known = " library base histogram kernels decode isolate count device jpeg_gpu output chart scan bench cli python third_party stb src tests samples "
+    may["cli"]      = "cli output chart scan isolate device count decode histogram base kernels public third_party stb"
+    known = " library base histogram kernels decode isolate count device jpeg_gpu output chart scan cli python third_party stb src tests samples "
   }
 
   function violation(why) {

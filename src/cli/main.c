@@ -3,8 +3,6 @@
  * for signals. Images are counted by ih_run (run.c); the writer is opened here, so that a signal
  * can remove its temporary files.
  */
-#include "base/machine.h"
-#include "bench/bench.h"
 #include "cli/destinations.h"
 #include "cli/options.h"
 #include "cli/writer.h"
@@ -170,27 +168,6 @@ static enum ih_exit run(const struct ih_options *o)
     return code;
 }
 
-static enum ih_exit run_bench(const struct ih_options *o)
-{
-    const struct ih_data_output *data = &o->outputs[0];
-    const struct ih_bench_options bench = {
-        .size_bytes = (size_t)o->bench_bytes,
-        .n_threads = o->n_threads ? o->n_threads : ih_machine_cores(),
-        .device = o->device.backend,
-        .gpu_ordinal = o->device.ordinals[0],
-        .format = data->output->name,
-        .is_quiet = o->is_quiet,
-        .output_path = data->path,
-        .print_error = ih_say,
-    };
-    sigset_t pipe_signal; /* a reader that closes its pipe, as head does, ends the program */
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    signal(SIGPIPE, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &pipe_signal, NULL);
-    return ih_exit_of(ih_bench_run(&bench));
-}
-
 /* ---- start ---- */
 
 /* Prints text to standard output, and reports a full disk or a closed pipe. */
@@ -245,8 +222,6 @@ int main(int argc, char **argv)
         code = print(ih_print_list);
     } else if (options.action == IH_ACTION_COMPLETION) {
         code = print(ih_completions[options.shell]);
-    } else if (options.action == IH_ACTION_BENCH) {
-        code = run_bench(&options);
     } else {
         code = run(&options);
     }

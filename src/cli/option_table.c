@@ -1,6 +1,5 @@
 /* The options, and the setters of those that need one. */
 #include "base/text.h"
-#include "bench/bench.h"
 #include "cli/options.h"
 #include "output/file.h"
 #include "scan/scan.h"
@@ -195,7 +194,7 @@ static bool cut_unit(char number[IH_COUNT_MAX + 2], const char *text, size_t n_u
 }
 
 /* 64M, 64MB and 64MiB are the same. */
-static bool parse_bytes(const char *text, uint64_t max, uint64_t *bytes)
+static bool parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char *const units[] = {"iB", "B", ""};
     char number[IH_COUNT_MAX + 2];
@@ -203,14 +202,14 @@ static bool parse_bytes(const char *text, uint64_t max, uint64_t *bytes)
     while (n <= strlen(units[i]) || strcmp(text + n - strlen(units[i]), units[i]) != 0)
         if (!*units[++i])
             break;
-    return cut_unit(number, text, strlen(units[i])) && ih_parse_number(number, true, max, bytes) &&
-           (i > 0 || strpbrk(number, "kKMG"));
+    return cut_unit(number, text, strlen(units[i])) &&
+           ih_parse_number(number, true, INT64_MAX, bytes) && (i > 0 || strpbrk(number, "kKMG"));
 }
 
 static enum ih_status set_bytes(const struct ih_setting *s)
 {
     uint64_t *field = (uint64_t *)((char *)s->options + s->option->field);
-    if (parse_bytes(s->value, INT64_MAX, field) && *field > 0)
+    if (parse_bytes(s->value, field) && *field > 0)
         return IH_OK;
     return ih_error_set(s->err, IH_USAGE, "'%s' is not %s", s->value, s->option->expects);
 }
@@ -249,14 +248,6 @@ static enum ih_status set_size(const struct ih_setting *s)
         s->options->raw_width == 0 || s->options->raw_height == 0)
         return ih_error_set(s->err, IH_USAGE, "'%s' is not a size from 1x1 to %dx%d", s->value,
                             IH_RAW_SIDE_MAX, IH_RAW_SIDE_MAX);
-    return IH_OK;
-}
-
-static enum ih_status set_bench(const struct ih_setting *s)
-{
-    if (s->value && (!parse_bytes(s->value, IH_BENCH_BYTES_MAX, &s->options->bench_bytes) ||
-                     s->options->bench_bytes < IH_BENCH_BYTES_MIN))
-        return ih_error_set(s->err, IH_USAGE, "'%s' is not a number of bytes, 1k to 2G", s->value);
     return IH_OK;
 }
 
@@ -437,10 +428,9 @@ static const struct ih_conflict check_conflicts[] = {
 
 enum {
     RUN = 1 << IH_ACTION_RUN,
-    BENCH = 1 << IH_ACTION_BENCH,
     LIST = 1 << IH_ACTION_LIST,
     COMPLETION = 1 << IH_ACTION_COMPLETION,
-    ANY = RUN | BENCH | LIST | COMPLETION
+    ANY = RUN | LIST | COMPLETION
 };
 
 _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
@@ -489,11 +479,11 @@ const struct ih_option ih_option_table[] = {
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,
      FIELD(is_lenient)},
 
-    {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
-     CHOICE("full", "lines"), .is_optional = true, .set = set_output},
-    {ROW(OUTPUT, BENCH | RUN, "csv", "CSV with this layout (channels)"),
+    {ROW(OUTPUT, RUN, "text", "a summary of an image, or a line for each"), CHOICE("full", "lines"),
+     .is_optional = true, .set = set_output},
+    {ROW(OUTPUT, RUN, "csv", "CSV with this layout (channels)"),
      CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
-    {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
+    {ROW(OUTPUT, RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
     {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
      .is_optional = true, .set = set_html},
@@ -502,8 +492,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output,
      .conflicts = check_conflicts},
-    {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
-     .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "output", "FILE for the format before -o, or of its name"), .letter = 'o',
+     FILE_NAME("FILE"), .set = set_output_path},
     {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"),
      .once = "join the conditions with 'and'"},
     {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
@@ -557,7 +547,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
 
-    {ROW(DEVICE, BENCH | RUN, "device", "where to count (auto, or $IMGHIST_DEVICE)"),
+    {ROW(DEVICE, RUN, "device", "where to count (auto, or $IMGHIST_DEVICE)"),
      CHOICE("auto", "cpu", "cuda"), .value_name = "[:N,...]", .set = set_device},
     {ROW(DEVICE, RUN, "kernel", "count with this kernel (see --list)"), RARE,
      .value = IH_VALUE_KERNEL, .value_name = "KERNEL", .set = set_kernel},
@@ -565,8 +555,8 @@ const struct ih_option ih_option_table[] = {
      CHOICE([IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"), FIELD(jpeg),
      .conflicts = jpeg_conflicts},
 
-    {ROW(RUN, BENCH | RUN, "threads", "worker threads (one for each core)"), .letter = 'j',
-     TEXT("N"), FIELD(n_threads), NUMBER(IH_THREADS_MAX, "a number of threads, 1 to 1024")},
+    {ROW(RUN, RUN, "threads", "worker threads (one for each core)"), .letter = 'j', TEXT("N"),
+     FIELD(n_threads), NUMBER(IH_THREADS_MAX, "a number of threads, 1 to 1024")},
     {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), RARE, TEXT("N"),
      FIELD(memory_bytes), .set = set_bytes,
      .expects = "a number of bytes (k, M, G may follow, as in 64M or 64MB)"},
@@ -581,13 +571,11 @@ const struct ih_option ih_option_table[] = {
      CHOICE([IH_PROGRESS_AUTO] = "auto", [IH_PROGRESS_ALWAYS] = "always",
             [IH_PROGRESS_NEVER] = "never"),
      FIELD(progress)},
-    {ROW(RUN, BENCH | RUN, "quiet", "print only errors on standard error"), .letter = 'q',
+    {ROW(RUN, RUN, "quiet", "print only errors on standard error"), .letter = 'q',
      .set = set_verbosity, .number = false},
     {ROW(RUN, RUN, "verbose", "report times, devices and kernels at the end"), .letter = 'v',
      .set = set_verbosity, .number = true},
 
-    {ROW(OTHER, BENCH, "bench", "verify and time what counts here (100M)"), TEXT("SIZE"),
-     .is_optional = true, .selects = IH_ACTION_BENCH, .set = set_bench},
     {ROW(OTHER, LIST, "list", "list formats, outputs, devices and kernels"),
      .selects = IH_ACTION_LIST},
     {ROW(OTHER, COMPLETION, "completion", "print completions for this shell"), RARE,

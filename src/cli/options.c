@@ -8,7 +8,6 @@
 #include "cli/options.h"
 
 #include "base/text.h"
-#include "bench/bench.h"
 #include "cli/destinations.h"
 #include "decode/decoder.h"
 
@@ -308,7 +307,7 @@ static enum ih_status check_conflicts(struct ih_options *o, const struct ih_opti
     return IH_OK;
 }
 
-/* Refuses inputs, and options that would be ignored, beside --bench, --list and --completion. */
+/* Refuses inputs, and options that would be ignored, beside --list and --completion. */
 static enum ih_status check_action(const struct ih_options *o, struct ih_error *err)
 {
     const struct ih_option *action = ih_option_table;
@@ -320,21 +319,6 @@ static enum ih_status check_action(const struct ih_options *o, struct ih_error *
         if (is_given(o, k) && !(k->actions >> o->action & 1))
             return ih_error_set(err, IH_USAGE, "--%s: cannot be used with --%s", action->name,
                                 k->name);
-    return IH_OK;
-}
-
-/* --bench writes one table. */
-static enum ih_status check_bench(const struct ih_options *o, struct ih_error *err)
-{
-    if (o->device.n_ordinals > 1)
-        return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: use --device=cuda:N");
-    if (o->n_outputs > 1)
-        return ih_error_set(err, IH_USAGE, "--bench: writes one table, in one format");
-    if (strcmp(o->outputs[0].output->name, "ndjson") == 0)
-        return ih_error_set(err, IH_USAGE, "--bench: writes text, CSV or JSON, not NDJSON");
-    if (o->outputs[0].layout)
-        return ih_error_set(err, IH_USAGE, "--bench: --%s has no layouts here",
-                            o->outputs[0].output->name);
     return IH_OK;
 }
 
@@ -551,17 +535,17 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
                              .clip_low = 0,
                              .clip_high = 255,
                              .max_pixels = IH_MAX_PIXELS_DEFAULT,
-                             .jpeg = IH_JPEG_AUTO,
-                             .bench_bytes = IH_BENCH_BYTES_DEFAULT};
+                             .jpeg = IH_JPEG_AUTO};
     o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
     if (!o->paths)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = parse_arguments(o, argc, argv, err);
     if (status == IH_OK && !is_decided(o) && o->action != IH_ACTION_RUN)
         status = check_action(o, err);
-    if (status == IH_OK && o->action == IH_ACTION_RUN)
-        status = parse_conditions(o, err);
-    if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
+    if (status != IH_OK || o->action != IH_ACTION_RUN)
+        return status;
+    status = parse_conditions(o, err);
+    if (status != IH_OK)
         return status;
     if (o->chart.width == 0 && !o->chart.is_sheet) {
         o->chart.width = IH_CHART_WIDTH;
@@ -572,11 +556,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         return status;
     if (device_variable && *device_variable && !ih_option_is_given(o, "device"))
         status = apply(o, find_option("device", 6), "IMGHIST_DEVICE", device_variable, err);
-    if (status != IH_OK)
-        return status;
-    if (o->action == IH_ACTION_BENCH)
-        return check_bench(o, err);
-    status = find_resume_file(o, err);
+    if (status == IH_OK)
+        status = find_resume_file(o, err);
     return status == IH_OK ? check_run(o, err) : status;
 }
 

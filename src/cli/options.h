@@ -31,8 +31,7 @@ enum ih_action {
     IH_ACTION_HELP,
     IH_ACTION_VERSION,
     IH_ACTION_LIST,
-    IH_ACTION_COMPLETION,
-    IH_ACTION_BENCH
+    IH_ACTION_COMPLETION
 };
 
 enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
@@ -86,7 +85,6 @@ struct ih_options {
     bool takes_raw_previews;      /* --raw-preview */
     bool isolates_all;            /* --isolate */
     uint64_t memory_bytes;        /* for images held in memory; 0: a part of the machine's */
-    uint64_t bench_bytes;         /* size of the input that --bench generates */
     const char *list_path;        /* --files-from; NULL: none; "-": standard input */
     const char *stdin_name;       /* --name; NULL: "-" */
     char list_separator;          /* '\n' or '\0', after each path of the list */

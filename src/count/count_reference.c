@@ -1,7 +1,7 @@
 /*
  * The reference: one pixel and one channel at a time, into 64-bit counters.
  *
- * Tests and --bench compare every other method and kernel with this one. So it stays plain, and
+ * Tests and benchmarks compare every other method and kernel with this one. So it stays plain, and
  * shares no code with them: luma comes from ih_luma, the joint clip counts from the pixel itself,
  * and the luma plane and sums of gray images are counted, not derived.
  */

@@ -15,6 +15,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "count/count.h"
+#include "tests/bench/row.h"
 #include "tests/support/random.h"
 
 #include <math.h>
@@ -53,9 +54,25 @@ static void naive_end(struct ih_counter *t)
 static const struct ih_count_method naive = {
     .begin = naive_begin, .add = naive_add, .end = naive_end};
 
-enum { TABLES, REFERENCE, NAIVE, N_WAYS };
+/* Only reads: the limit. */
+static void read_add(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    uint64_t words[8], all[8] = {0};
+    for (size_t i = 0; i + sizeof words <= n * t->spec.n_channels; i += sizeof words) {
+        memcpy(words, p + i, sizeof words);
+        for (unsigned k = 0; k < 8; k++)
+            all[k] ^= words[k];
+    }
+    for (unsigned k = 0; k < 8; k++) /* keeps the loads */
+        t->subtables[0][0] ^= (uint32_t)(all[k] ^ all[k] >> 32);
+}
+
+static const struct ih_count_method reading = {
+    .begin = naive_begin, .add = read_add, .end = naive_end};
+
+enum { TABLES, REFERENCE, NAIVE, READ, N_WAYS };
 static const struct ih_count_method *const ways[N_WAYS] = {&ih_count_tables, &ih_count_reference,
-                                                           &naive};
+                                                           &naive, &reading};
 
 static void count(struct ih_counter *counter, const struct ih_count_method *method,
                   const uint8_t *pixels, size_t n_pixels, unsigned n_channels,
@@ -181,9 +198,19 @@ static void measure(struct ih_counter *counter, const uint8_t *pixels, size_t n_
     }
 }
 
+static const char *const layouts[] = {"", "gray", "gray+alpha", "RGB", "RGBA"};
+
+static void table_row(unsigned n_channels, unsigned kind, const double s[N_WAYS])
+{
+    printf("%-11s %-15s %7.2f %7.0f %9.2f %9.2f %9.2f\n", layouts[n_channels], kinds[kind],
+           1e-9 * DATA_BYTES / s[TABLES], 1e-6 * (DATA_BYTES / n_channels) / s[TABLES],
+           1e-9 * DATA_BYTES / s[REFERENCE], 1e-9 * DATA_BYTES / s[NAIVE], s[NAIVE] / s[TABLES]);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const layouts[] = {"", "gray", "gray+alpha", "RGB", "RGBA"};
+    const bool only_rows = argc > 2 && strcmp(argv[2], "--rows") == 0;
     const int wanted = argc > 1 ? atoi(argv[1]) : 21;
     const unsigned n_repeats = wanted < 1 || wanted > REPEATS_MAX ? 21 : (unsigned)wanted;
     int status = 1;
@@ -193,16 +220,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "cpu_count: out of memory\n");
         goto out;
     }
-    printf("One core, GB/s, median of %u. tables and reference count all planes, luma, sums and\n"
-           "clips; naive counts the planes and luma only.\n\n",
-           n_repeats);
-    printf("%-11s %-15s %7s %7s %9s %9s %9s\n", "pixels", "data", "tables", "MP/s", "reference",
-           "naive", "/ naive");
+    if (!only_rows)
+        printf("One core, GB/s, median of %u. tables and reference count all planes, luma, sums "
+               "and\nclips; naive counts the planes and luma only.\n\n"
+               "%-11s %-15s %7s %7s %9s %9s %9s\n",
+               n_repeats, "pixels", "data", "tables", "MP/s", "reference", "naive", "/ naive");
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         const size_t n_pixels = DATA_BYTES / n_channels;
         for (unsigned kind = 0; kind < N_KINDS; kind++) {
             double s[N_WAYS];
-            if (kind == OPAQUE && n_channels % 2 != 0)
+            if ((kind == OPAQUE && n_channels % 2 != 0) || (only_rows && n_channels % 2 == 0))
                 continue;
             fill(pixels, n_pixels, n_channels, kind);
             if (!verify(counter, pixels, n_pixels, n_channels)) {
@@ -211,11 +238,11 @@ int main(int argc, char **argv)
                 goto out;
             }
             measure(counter, pixels, n_pixels, n_channels, n_repeats, s);
-            printf("%-11s %-15s %7.2f %7.0f %9.2f %9.2f %9.2f\n", layouts[n_channels], kinds[kind],
-                   1e-9 * DATA_BYTES / s[TABLES], 1e-6 * (double)n_pixels / s[TABLES],
-                   1e-9 * DATA_BYTES / s[REFERENCE], 1e-9 * DATA_BYTES / s[NAIVE],
-                   s[NAIVE] / s[TABLES]);
-            fflush(stdout);
+            if (only_rows)
+                row_print("1 core", "tables", layouts[n_channels], kinds[kind],
+                          1e-9 * DATA_BYTES / s[TABLES], 1e-9 * DATA_BYTES / s[READ]);
+            else
+                table_row(n_channels, kind, s);
         }
     }
     status = 0;

@@ -1,8 +1,9 @@
 /*
  * The histogram kernel compared with a count on the host, the memory, CUB and the PCIe bus.
  *
- *   gpu_histogram [--check] [--mib=N] [PHOTO.ppm]
+ *   gpu_histogram [--check] [--rows] [--mib=N] [PHOTO.ppm]
  *
+ * --rows     only lines of `make bench`
  * --check    only parity with the host, on small and odd inputs (for compute-sanitizer)
  * --mib      size of the large inputs, 768 by default
  * PHOTO.ppm  a real photo, repeated to fill the input
@@ -16,6 +17,7 @@
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
+#include "row.h"
 
 #include <chrono>
 #include <cub/device/device_histogram.cuh>
@@ -186,10 +188,35 @@ static void check_small(void)
 
 /* ---- the tables ---- */
 
+/* Fills the pixels on both sides. */
+static struct ih_gpu_histogram_args large_make(unsigned channels, enum data_kind kind,
+                                               struct ih_gpu_totals *expected)
+{
+    const struct ih_gpu_histogram_args args = args_make(b.large_bytes / channels, channels);
+    data_fill(b.pixels, args.n_pixels, channels, kind, b.photo);
+    CHECK(cudaMemcpy(b.d_pixels, b.pixels, args.n_pixels * channels, cudaMemcpyHostToDevice));
+    data_count(&args, b.pixels, expected);
+    return args;
+}
+
+/* Lines of `make bench`. */
+static void rows(void)
+{
+    const double limit_us = read_us(b.d_pixels, b.large_bytes, b.d_sink);
+    for (unsigned channels = 1; channels <= 3; channels += 2)
+        for (enum data_kind kind : {RANDOM, SMOOTH, CONSTANT, STRIPES}) {
+            struct ih_gpu_totals expected;
+            const struct ih_gpu_histogram_args args = large_make(channels, kind, &expected);
+            if (!right(&kernels[0], &args, &expected, kind_names[kind]))
+                continue;
+            const double us = time_us([&](int) { CHECK(kernels[0].launch(&args)); });
+            row_print("GPU", kernels[0].name, channels == 1 ? "gray" : "RGB", kind_names[kind],
+                      (double)b.large_bytes / us / 1e3, (double)b.large_bytes / limit_us / 1e3);
+        }
+}
+
 static void table_large(void)
 {
-    const double us = read_us(b.d_pixels, b.large_bytes, b.d_sink);
-    b.roofline = (double)b.large_bytes / us;
     printf("\nread roofline: %.0f GB/s (%llu MiB)\n", b.roofline / 1e3,
            (unsigned long long)(b.large_bytes / MIB));
     printf("\nLarge inputs: GB/s (share of the read roofline); `best` over CUB\n%-9s %-9s",
@@ -202,33 +229,22 @@ static void table_large(void)
         for (int kind = 0; kind < N_KINDS; kind++) {
             if (kind == PHOTO && b.photo.rgb.empty())
                 continue;
-            struct ih_gpu_histogram_args args = args_make(b.large_bytes / channels, channels);
             struct ih_gpu_totals expected;
+            const struct ih_gpu_histogram_args args =
+                large_make(channels, (enum data_kind)kind, &expected);
             const double n_bytes = (double)(args.n_pixels * channels);
-            data_fill(b.pixels, args.n_pixels, channels, (enum data_kind)kind, b.photo);
-            CHECK(
-                cudaMemcpy(b.d_pixels, b.pixels, args.n_pixels * channels, cudaMemcpyHostToDevice));
-            data_count(&args, b.pixels, &expected);
             printf("%-9u %-9s", channels, kind_names[kind]);
             double best_us = 0;
             for (const struct kernel &kernel : kernels) {
-                struct ih_gpu_histogram_args some = args;
-                double n_some = n_bytes;
-                if (strcmp(kernel.name, "global") == 0 && args.n_pixels > 4 * MIB) {
-                    some.n_pixels = 4 * MIB; /* a thousand times slower: times a part */
-                    n_some = (double)some.n_pixels * channels;
-                    if (kind > CONSTANT || !right(&kernel, &args, &expected, kind_names[kind])) {
-                        printf(" %16s", "-");
-                        continue;
-                    }
-                } else if (!right(&kernel, &args, &expected, kind_names[kind])) {
+                if (!right(&kernel, &args, &expected, kind_names[kind])) {
                     printf(" %16s", "WRONG");
                     continue;
                 }
-                const double kernel_us = time_us([&](int) { CHECK(kernel.launch(&some)); });
+                const double kernel_us = time_us([&](int) { CHECK(kernel.launch(&args)); });
                 if (&kernel == &kernels[0])
                     best_us = kernel_us;
-                printf(" %8.0f (%5.3f)", n_some / kernel_us / 1e3, n_some / kernel_us / b.roofline);
+                printf(" %8.0f (%5.3f)", n_bytes / kernel_us / 1e3,
+                       n_bytes / kernel_us / b.roofline);
             }
             const double cub_us = time_us([&](int) { cub_count(&args); });
             printf(" %7.0f %8.2fx\n", n_bytes / cub_us / 1e3, cub_us / best_us);
@@ -308,19 +324,21 @@ static void table_overheads(void)
 
 /* ---- main ---- */
 
-static void bench_open(void)
+static void bench_open(bool only_rows)
 {
     int driver = 0, runtime = 0;
     char date[32];
     const cudaDeviceProp properties = gpu_open(date);
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
-    printf("%s, %d multiprocessors, %d KiB shared memory a block, L2 %d MiB; CUDA driver %d.%d, "
-           "runtime %d.%d, CUB %d.%d; %s\n",
-           properties.name, properties.multiProcessorCount,
-           (int)(properties.sharedMemPerBlockOptin >> 10), properties.l2CacheSize >> 20,
-           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
-           CUB_VERSION / 100000, CUB_VERSION / 100 % 1000, date);
+    if (!only_rows)
+        printf(
+            "%s, %d multiprocessors, %d KiB shared memory a block, L2 %d MiB; CUDA driver %d.%d, "
+            "runtime %d.%d, CUB %d.%d; %s\n",
+            properties.name, properties.multiProcessorCount,
+            (int)(properties.sharedMemPerBlockOptin >> 10), properties.l2CacheSize >> 20,
+            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
+            CUB_VERSION / 100000, CUB_VERSION / 100 % 1000, date);
     CHECK(cudaMallocHost(&b.pixels, b.large_bytes + 32));
     CHECK(cudaMalloc(&b.d_pixels, b.large_bytes + 32));
     CHECK(cudaMallocHost(&b.totals, sizeof *b.totals));
@@ -332,17 +350,23 @@ static void bench_open(void)
 
 int main(int argc, char **argv)
 {
-    bool only_check = false;
+    bool only_check = false, only_rows = false;
     b.large_bytes = 768ull * MIB;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--check") == 0)
             only_check = true, b.large_bytes = 8 * MIB;
+        else if (strcmp(argv[i], "--rows") == 0)
+            only_rows = true;
         else if (strncmp(argv[i], "--mib=", 6) == 0)
             b.large_bytes = strtoull(argv[i] + 6, NULL, 10) * MIB;
         else
             photo_read(&b.photo, argv[i]);
     }
-    bench_open();
+    bench_open(only_rows);
+    if (only_rows) {
+        rows();
+        return b.n_failed != 0;
+    }
     if (!b.photo.rgb.empty())
         printf("photo: %zu pixels\n", b.photo.rgb.size() / 3);
     check_small();

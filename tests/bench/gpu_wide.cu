@@ -1,8 +1,9 @@
 /*
  * Histograms of 16-bit samples compared with a count on the host, the memory and CUB.
  *
- *   gpu_wide [--check] [--mib=N]
+ *   gpu_wide [--check] [--rows] [--mib=N]
  *
+ * --rows   only lines of `make bench`
  * --check  only parity with the host, on small and odd inputs; with IMGHIST_TEST_SMALL in the
  *          environment, on a few of them (for compute-sanitizer)
  * --mib    size of the large inputs, 768 by default
@@ -13,6 +14,7 @@
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
+#include "row.h"
 
 #include <cub/device/device_histogram.cuh>
 
@@ -281,6 +283,24 @@ static void fill_device(const struct ih_gpu_wide_args *args, enum kind kind)
     CHECK(cudaMemcpy(b.d_samples, b.samples, b.n_samples * 2, cudaMemcpyHostToDevice));
 }
 
+/* Lines of `make bench`. */
+static void rows(void)
+{
+    const double n_bytes = (double)b.n_samples * 2;
+    const double limit_us = read_us((const uint8_t *)b.d_samples, b.n_samples * 2, b.d_sink);
+    for (unsigned channels = 1; channels <= 3; channels += 2)
+        for (enum kind kind : {W_RANDOM, W_SMOOTH, W_CONSTANT, W_TWO}) {
+            const struct ih_gpu_wide_args args =
+                wide_args(b.n_samples / channels, channels, BINS, channels == 3);
+            fill_device(&args, kind);
+            if (!right(&args, wide_expected(&args, b.samples), kind))
+                continue;
+            const double us = time_us([&](int) { CHECK(ih_histogram_wide(&args)); });
+            row_print("GPU", "wide", channels == 1 ? "gray 16" : "RGB 16", wide_names[kind],
+                      n_bytes / us / 1e3, n_bytes / limit_us / 1e3);
+        }
+}
+
 static void table_large(void)
 {
     const double us = read_us((const uint8_t *)b.d_samples, b.n_samples * 2, b.d_sink);
@@ -325,18 +345,22 @@ static void table_large(void)
 
 int main(int argc, char **argv)
 {
-    bool only_check = false;
+    bool only_check = false, only_rows = false;
     char date[32];
     b.n_samples = 384ull * MIB;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--check") == 0)
             only_check = true, b.n_samples = 4 * MIB;
+        else if (strcmp(argv[i], "--rows") == 0)
+            only_rows = true;
         else if (strncmp(argv[i], "--mib=", 6) == 0)
             b.n_samples = strtoull(argv[i] + 6, NULL, 10) * MIB / 2;
     }
     const cudaDeviceProp properties = gpu_open(date);
-    printf("%s, %d multiprocessors, %d KiB shared memory a block; %s\n", properties.name,
-           properties.multiProcessorCount, (int)(properties.sharedMemPerBlockOptin >> 10), date);
+    if (!only_rows)
+        printf("%s, %d multiprocessors, %d KiB shared memory a block; %s\n", properties.name,
+               properties.multiProcessorCount, (int)(properties.sharedMemPerBlockOptin >> 10),
+               date);
     CHECK(cudaMallocHost(&b.samples, b.n_samples * 2 + 64));
     CHECK(cudaMalloc(&b.d_samples, b.n_samples * 2 + 64));
     CHECK(cudaMalloc(&b.d_counts, (5 * BINS + CLIPS) * sizeof *b.d_counts));
@@ -346,6 +370,10 @@ int main(int argc, char **argv)
                                               (int)BINS + 1, 0, (int)BINS, (int)b.n_samples,
                                               stream));
     CHECK(cudaMalloc(&b.d_cub_scratch, b.cub_bytes + 1));
+    if (only_rows) {
+        rows();
+        return b.n_failed > 0;
+    }
     const bool is_short = getenv("IMGHIST_TEST_SMALL") != NULL;
     check_small(is_short);
     check_overflow(is_short, is_short ? MIB / 4 : b.n_samples,

@@ -2,19 +2,21 @@
  * The kernel that counts a JPEG's planes: pixels a second, compared with the RGB kernel on as many
  * pixels, with the memory, and with the hardware JPEG decoders that write the planes.
  *
+ *   gpu_ycc --rows        only lines of `make bench`
  *   gpu_ycc [--mib=N]     the size of the pool that holds the planes, 768 MiB by default
  *
  * A subsampling whose totals differ from the host's is reported as wrong and not timed. Times are
  * medians of single launches between two events, after warm-up launches, in microseconds. Images
  * are at changing places of the pool, which is much larger than the L2 cache. Neither kernel
  * branches on the data; the kinds of data show it. GB/s are 1e9 bytes of planes, read once; the
- * roofline is kernels/read_roofline.cu. The last column is the share of the GPU's time that
- * counting takes while the hardware decoders deliver 4.9 GP/s.
+ * roofline is the best of a few kernels that only read the same bytes. The last column is the share
+ * of the GPU's time that counting takes while the hardware decoders deliver 4.9 GP/s.
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
 #include "kernels/kernels.h"
 #include "kernels/ycc.h"
+#include "row.h"
 
 enum { MIB = 1 << 20, PITCH_MULTIPLE = 32 };
 
@@ -24,7 +26,7 @@ static struct bench {
     uint64_t pool_bytes;
     uint8_t *pool, *d_pool;
     struct ih_gpu_totals *d_totals;
-    uint32_t *d_xor;
+    uint32_t *d_sink;
     double roofline; /* bytes a microsecond */
     int n_failed;
 } b;
@@ -194,22 +196,38 @@ static void table(enum data_kind kind)
                 line_print(&s, size[0], size[1]);
 }
 
-static void bench_open(void)
+/* Lines of `make bench`: the planes of a large image. */
+static void rows(void)
+{
+    for (enum data_kind kind : {RANDOM, SMOOTH, CONSTANT}) {
+        pool_fill(kind);
+        for (const struct subsampling &s : subsamplings) {
+            const struct ih_ycc_image image = image_make(&s, 16000, 16000);
+            if (strcmp(s.name, "4:4:0") == 0 || !right(&s, image_make(&s, 1501, 1003)))
+                continue;
+            row_print("GPU", "ycc", s.name, kind_names[kind],
+                      (double)image_bytes(image) / ycc_us(&s, image) / 1e3, b.roofline / 1e3);
+        }
+    }
+}
+
+static void bench_open(bool only_rows)
 {
     char date[32];
     const cudaDeviceProp properties = gpu_open(date);
     CHECK(cudaMallocHost(&b.pool, b.pool_bytes));
     CHECK(cudaMalloc(&b.d_pool, b.pool_bytes));
     CHECK(cudaMalloc(&b.d_totals, sizeof *b.d_totals));
-    CHECK(cudaMalloc(&b.d_xor, sizeof *b.d_xor));
-    const struct ih_gpu_read_args read = {b.d_pool, b.pool_bytes, b.d_xor, &gpu, stream};
-    b.roofline = (double)b.pool_bytes / time_us([&](int) { CHECK(ih_read_roofline(&read)); });
-    printf("%s, %d multiprocessors; %s\nread roofline: %.0f GB/s\n", properties.name,
-           properties.multiProcessorCount, date, b.roofline / 1e3);
+    CHECK(cudaMalloc(&b.d_sink, sizeof *b.d_sink));
+    b.roofline = (double)b.pool_bytes / read_us(b.d_pool, b.pool_bytes, b.d_sink);
+    if (!only_rows)
+        printf("%s, %d multiprocessors; %s\nread roofline: %.0f GB/s\n", properties.name,
+               properties.multiProcessorCount, date, b.roofline / 1e3);
 }
 
 int main(int argc, char **argv)
 {
+    const bool only_rows = argc > 1 && strcmp(argv[1], "--rows") == 0;
     b.pool_bytes = 768ull * MIB;
     if (argc > 1 && strncmp(argv[1], "--mib=", 6) == 0)
         b.pool_bytes = strtoull(argv[1] + 6, NULL, 10) * MIB;
@@ -217,7 +235,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "gpu_ycc: at least --mib=100\n");
         return 2;
     }
-    bench_open();
+    bench_open(only_rows);
+    if (only_rows) {
+        rows();
+        return b.n_failed != 0;
+    }
     table(RANDOM);
     table(SMOOTH);
     table(CONSTANT);

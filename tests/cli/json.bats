@@ -158,10 +158,3 @@ END
   printf '%s' "$output" >out.json
   valid out.json
 }
-
-@test "json: --bench --json is a document" {
-  "$IMGHIST" --bench=1k --json --device=cpu -o out.json
-  valid out.json
-  grep -q '^{"schema":"imghist-bench/1",' out.json
-  [ "$(grep -c '"task":"histogram_rgb"' out.json)" -gt 0 ] || fail "$(cat out.json)"
-}

@@ -133,16 +133,6 @@ extract_readme() {
   done <values
 }
 
-# The keys and columns of records: test_schema.
-@test "man: the pages have every column of --bench" {
-  plain "$MAN" "$FORMATS" >page
-  "$IMGHIST" --bench=1k --device=cpu --csv | head -1 | tr , '\n' | sed 's/^copy_.*/copy_/' >words
-  [ "$(wc -l <words)" -gt 5 ]
-  while read -r word; do
-    grep -qE "(^|[^a-z0-9_])$word($|[^a-z0-9_])" page || fail "no $word"
-  done <words
-}
-
 @test "man: the page has every environment variable and exit code" {
   plain >page
   sed -n '/^\.SH ENVIRONMENT/,/^\.SH NOTES/p' page >environment

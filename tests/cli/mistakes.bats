@@ -217,7 +217,6 @@ END
 2 | leave --total-only out | ./imghist a.pgm --total-only --print0
 2 | --html | ./imghist --diff a.pgm b.pgm --html
 2 | --list: takes no inputs | ./imghist --list a.pgm
-2 | --bench: takes no inputs | ./imghist --bench a.pgm
 4 | matches --fail-if | ./imghist a.pgm --fail-if 'pixels == 1'
 2 | .html is not supported; .png .svg | ./imghist a.pgm --chart=new.html
 2 | .csv is not supported; .png .svg | ./imghist a.pgm --chart=new.csv
@@ -234,7 +233,7 @@ END
 2 | --region: is given twice; a run counts one region | ./imghist a.pgm --region=1x1+0+0 --region=1x1+0+1
 2 | --shard: is given twice; a run counts one part | ./imghist a.pgm --shard=1/2 --shard=2/2
 END
-  [ $n -eq 48 ]
+  [ $n -eq 47 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt

@@ -244,7 +244,7 @@ each_option() {
   while read -r option; do
     case $option in
       --raw=* | --isolate | --frames | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
-      --bench* | --list | --completion* | --jpeg=*) ;;
+      --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"
         refute_stderr_has "cannot be used"
@@ -269,7 +269,6 @@ each_option() {
     cuda:0,0 cuda:1,2,1 'cuda:0;1' cuda:1024 cuda:00000000 cpu,cuda; do
     refused "--device: '$value' is none of auto, cpu, cuda, cuda:N[,N...]" a.pgm "--device=$value"
   done
-  ! "$IMGHIST" --list | grep '^  cuda ' | grep -qv 'not in this build' || refused "--bench: measures one GPU" --bench=1k --device=cuda:0,1
 }
 
 @test "options: without an NVIDIA driver the message says so" {
@@ -307,25 +306,15 @@ each_option() {
   done
 }
 
-@test "options: --bench, --list and --completion refuse inputs and other options" {
+@test "options: --list and --completion refuse inputs and other options" {
   while read -r option; do
     name=${option%%=*}
     [ "$name" != --shard ] || option=--shard=1/2
-    case $name in
-      --help | --version) continue ;;
-      # with a report that cannot be written, --bench ends before it measures
-      --text | --csv | --json | --output | --device | --threads | --quiet | --bench)
-        [[ $name != --text && $name != --csv ]] || option=$name # --bench has no layouts
-        [ "$name" = --output ] && set -- || set -- "$option" # one table, in one format
-        imghist_fails 1 "no/dir: cannot write" "$@" --bench=1k --device=cpu -o no/dir
-        ;;
-      --list | --completion) ;; # the last of the three applies
-      *) refused "--bench: cannot be used with $name" "$option" --bench=1k ;;
-    esac
+    [[ $name != --help && $name != --version ]] || continue
     [ "$name" = --list ] || refused "--list: cannot be used with $name" "$option" --list
     [ "$name" = --completion ] || refused "--completion: cannot be used with $name" "$option" --completion=bash
   done < <(each_option)
-  for action in --bench=1k --list --completion=zsh; do
+  for action in --list --completion=zsh; do
     refused "${action%%=*}: takes no inputs" "$action" a.pgm
     refused "${action%%=*}: takes no inputs" - "$action"
   done
@@ -343,12 +332,12 @@ each_option() {
 @test "options: --help and --version apply anywhere, and the rest is not read" {
   imghist --help
   help=$output
-  for arguments in "--bench=1k --help" "--help --bench=1k" "-qh --list" "a.pgm --list -h" "--help --nonsense" \
+  for arguments in "-qh --list" "a.pgm --list -h" "--help --nonsense" \
     "--theme=dark --help --version"; do
     # shellcheck disable=SC2086 # the arguments are words
     imghist_output "$help" $arguments
   done
-  imghist --bench=1k --version --help
+  imghist --list --version --help
   [[ $output == "imghist "[0-9]* ]] || fail "not the version"
 }
 
