@@ -18,7 +18,7 @@ build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|lib
 build|library zlib|inflates compressed tar files|zlib1g-dev|zlib-devel|zlib|zlib-devel|zlib-dev|zlib
 formats|library libdeflate|inflates PNG three times as fast as libpng|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
 build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
-build|header stb/stb_truetype.h|draws text, writes BMP and TGA, reads HDR and PIC|libstb-dev|stb-devel|stb|stb-devel|stb|-
+build|header stb/stb_truetype.h|draws text, writes BMP and TGA, reads HDR|libstb-dev|stb-devel|stb|stb-devel|stb|-
 formats|seccomp|sandboxes the processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
 build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp

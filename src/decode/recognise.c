@@ -67,6 +67,8 @@ static const struct signature signatures[] = {
     {"DPX", CONVERT, ONE(0, "SDPX")},
     {"DPX", CONVERT, ONE(0, "XPDS")},
     {"Cineon", CONVERT, ONE(0, "\x80\x2A\x5F\xD7")},
+    {"Softimage PIC", "convert it first, for example with 'oiiotool IN -o OUT.png'",
+     ONE(0, "\x53\x80\xF6\x34")},
     {"SGI", CONVERT, ONE(0, "\x01\xDA\0\1")},
     {"SGI", CONVERT, ONE(0, "\x01\xDA\1\1")},
     {"PCX", CONVERT, ONE(0, "\x0A\5\1\1")},

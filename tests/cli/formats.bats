@@ -49,7 +49,6 @@ agree() {
 @test "formats: JPEG 2000, lossless" { agree jp2 jp2-; }
 @test "formats: QOI" { agree qoi qoi-; }
 @test "formats: Radiance HDR" { agree hdr hdr; }
-@test "formats: Softimage PIC" { agree pic pic-; }
 @test "formats: ICO and CUR" { agree ico ico-; }
 
 # Prints lines of FILE BITS: the bits of a sample in the file, or of a palette index.

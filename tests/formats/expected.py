@@ -123,7 +123,6 @@ READERS = {
     "jxl": {"vips": by_vips},
     "qoi": {"ffmpeg": by_ffmpeg},
     "hdr": {},
-    "pic": {},
     "ico": {"Pillow": by_pillow, "ffmpeg": by_ffmpeg},
     "jp2": {"Pillow": by_pillow, "ffmpeg": by_ffmpeg},
 }

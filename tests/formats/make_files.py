@@ -3,7 +3,7 @@
 
 usage: make_files.py
 
-BMP, TGA, PSD, PNM, QOI, HDR, PIC, ICO, GIF and most TIFFs are written byte by byte, according to the documents that
+BMP, TGA, PSD, PNM, QOI, HDR, ICO, GIF and most TIFFs are written byte by byte, according to the documents that
 the decoders' sources name. Pillow writes WebP, JPEG 2000 and compressed TIFF, vips writes HEIC, AVIF and JPEG XL (packages python3-pil and
 libvips-tools). A lossy file has no pixels here, because they depend on the decoding library.
 """
@@ -360,7 +360,7 @@ def tiffs():
     add("tiff-jpeg.tif", "YCbCr in JPEG", file.getvalue())
 
 
-# ---- QOI, Radiance HDR, Softimage PIC, ICO, JPEG 2000 ----
+# ---- QOI, Radiance HDR, ICO, JPEG 2000 ----
 
 
 def qoi(pixels):
@@ -387,14 +387,6 @@ def hdr(pixels):
 
 def hdr_value(mantissa, exponent):
     return min(255, int((mantissa * 2.0 ** (exponent - 136)) ** (1 / 2.2) * 255 + 0.5))
-
-
-def pic(pixels):
-    head = b"\x53\x80\xF6\x34" + bytes(84) + b"PICT" + struct.pack(">HHfHH", W, H, 1, 3, 0)
-    if len(pixels[0]) == 3:
-        return head + b"\0\x08\0\xE0" + b"".join(bytes(p) for p in pixels)
-    rows_of_4 = (b"".join(bytes(p[:3]) for p in row) + b"".join(bytes((1, p[3])) for p in row) for row in rows(pixels))
-    return head + b"\1\x08\0\xE0\0\x08\1\x10" + b"".join(rows_of_4)
 
 
 def ico(images, kind=1):
@@ -434,7 +426,6 @@ def others():
     for n in (3, 4):
         repeated = [image(n)[i // 2] for i in range(W * H)]
         add(f"qoi-{n}.qoi", f"{n} channels", qoi(repeated), repeated)
-        add(f"pic-{n}.pic", f"{n} channels", pic(image(n)), image(n))
     bright = [p + (120 + 2 * (i % 6),) for i, p in enumerate(image(3))]
     bright[0] = (3, 128, 7, 129)  # not the beginning of run lengths
     add("hdr.hdr", "RGBE without run lengths", hdr(bright), [tuple(hdr_value(s, p[3]) for s in p[:3]) for p in bright])

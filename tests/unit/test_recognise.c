@@ -40,6 +40,7 @@ TEST(names)
         FILE_OF("DPX", "SDPX\0\0\x08\0V1.0"),
         FILE_OF("DPX", "XPDS\0\x08\0\0V1.0"),
         FILE_OF("Cineon", "\x80\x2A\x5F\xD7\0\0\x08\0"),
+        FILE_OF("Softimage PIC", "\x53\x80\xF6\x34\x40\0\0\0"),
         FILE_OF("SGI", "\x01\xDA\1\1\0\3"),
         FILE_OF("SGI", "\x01\xDA\0\1\0\3"),
         FILE_OF("PCX", "\x0A\5\1\x08\0\0\0\0"),

@@ -1,14 +1,13 @@
 /*
- * Radiance HDR (RGBE) and Softimage PIC through stb_image. File and image are held in memory.
+ * Radiance HDR (RGBE) through stb_image. File and image are held in memory.
  *
- * HDR stores floats. Its 8-bit values are those that stb_image documents: 255 v^(1/2.2), rounded,
- * with values above 1 clipped to 255. An exposure in the header is not applied. A channel that a
- * PIC does not store is 255.
+ * It stores floats. Its 8-bit values are those that stb_image documents: 255 v^(1/2.2), rounded,
+ * with values above 1 clipped to 255. An exposure in the header is not applied.
  *
  * After the end of a file, stb_image reads zeros or loops forever. It gets line feeds instead,
  * which end all of its loops, and a file that it reads past the end is damaged.
  *
- * It takes all rows of an HDR to have run lengths if the first has them, and else none, and does
+ * It takes all rows to have run lengths if the first has them, and else none, and does
  * not know Radiance's oldest run lengths. Files with both kinds of rows, or with such runs, are
  * refused.
  */
@@ -20,21 +19,21 @@
 #define STBI_NO_STDIO
 #include <stb/stb_image.h>
 
-/* Memory a pixel: of HDR the floats and the result, of PIC the result. */
-enum { HDR_BYTES = 15, HDR_CHANNELS = 4, PIC_BYTES = 4, PIC_CHANNELS = 4 };
+enum {
+    PIXEL_BYTES = 15, /* memory a pixel: three floats and the result */
+    N_CHANNELS = 3,
+    STORED_CHANNELS = 4 /* three mantissas and an exponent */
+};
 
-struct stb_state {
+struct hdr_state {
     struct ih_held held;
     size_t at;       /* the next byte of the file */
     bool is_overrun; /* stb_image has read past the end */
-    const char *title;
-    unsigned n_wanted;   /* channels that stb_image is asked for */
-    unsigned n_channels; /* of the image */
 };
 
 static int read_bytes(void *user, char *dst, int n_bytes)
 {
-    struct stb_state *s = user;
+    struct hdr_state *s = user;
     const size_t wanted = (size_t)n_bytes, left = s->held.file_bytes - s->at;
     const size_t n = left < wanted ? left : wanted;
     memcpy(dst, s->held.file + s->at, n);
@@ -48,7 +47,7 @@ static int read_bytes(void *user, char *dst, int n_bytes)
 
 static void skip_bytes(void *user, int n_bytes)
 {
-    struct stb_state *s = user;
+    struct hdr_state *s = user;
     const size_t left = s->held.file_bytes - s->at;
     s->is_overrun = s->is_overrun || n_bytes < 0 || (size_t)n_bytes > left;
     s->at += s->is_overrun ? 0 : (size_t)n_bytes;
@@ -56,31 +55,30 @@ static void skip_bytes(void *user, int n_bytes)
 
 static int is_at_end(void *user)
 {
-    const struct stb_state *s = user;
+    const struct hdr_state *s = user;
     return s->is_overrun;
 }
 
 static const stbi_io_callbacks callbacks = {read_bytes, skip_bytes, is_at_end};
 
-static enum ih_status failed(const struct stb_state *s, struct ih_error *err)
+static enum ih_status failed(const struct hdr_state *s, struct ih_error *err)
 {
     const char *why = stbi_failure_reason();
     if (s->is_overrun)
         why = "the file ends before the image does";
     else if (why && strcmp(why, "Out of memory") == 0)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    return ih_error_set(err, IH_CORRUPT, "damaged %s: %s", s->title, why ? why : "bad data");
+    return ih_error_set(err, IH_CORRUPT, "damaged Radiance HDR: %s", why ? why : "bad data");
 }
 
-static void close_stb(void *state)
+static void close_hdr(void *state)
 {
-    struct stb_state *s = state;
+    struct hdr_state *s = state;
     ih_held_close(&s->held);
 }
 
-static enum ih_status read_header(struct stb_state *s, const struct ih_decode_options *options,
-                                  unsigned pixel_bytes, struct ih_image_info *info,
-                                  struct ih_error *err)
+static enum ih_status read_header(struct hdr_state *s, const struct ih_decode_options *options,
+                                  struct ih_image_info *info, struct ih_error *err)
 {
     int width = 0, height = 0, n_channels = 0;
     const bool is_known =
@@ -88,35 +86,21 @@ static enum ih_status read_header(struct stb_state *s, const struct ih_decode_op
     if (s->is_overrun)
         return failed(s, err);
     if (!is_known)
-        return ih_error_set(err, IH_UNSUPPORTED, "%s with this header is not supported", s->title);
+        return ih_error_set(err, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
     if (width <= 0 || height <= 0)
-        return ih_error_set(err, IH_CORRUPT, "damaged %s: it has no pixels", s->title);
+        return ih_error_set(err, IH_CORRUPT, "damaged Radiance HDR: it has no pixels");
     if (ih_decode_check_pixels((uint64_t)width, (uint64_t)height, options->max_pixels, err) !=
         IH_OK)
         return err->status;
     const uint64_t n_pixels = (uint64_t)width * (uint64_t)height;
-    if (n_pixels > INT_MAX / pixel_bytes)
-        return ih_error_set(err, IH_LIMIT, "%s of more than %d pixels", s->title,
-                            INT_MAX / (int)pixel_bytes);
-    s->n_channels = (unsigned)n_channels;
+    if (n_pixels > INT_MAX / PIXEL_BYTES)
+        return ih_error_set(err, IH_LIMIT, "Radiance HDR of more than %d pixels",
+                            INT_MAX / PIXEL_BYTES);
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
-    info->n_channels = s->n_channels;
+    info->n_channels = N_CHANNELS;
     info->source_depth = 8;
-    return ih_held_more(&s->held, n_pixels * pixel_bytes, err);
-}
-
-static enum ih_status open_stb(const char *title, unsigned pixel_bytes, unsigned n_wanted,
-                               struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void *state, struct ih_error *err)
-{
-    struct stb_state *s = state;
-    s->title = title;
-    s->n_wanted = n_wanted;
-    enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
-    if (status == IH_OK)
-        status = read_header(s, options, pixel_bytes, info, err);
-    return status;
+    return ih_held_more(&s->held, n_pixels * PIXEL_BYTES, err);
 }
 
 static bool is_newline(const uint8_t *p, const uint8_t *end)
@@ -137,7 +121,7 @@ static const uint8_t *find_rows(const uint8_t *p, const uint8_t *end)
 /* Returns the end of a row with run lengths, each channel by itself; `end` if it is damaged. */
 static const uint8_t *skip_runs(const uint8_t *p, const uint8_t *end, uint64_t width)
 {
-    for (unsigned c = 0; c < HDR_CHANNELS; c++)
+    for (unsigned c = 0; c < STORED_CHANNELS; c++)
         for (uint64_t x = 0; x < width;) {
             const unsigned n = p < end ? *p++ : 0, n_pixels = n > 128 ? n - 128 : n;
             const unsigned n_bytes = n > 128 ? 1 : n;
@@ -151,7 +135,7 @@ static const uint8_t *skip_runs(const uint8_t *p, const uint8_t *end, uint64_t w
 
 /* Refuses what stb_image would decode to other pixels. Damage is left to stb_image. Source: the
  * format of Radiance's pictures, by Greg Ward. */
-static enum ih_status check_rows(const struct stb_state *s, const struct ih_image_info *info,
+static enum ih_status check_rows(const struct hdr_state *s, const struct ih_image_info *info,
                                  struct ih_error *err)
 {
     const uint8_t *end = s->held.file + s->held.file_bytes;
@@ -159,7 +143,7 @@ static enum ih_status check_rows(const struct stb_state *s, const struct ih_imag
     const bool may_have_runs = info->width >= 8 && info->width < 32768;
     bool first_has_runs = false;
     for (uint64_t y = 0; y < info->height; y++) {
-        if (end - p < HDR_CHANNELS)
+        if (end - p < STORED_CHANNELS)
             return IH_OK;
         const bool has_runs = may_have_runs && p[0] == 2 && p[1] == 2 && p[2] < 128;
         if (y == 0)
@@ -168,12 +152,12 @@ static enum ih_status check_rows(const struct stb_state *s, const struct ih_imag
             return ih_error_set(err, IH_UNSUPPORTED,
                                 "Radiance HDR with run lengths in some rows only is not supported");
         if (has_runs)
-            p = skip_runs(p + HDR_CHANNELS, end, info->width);
-        for (uint64_t x = 0; x < info->width && !has_runs && end - p >= HDR_CHANNELS; x++) {
+            p = skip_runs(p + STORED_CHANNELS, end, info->width);
+        for (uint64_t x = 0; x < info->width && !has_runs && end - p >= STORED_CHANNELS; x++) {
             if (p[0] == 1 && p[1] == 1 && p[2] == 1)
                 return ih_error_set(err, IH_UNSUPPORTED,
                                     "Radiance HDR with the oldest run lengths is not supported");
-            p += HDR_CHANNELS;
+            p += STORED_CHANNELS;
         }
     }
     return IH_OK;
@@ -182,38 +166,31 @@ static enum ih_status check_rows(const struct stb_state *s, const struct ih_imag
 static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    enum ih_status status = open_stb("Radiance HDR", HDR_BYTES, 3, src, options, info, state, err);
-    return status == IH_OK ? check_rows(state, info, err) : status;
+    struct hdr_state *s = state;
+    enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
+    if (status == IH_OK)
+        status = read_header(s, options, info, err);
+    return status == IH_OK ? check_rows(s, info, err) : status;
 }
 
-/* Four channels, because stb_image would convert to three without a check. */
-static enum ih_status open_pic(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void *state, struct ih_error *err)
-{
-    return open_stb("Softimage PIC", PIC_BYTES, PIC_CHANNELS, src, options, info, state, err);
-}
-
-static enum ih_status decode(struct stb_state *s, struct ih_error *err)
+static enum ih_status decode(struct hdr_state *s, struct ih_error *err)
 {
     int width, height, n_channels;
     struct ih_held *h = &s->held;
     s->at = 0;
-    h->pixels =
-        stbi_load_from_callbacks(&callbacks, s, &width, &height, &n_channels, (int)s->n_wanted);
-    if (!h->pixels || s->is_overrun || (unsigned)n_channels != s->n_channels)
+    h->pixels = stbi_load_from_callbacks(&callbacks, s, &width, &height, &n_channels, N_CHANNELS);
+    if (!h->pixels || s->is_overrun)
         return failed(s, err);
     h->n_pixels = (size_t)width * (size_t)height;
-    h->n_channels = s->n_channels;
-    for (size_t i = 0; i < h->n_pixels && s->n_channels < s->n_wanted; i++)
-        memmove(h->pixels + i * s->n_channels, h->pixels + i * s->n_wanted, s->n_channels);
+    h->n_channels = N_CHANNELS;
     ih_held_drop_file(h);
     return IH_OK;
 }
 
-static enum ih_status read_stb(void *state, uint8_t *pixels, size_t capacity_pixels,
+static enum ih_status read_hdr(void *state, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
-    struct stb_state *s = state;
+    struct hdr_state *s = state;
     if (!s->held.pixels && decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
@@ -226,31 +203,14 @@ static bool probe_hdr(const uint8_t *head, size_t size)
            (size >= 7 && memcmp(head, "#?RGBE\n", 7) == 0);
 }
 
-static bool probe_pic(const uint8_t *head, size_t size)
-{
-    return size >= 4 && memcmp(head, "\x53\x80\xF6\x34", 4) == 0;
-}
-
 const struct ih_decoder ih_decoder_hdr = {
     .name = "hdr",
     .is_isolated = true,
     .title = "Radiance HDR, reduced to 8 bits with gamma 2.2",
     .version = "stb_image", /* its header has no number */
     .probe = probe_hdr,
-    .state_bytes = sizeof(struct stb_state),
+    .state_bytes = sizeof(struct hdr_state),
     .open = open_hdr,
-    .read = read_stb,
-    .close = close_stb,
-};
-
-const struct ih_decoder ih_decoder_pic = {
-    .name = "pic",
-    .is_isolated = true,
-    .title = "Softimage PIC, colour with and without alpha",
-    .version = "stb_image",
-    .probe = probe_pic,
-    .state_bytes = sizeof(struct stb_state),
-    .open = open_pic,
-    .read = read_stb,
-    .close = close_stb,
+    .read = read_hdr,
+    .close = close_hdr,
 };

@@ -1,9 +1,7 @@
-/* Radiance HDR and Softimage PIC files written byte by byte, sound and damaged. */
+/* Radiance HDR files written byte by byte, sound and damaged. */
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 #include <math.h>
-
-/* ---- Radiance HDR ---- */
 
 static void start_hdr(struct file *f, const char *signature, unsigned width, unsigned height)
 {
@@ -138,57 +136,4 @@ TEST(hdr_budget)
     PUT(&f, 1, 2, 3, 128, 4, 5, 6, 128);
     assert_budget(f.bytes, f.n, f.n + 2 * 15, IH_OK);
     assert_budget(f.bytes, f.n, f.n + 2 * 15 - 1, IH_LIMIT);
-}
-
-/* ---- Softimage PIC ---- */
-
-enum { RAW_PACKET = 0, RUN_PACKET = 1, MIXED_PACKET = 2, COLOURS = 0xE0, ALPHA = 0x10 };
-
-static void start_pic(struct file *f, unsigned width, unsigned height)
-{
-    *f = (struct file){.n = 0};
-    put(f, "\x53\x80\xF6\x34\0\0\0\0", 8);
-    while (f->n < 88)
-        PUT(f, 'c'); /* a comment */
-    put(f, "PICT", 4);
-    put_number(f, -2, width);
-    put_number(f, -2, height);
-    put(f, "\x3F\x80\0\0\0\3\0\0", 8);
-}
-
-TEST(pic)
-{
-    struct file f;
-    start_pic(&f, 3, 1);
-    PUT(&f, 0, 8, RAW_PACKET, COLOURS, 1, 2, 3, 4, 5, 6, 7, 8, 9);
-    assert_decodes(f.bytes, f.n, "pic", 3, 1, 3, EXPECT(1, 2, 3, 4, 5, 6, 7, 8, 9));
-    assert_cuts_are_refused(f.bytes, f.n);
-    start_pic(&f, 3, 2);
-    PUT(&f, 1, 8, MIXED_PACKET, COLOURS, 0, 8, RUN_PACKET, ALPHA);
-    PUT(&f, 127 + 2, 1, 2, 3, 0, 4, 5, 6, 2, 200, 1, 201);
-    PUT(&f, 128, 0, 3, 7, 8, 9, 3, 202);
-    assert_decodes(
-        f.bytes, f.n, "pic", 3, 2, 4,
-        EXPECT(1, 2, 3, 200, 1, 2, 3, 200, 4, 5, 6, 201, 7, 8, 9, 202, 7, 8, 9, 202, 7, 8, 9, 202));
-    assert_cuts_are_refused(f.bytes, f.n);
-    assert_true(damage_each_byte(f.bytes, f.n) > 10);
-    assert_budget(f.bytes, f.n, f.n + 6 * 4, IH_OK);
-    assert_budget(f.bytes, f.n, f.n + 6 * 4 - 1, IH_LIMIT);
-}
-
-TEST(pic_damage)
-{
-    struct file f;
-    start_pic(&f, 2, 1);
-    PUT(&f, 0, 8, MIXED_PACKET, COLOURS, 127 + 3, 1, 2, 3); /* three of two */
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged Softimage PIC: scanline overrun");
-    start_pic(&f, 2, 1);
-    PUT(&f, 0, 8, 7, COLOURS, 1, 2, 3, 4, 5, 6);
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged Softimage PIC: packet has bad");
-    start_pic(&f, 2, 1);
-    PUT(&f, 0, 16, RAW_PACKET, COLOURS, 1, 2, 3, 4, 5, 6);
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Softimage PIC with this header");
-    start_pic(&f, 0, 1);
-    PUT(&f, 0, 8, RAW_PACKET, COLOURS, 0);
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "it has no pixels");
 }
