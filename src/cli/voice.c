@@ -267,8 +267,10 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
             voice_say(v, path, line);
     }
     if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
-        if (!o->takes_frames && n_frames > 1)
-            ih_voice_note(v, path, "only the first of %u images was counted", n_frames);
+        if (n_frames > 1)
+            ih_voice_note(v, path, "only the first of %u images was counted%s%s", n_frames,
+                          o->takes_frames ? "; --frames does not count those of " : "",
+                          o->takes_frames ? r->info.format : "");
         else
             ih_voice_note(v, path, "%s",
                           o->takes_frames ? "a further image follows, of another format, and was "

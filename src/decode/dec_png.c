@@ -1,5 +1,5 @@
 /*
- * PNG, by one of two paths; with takes_frames, png/frames.c gives all frames of an animated one.
+ * PNG, by one of two paths. Of an animated one (APNG), the first image is decoded.
  *
  * The fast path (png/fast.c) holds the file and the inflated rows in memory and uses libdeflate; it
  * is two to three times as fast as libpng. open takes it if
@@ -35,9 +35,8 @@
 
 struct png_state {
     struct ih_png_file file;
-    struct ih_png_fast *fast; /* owned; one of the three is not NULL */
+    struct ih_png_fast *fast; /* owned; one of the two is not NULL */
     struct ih_png_stream *stream;
-    struct ih_png_frames *frames;
     bool is_loaded;             /* fast */
     struct ih_image_info info;  /* after open */
     struct ih_image_info *told; /* borrowed: the caller's */
@@ -54,7 +53,6 @@ static void close_png(void *state)
     struct png_state *s = state;
     ih_png_fast_close(s->fast);
     ih_png_stream_close(s->stream);
-    ih_png_frames_close(s->frames);
     ih_png_file_release(&s->file);
 }
 
@@ -67,11 +65,9 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
     s->file.budget = options->budget;
     s->file.sample_range = options->sample_range;
     s->file.takes_native = options->takes_native;
-    if (options->takes_frames)
-        status = ih_png_frames_open(&s->file, options, info, &s->frames, err);
-    else if (options->sample_range.high == 0)
+    if (!options->takes_frames && options->sample_range.high == 0)
         s->fast = ih_png_fast_open(&s->file, options, info);
-    if (status == IH_OK && !s->frames && !s->fast)
+    if (!s->fast)
         status = ih_png_stream_open(&s->file, info, &s->stream, err);
     s->info = *info;
     s->told = info;
@@ -94,8 +90,6 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct png_state *s = state;
-    if (s->frames)
-        return ih_png_frames_read(s->frames, s->told, pixels, capacity_pixels, n_pixels, err);
     if (s->fast && !s->is_loaded) {
         s->is_loaded = ih_png_fast_load(s->fast);
         if (!s->is_loaded) {
@@ -106,14 +100,6 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
     if (s->fast)
         return ih_png_fast_read(s->fast, pixels, capacity_pixels, n_pixels, err);
     return ih_png_stream_read(s->stream, pixels, capacity_pixels, n_pixels, err);
-}
-
-static enum ih_status next_png(void *state, struct ih_image_info *info, bool *has_next,
-                               struct ih_error *err)
-{
-    struct png_state *s = state;
-    *has_next = false;
-    return s->frames ? ih_png_frames_next(s->frames, info, has_next, err) : IH_OK;
 }
 
 #if IH_DEFLATE_OPENS_FILE
@@ -130,7 +116,7 @@ static enum ih_status prepare(struct ih_error *err)
 
 const struct ih_decoder ih_decoder_png = {
     .name = "png",
-    .title = "PNG, every colour type, depth and interlacing; the first image, or all frames",
+    .title = "PNG, every colour type, depth and interlacing; the first image of APNG",
     .version = LIBRARIES,
     .ends_exactly = true,
     .prepare = PREPARE,
@@ -138,6 +124,5 @@ const struct ih_decoder ih_decoder_png = {
     .state_bytes = sizeof(struct png_state),
     .open = open_png,
     .read = read_png,
-    .next = next_png,
     .close = close_png,
 };

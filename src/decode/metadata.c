@@ -124,7 +124,7 @@ void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *i
     const bool is_number = notes->n_frames <= INT32_MAX;
     const unsigned n_more = notes->n_frames == 0 || !notes->has_frame_first;
     info->n_frames = is_number ? notes->n_frames + n_more : 0;
-    info->warnings |= is_number ? 0 : IH_WARNING_MORE_IMAGES;
+    info->warnings |= info->n_frames == 1 ? 0 : IH_WARNING_MORE_IMAGES;
     info->orientation = notes->orientation;
     info->not_applied = (notes->orientation > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0u) |
                         (notes->has_profile ? IH_NOT_APPLIED_ICC_PROFILE : 0u) |

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make_frames.py gif|tiff|png FILE NAME SEED [part]: writes an animation or a file of pages, and prints its frames' histograms
-as imghist's "NAME#k,channel,bin,count", without luma and without empty bins. The frames are composed here, by the rules of GIF89a
-and of the PNG specification.
+as imghist's "NAME#k,channel,bin,count", without luma and without empty bins. The frames are composed here, by the rules of GIF89a;
+of an animated PNG only the first image is printed.
 part: those of the region 50%x67%+50%+33% of each frame.
 make_frames.py pillow FILE NAME: prints the same as Pillow shows the frames.
 make_frames.py jpeg FIRST SECOND KIND FILE: a JPEG file with a second picture: a stereo pair, a large thumbnail, or a gain map of
@@ -12,7 +12,6 @@ import struct
 import sys
 import zlib
 from collections import Counter
-from fractions import Fraction
 
 CHANNELS = {1: ["gray"], 2: ["gray", "alpha"], 3: ["red", "green", "blue"], 4: ["red", "green", "blue", "alpha"]}
 
@@ -142,29 +141,17 @@ def png_data(rows, depth, interlaced):
     return zlib.compress(out)
 
 
-def over(to, pixel):
-    """PNG specification, 13.16, rounded to nearest."""
-    a = Fraction(pixel[3], 255)
-    under = (1 - a) * Fraction(to[3], 255)
-    nearest = lambda v: (v + Fraction(1, 2)).__floor__()
-    colours = [nearest((a * p + under * t) / (a + under)) if a + under else t for p, t in zip(pixel[:3], to)]
-    return (*colours, nearest(255 * (a + under)))
-
-
 def png(file, name, seed):
-    """Odd seeds make what Pillow composes alike: RGBA of 8 bits without interlacing, and each pixel is opaque or
-    clear."""
+    """Shows the first image alone, which of some seeds is no frame of the animation."""
     r = random.Random(seed)
-    for_pillow = seed % 2
-    width, height, interlaced = r.randrange(3, 20), r.randrange(3, 20), r.randrange(2) and not for_pillow
-    colour, depth = (6, 8) if for_pillow else r.choice([(0, 1), (0, 4), (0, 8), (0, 16), (2, 8), (2, 16), (3, 2), (3, 8), (4, 8),
-                                                        (4, 16), (6, 8), (6, 16)])
+    width, height, interlaced = r.randrange(3, 20), r.randrange(3, 20), r.randrange(2)
+    colour, depth = r.choice([(0, 1), (0, 4), (0, 8), (0, 16), (2, 8), (2, 16), (3, 2), (3, 8), (4, 8), (4, 16), (6, 8), (6, 16)])
     is_gray, has_alpha, top = colour in (0, 4), colour in (4, 6), 2**depth - 1
     n_samples = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
     has_key = not has_alpha and r.randrange(2)
     palette = [tuple(r.randrange(256) for _ in range(3)) + (r.randrange(256) if has_key else 255,) for _ in range(2**depth)]
     key = tuple(r.randrange(2) * top for _ in range(n_samples))
-    separate = not for_pillow and r.randrange(2)
+    separate = r.randrange(2)
     sequence = 0
 
     def chunk(kind, data):
@@ -174,11 +161,6 @@ def png(file, name, seed):
         nonlocal sequence
         sequence += 1
         return chunk(kind, struct.pack(">I", sequence - 1) + data)
-
-    def sample(c):
-        if for_pillow and c == 3:
-            return r.choice([0, top])
-        return r.choice([0, top, r.randrange(top + 1)])
 
     def rgba(pixel):
         if colour == 3:
@@ -194,37 +176,21 @@ def png(file, name, seed):
         out += chunk(b"PLTE", b"".join(bytes(p[:3]) for p in palette))
     if has_key:
         out += chunk(b"tRNS", bytes(p[3] for p in palette) if colour == 3 else struct.pack(f">{n_samples}H", *key))
-    shown = {}
     n_channels = (1 if is_gray else 3) + (has_alpha or has_key)
     for k in range(1, n_frames + separate + 1):
         covers = k == 1
         x, y = (0, 0) if covers else (r.randrange(width), r.randrange(height))
         w, h = (width, height) if covers else (r.randrange(1, width - x + 1), r.randrange(1, height - y + 1))
-        disposal, blend = r.randrange(3), r.randrange(2)
-        is_frame = not (covers and separate)  # the first image keeps the colours of clear pixels
-        if is_frame:
-            out += numbered(b"fcTL", struct.pack(">IIIIHHBB", w, h, x, y, 1, 10, disposal, blend))
-        rows = [[tuple(sample(c) for c in range(n_samples)) for _ in range(w)] for _ in range(h)]
+        if not (covers and separate):
+            out += numbered(b"fcTL", struct.pack(">IIIIHHBB", w, h, x, y, 1, 10, r.randrange(3), r.randrange(2)))
+        rows = [[tuple(r.choice([0, top, r.randrange(top + 1)]) for _ in range(n_samples)) for _ in range(w)] for _ in range(h)]
+        if covers:
+            show(name, 1, [rgba(pixel) for row in rows for pixel in row], n_channels, width)
         data = png_data(rows, depth, interlaced)
         cuts = sorted([0, len(data)] + [r.randrange(len(data)) for _ in range(r.randrange(3))])
         for start, end in zip(cuts, cuts[1:]):
             out += chunk(b"IDAT", data[start:end]) if covers else numbered(b"fdAT", data[start:end])
         out += chunk(b"teST", b"between") if k % 3 == 0 else b""
-        before = dict(shown)
-        for i in range(w * h):
-            at, pixel = (x + i % w, y + i // w), rgba(rows[i // w][i % w])
-            shown[at] = over(shown.get(at, (0, 0, 0, 0)), pixel) if blend and not covers else pixel
-        pixels = [shown.get((i % width, i // width), (0, 0, 0, 0)) for i in range(width * height)]
-        if n_channels % 2 and any(p[3] < 255 for p in pixels):
-            n_channels += 1
-        show(name, k, pixels, n_channels, width)
-        if not is_frame:
-            shown = {}
-        elif disposal == 2:
-            shown = before
-        elif disposal == 1:
-            for i in range(w * h):
-                shown.pop((x + i % w, y + i // w), None)
     open(file, "wb").write(out + chunk(b"IEND", b""))
 
 

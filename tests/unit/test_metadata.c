@@ -175,7 +175,7 @@ TEST(png_chunks)
                 fail_msg("file %zu: %s", i, o.error.message);
             assert_int_equal(o.info.not_applied, pngs[i].not_applied);
             assert_int_equal(o.info.n_frames, pngs[i].n_frames);
-            assert_int_equal(o.info.warnings, pngs[i].n_frames ? 0 : IH_WARNING_MORE_IMAGES);
+            assert_int_equal(o.info.warnings, pngs[i].n_frames == 1 ? 0 : IH_WARNING_MORE_IMAGES);
             assert_int_equal(o.info.range, IH_RANGE_FULL);
             free(o.pixels.p);
         }

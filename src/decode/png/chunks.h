@@ -29,7 +29,6 @@ struct ih_png_file {
     size_t position;                     /* of ih_png_file_read */
     struct ih_sample_range sample_range; /* only the streaming path applies it */
     bool takes_native;
-    bool ignores_crc; /* the streaming path does not check CRCs */
 };
 
 /* Reads on until `end` bytes are held. False: the input ends before, reading failed, or size_max or

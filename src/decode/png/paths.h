@@ -1,6 +1,6 @@
 /*
- * The two ways to decode a PNG, and its frames; dec_png.c says which file takes which. All calls
- * named _read have the contract of a decoder's read.
+ * The two ways to decode a PNG; dec_png.c says which file takes which. Calls named _read have the
+ * contract of a decoder's read.
  */
 #ifndef IH_DECODE_PNG_PATHS_H
 #define IH_DECODE_PNG_PATHS_H
@@ -51,32 +51,5 @@ enum ih_status ih_png_stream_read(struct ih_png_stream *s, uint8_t *pixels, size
                                   size_t *n_pixels, struct ih_error *err);
 
 void ih_png_stream_close(struct ih_png_stream *s); /* NULL is allowed */
-
-/* ---- all images of an animated PNG, with takes_frames (frames.c) ---- */
-
-struct ih_png_frames;
-
-/*
- * Reads the whole PNG, and none of the bytes after it.
- *
- * file      nothing held, its source and budget set
- * info      filled but for the format; complete after the last read of the first image
- * *frames   owned by the caller; untouched on failure, and if the PNG is not animated: no acTL
- *           comes before IDAT. Then file holds the bytes that were read.
- */
-enum ih_status ih_png_frames_open(struct ih_png_file *file, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_png_frames **frames,
-                                  struct ih_error *err);
-
-/* info: of open; complete after the first call */
-enum ih_status ih_png_frames_read(struct ih_png_frames *f, struct ih_image_info *info,
-                                  uint8_t *pixels, size_t capacity_pixels, size_t *n_pixels,
-                                  struct ih_error *err);
-
-/* The contract of a decoder's next. */
-enum ih_status ih_png_frames_next(struct ih_png_frames *f, struct ih_image_info *info,
-                                  bool *has_next, struct ih_error *err);
-
-void ih_png_frames_close(struct ih_png_frames *f); /* NULL is allowed */
 
 #endif

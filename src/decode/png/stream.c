@@ -198,8 +198,7 @@ static void stream_read_header(struct ih_png_stream *s, struct ih_image_info *in
     png_set_user_limits(s->png, PNG_UINT_31_MAX,
                         PNG_UINT_31_MAX); /* max_pixels is checked after the header */
     png_set_chunk_malloc_max(s->png, 0);  /* no limit: skipped chunks take no memory */
-    const int crc_action = s->file->ignores_crc ? PNG_CRC_QUIET_USE : PNG_CRC_ERROR_QUIT;
-    png_set_crc_action(s->png, crc_action, crc_action);
+    png_set_crc_action(s->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_set_benign_errors(s->png, 1); /* they reach on_warning */
     png_set_keep_unknown_chunks(s->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(s->png, s->info);
