@@ -51,11 +51,10 @@ endif
 PACKAGES   := libpng libjpeg zlib
 # Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
 # pkg-config file for giflib, so its header is searched for, as are those of stb.
-FORMATS_ALL   := webp tiff gif avif heif jxl jp2 archive preview
+FORMATS_ALL   := webp tiff gif heif jxl jp2 archive preview
 FORMATS       ?= $(FORMATS_ALL)
 PACKAGES_webp := libwebp libwebpdemux
 PACKAGES_tiff := libtiff-4 >= 4.5
-PACKAGES_avif := libavif >= 0.11
 PACKAGES_heif := libheif >= 1.15
 PACKAGES_jxl  := libjxl >= 0.7
 PACKAGES_jp2  := libopenjp2 >= 2.5
@@ -140,7 +139,7 @@ override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--c
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg -lz) -lm
 # Libraries that are loaded when an image needs them: see src/base/dynlib.h.
-FORMATS_LATE := $(if $(filter 1,$(STATIC)),,$(filter tiff avif heif jxl jp2 archive preview,$(FORMATS_HERE)))
+FORMATS_LATE := $(if $(filter 1,$(STATIC)),,$(filter tiff heif jxl jp2 archive preview,$(FORMATS_HERE)))
 LIBRARY_OF_jp2 := openjp2
 LIBRARY_OF_preview := raw_r
 library_of    = $(or $(LIBRARY_OF_$(1)),$(1))

@@ -24,7 +24,6 @@ build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fon
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
 formats|library libtiff-4 >= 4.5|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
 formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|giflib-dev|giflib
-formats|library libavif >= 0.11|reads AVIF image sequences|libavif-dev|libavif-devel|libavif|libavif-devel|libavif-dev|libavif
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
 formats|hevc|libheif's decoder of HEIC, which Ubuntu packages apart|libheif-plugin-libde265|=|=|=|=|=
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl

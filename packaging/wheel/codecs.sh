@@ -181,7 +181,6 @@ build_libheif() {
   by_cmake -DENABLE_PLUGIN_LOADING=OFF -DWITH_{X265,AOM_ENCODER,AOM_DECODER,SvtEnc,RAV1E,EXAMPLES}=OFF -DWITH_LIBDE265_PLUGIN=OFF \
     -DWITH_DAV1D=ON -DWITH_DAV1D_PLUGIN=OFF -DCMAKE_DISABLE_FIND_PACKAGE_{Doxygen,LibSharpYuv,PNG,JPEG}=ON
 }
-build_libavif() { by_cmake -DAVIF_CODEC_DAV1D=SYSTEM -DAVIF_{LIBYUV,LIBSHARPYUV,LIBXML2}=OFF; }
 build_libseccomp() {
   make_options=(-C include)
   by_configure

@@ -267,15 +267,14 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
             voice_say(v, path, line);
     }
     if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
-        if (n_frames > 1)
-            ih_voice_note(v, path, "only the first of %u images was counted%s%s", n_frames,
-                          o->takes_frames ? "; --frames does not count those of " : "",
-                          o->takes_frames ? r->info.format : "");
+        if (o->takes_frames)
+            ih_voice_note(v, path,
+                          "further images were not counted: frames of a PNG, HEIC or AVIF "
+                          "animation, or a file of another format");
+        else if (n_frames > 1)
+            ih_voice_note(v, path, "only the first of %u images was counted", n_frames);
         else
-            ih_voice_note(v, path, "%s",
-                          o->takes_frames ? "a further image follows, of another format, and was "
-                                            "not counted"
-                                          : ih_warning_text(IH_WARNING_MORE_IMAGES));
+            ih_voice_note(v, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
     if (r->info.n_not_counted && is_noted(v, IH_NOTE_EXTRA_SAMPLES)) {
         static const char *const counted[IH_CHANNELS_MAX] = {"gray was", "gray and alpha were",

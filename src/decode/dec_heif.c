@@ -128,7 +128,6 @@ struct heif_state {
     uint64_t max_pixels, file_taken_bytes;
     heif_item_id *images; /* owned: the top-level images, the primary one first */
     unsigned n_images, n_begun;
-    bool is_sequence;                  /* has a track of images */
     struct ih_heif_boxes told;         /* is_gray: one channel of the colours is returned */
     bool is_hevc;                      /* the codec of the picture or of a part of it */
     int bits;                          /* a sample */
@@ -258,10 +257,10 @@ static void heif_read_metadata(const struct heif_state *s, struct ih_image_info 
     s->lib.heif_nclx_color_profile_free(nclx);
 }
 
-/* Lists the images of the file. The frames of a sequence are in a track instead. libheif reads
- * tracks from version 1.20 on, through calls that are not used here. */
+/* Lists the images of the file. The frames of a sequence are in a track instead, which is not read:
+ * its first frame is the primary image, too. */
 static enum ih_status heif_list_images(struct heif_state *s, struct ih_image_info *info,
-                                       bool takes_frames, struct ih_error *err)
+                                       struct ih_error *err)
 {
     int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
     heif_item_id primary;
@@ -282,9 +281,10 @@ static enum ih_status heif_list_images(struct heif_state *s, struct ih_image_inf
             s->images[i - 1] = primary;
         }
     s->images[0] = primary;
-    s->is_sequence = ih_box_find((struct ih_span){s->held.file, s->held.file_bytes}, "moov").n > 0;
-    info->n_frames = s->is_sequence ? 0 : s->n_images;
-    info->warnings |= s->is_sequence && !takes_frames ? IH_WARNING_MORE_IMAGES : 0;
+    const bool is_sequence =
+        ih_box_find((struct ih_span){s->held.file, s->held.file_bytes}, "moov").n > 0;
+    info->n_frames = is_sequence ? 0 : s->n_images;
+    info->warnings |= is_sequence ? IH_WARNING_MORE_IMAGES : 0;
     return IH_OK;
 }
 
@@ -361,7 +361,7 @@ static enum ih_status heif_read_header(struct heif_state *s,
         s->context, s->held.file, s->held.file_bytes, NULL);
     if (e.code != heif_error_Ok)
         return heif_failed(s, e, err);
-    enum ih_status status = heif_list_images(s, info, options->takes_frames, err);
+    enum ih_status status = heif_list_images(s, info, err);
     return status == IH_OK ? heif_open_image(s, info, err) : status;
 }
 
@@ -630,10 +630,6 @@ static enum ih_status next_heif(void *state, struct ih_image_info *info, bool *h
 {
     struct heif_state *s = state;
     *has_next = false;
-    if (s->is_sequence)
-        return ih_error_set(err, IH_UNSUPPORTED,
-                            "HEIF: only the still image of an image sequence is supported; ffmpeg "
-                            "can write its frames");
     if (s->n_begun == s->n_images)
         return IH_OK;
     s->lib.heif_image_release(s->image);

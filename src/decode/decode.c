@@ -65,11 +65,6 @@ bool ih_probe_gif(const uint8_t *head, size_t size)
     return size >= 6 && (memcmp(head, "GIF87a", 6) == 0 || memcmp(head, "GIF89a", 6) == 0);
 }
 
-bool ih_probe_avif(const uint8_t *head, size_t size)
-{
-    return size >= 12 && memcmp(head + 4, "ftypavis", 8) == 0;
-}
-
 /* The file type box: size, "ftyp", main brand, version, other brands. */
 bool ih_probe_heif(const uint8_t *head, size_t size)
 {

@@ -192,7 +192,6 @@ extern const struct ih_decoder_missing ih_decoders_missing[];
 bool ih_probe_webp(const uint8_t *head, size_t size_bytes);
 bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
 bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
-bool ih_probe_avif(const uint8_t *head, size_t size_bytes); /* image sequences */
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);

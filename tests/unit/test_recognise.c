@@ -75,10 +75,8 @@ TEST(names)
                                                    "ftypmif3avif"),
         FILE_OF("image sequence (HEIF)", "\0\0\0\x18"
                                          "ftypmsf1\0\0\0\0msf1iso8"),
-#ifndef IH_WITH_avif
         FILE_OF("image sequence (AVIF)", "\0\0\0\x18"
                                          "ftypavis\0\0\0\0avismsf1"),
-#endif
         FILE_OF("video (MP4)", "\0\0\0\x20"
                                "ftypisom\0\0\2\0isomiso2avc1mp41"),
         FILE_OF("video (MP4)", "\0\0\0\x18"
