@@ -223,7 +223,7 @@ static enum ih_status chart_check_size(const struct ih_chart_options *options, s
                         IH_CHART_MAX, IH_CHART_MAX);
 }
 
-const char *ih_chart_source(const struct ih_result *result)
+static const char *chart_source(const struct ih_result *result)
 {
     return result->is_total && !result->group ? "imghist --total" : result->path;
 }
@@ -293,5 +293,5 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     ih_chart_collect_facts(result, &chart.facts);
     if (options->has_thumbnail)
         ih_draw_read_thumbnail(&chart, result);
-    return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
+    return ih_chart_make(&chart, options, chart_source(result), file, size_bytes, err);
 }

@@ -60,9 +60,6 @@ enum {
     IH_CHART_MAX = 8192
 };
 
-/* Returns the Source text of a PNG chart: the path of the input, or "imghist --total". */
-const char *ih_chart_source(const struct ih_result *result);
-
 /*
  * Draws a chart as a file in memory.
  *

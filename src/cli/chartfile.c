@@ -134,100 +134,14 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Whether two paths differ at most in "./" and repeated slashes. */
-static bool is_same_path(const char *a, const char *b)
+/* In a directory of charts, a chart replaces a file of its name: no input has that name, because
+ * ih_charts_check_input refuses it and a walk skips it. A link could lead to an input. */
+static enum ih_status check_target(const char *target, struct ih_error *err)
 {
-    if ((*a == '/') != (*b == '/'))
-        return false;
-    for (size_t n; (n = charts_next_part(&a)) > 0; a += n, b += n)
-        if (charts_next_part(&b) != n || memcmp(a, b, n) != 0)
-            return false;
-    return charts_next_part(&b) == 0;
-}
-
-/* Whether the n bytes at p begin with a PNG's Source chunk that names this input. */
-static bool is_source(const unsigned char *p, size_t n, const char *source)
-{
-    static const char key[] = "tEXtSource"; /* with its NUL, which ends the key in the file too */
-    enum { LENGTH = 4, TYPE = 4 };
-    char stored[IH_CHART_PATH_MAX];
-    if (n < LENGTH + sizeof key || memcmp(p + LENGTH, key, sizeof key) != 0)
-        return false;
-    const size_t size = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
-    const size_t n_key = sizeof key - TYPE;
-    if (size < n_key || size - n_key >= sizeof stored || size - n_key > n - LENGTH - sizeof key)
-        return false;
-    memcpy(stored, p + LENGTH + sizeof key, size - n_key);
-    stored[size - n_key] = '\0';
-    return is_same_path(stored, source);
-}
-
-/* The same of an SVG's metadata: "<metadata>Source: a%20b.png</metadata>". text is terminated. */
-static bool is_svg_source(const char *text, const char *source)
-{
-    static const char key[] = "<metadata>Source: ";
-    char stored[IH_CHART_PATH_MAX];
-    size_t n = 0;
-    if (strncmp(text, key, sizeof key - 1) != 0)
-        return false;
-    for (text += sizeof key - 1; *text && *text != '<' && n < sizeof stored - 1; text++) {
-        unsigned byte = (unsigned char)*text;
-        if (*text == '%') {
-            if (strspn(text + 1, "0123456789ABCDEF") < 2 || sscanf(text + 1, "%2X", &byte) != 1)
-                return false;
-            text += 2;
-        }
-        stored[n++] = (char)byte;
-    }
-    stored[n] = '\0';
-    return *text == '<' && is_same_path(stored, source);
-}
-
-/*
- * In a directory of charts, only an earlier chart of the same input is replaced. Its source, near
- * the start of the file, names the input. This protects other pictures, and charts of
- * other inputs that get the same name: because of "..", or on a file system that ignores case.
- * A single chart that the user named replaces any chart, but no other picture.
- */
-static enum ih_status check_target(const char *target, const char *source, struct ih_error *err)
-{
-    unsigned char head[3 * IH_CHART_PATH_MAX + 512];
     struct stat st;
-    bool is_file = stat(target, &st) == 0;
-    if (!is_file && lstat(target, &st) != 0)
-        return IH_OK; /* it does not exist, or writing fails with the reason */
-    FILE *f = is_file && S_ISREG(st.st_mode) ? fopen(target, "rb") : NULL;
-    size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
-    if (f)
-        fclose(f);
-    head[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if (is_source(head + i, n - i, source) ||
-            (head[i] == '<' && is_svg_source((const char *)head + i, source)))
-            return IH_OK;
-    return ih_error_set(err, IH_CONFLICT,
-                        "exists and is not the chart of this input: not replaced");
-}
-
-enum ih_status ih_charts_check_file(const char *path, struct ih_error *err)
-{
-    uint8_t start[IH_CHART_MARK_BYTES], end[IH_CHART_MARK_BYTES];
-    size_t n_start = 0, n_end = 0;
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-        return IH_OK; /* if it cannot be written, writing tells why */
-    FILE *f = fopen(path, "rb");
-    if (f) {
-        n_start = fread(start, 1, sizeof start, f);
-        const off_t at = st.st_size > (off_t)sizeof end ? st.st_size - (off_t)sizeof end : 0;
-        n_end = fseeko(f, at, SEEK_SET) == 0 ? fread(end, 1, sizeof end, f) : 0;
-        fclose(f);
-    }
-    if (ih_chart_has_mark(start, n_start, end, n_end))
+    if (lstat(target, &st) != 0 || S_ISREG(st.st_mode))
         return IH_OK;
-    return ih_error_set(err, IH_CONFLICT,
-                        "exists and is no chart of imghist: not replaced; remove it, or name "
-                        "another file");
+    return ih_error_set(err, IH_CONFLICT, "exists and is no regular file: not replaced");
 }
 
 /* ---- drawing ---- */
@@ -316,7 +230,7 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     if (!c->is_file && !result->is_total)
         status = ih_charts_check_input(&c->look, result->path, err);
     if (!c->is_file && status == IH_OK)
-        status = check_target(target, ih_chart_source(result), err);
+        status = check_target(target, err);
     if (status != IH_OK)
         return status;
     status = comparison ? ih_chart_draw_comparison(comparison, &c->look, &image, &image_bytes, err)

@@ -22,10 +22,6 @@ struct ih_charts;
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err);
 
-/* Returns IH_OK, or IH_CONFLICT if a file for a single chart exists, is not empty and is no chart.
- */
-enum ih_status ih_charts_check_file(const char *path, struct ih_error *err);
-
 /*
  * Refuses an input that has the name of a chart if charts go to a directory, where another input's
  * chart could replace it. Call it for the inputs of the command line before anything is written;
@@ -44,7 +40,7 @@ enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const 
  * target       char [size_bytes]; receives the path of the chart, for messages
  *
  * Returns IH_OK, IH_USAGE (a second input for a single chart, too many for a sheet), IH_CONFLICT
- * (the chart would replace its input, or in a directory a file that is not its own earlier chart),
+ * (the chart would replace its input, or in a directory a link or device),
  * IH_IO, IH_LIMIT (the path is too long) or IH_MEMORY.
  */
 enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,

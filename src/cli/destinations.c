@@ -169,6 +169,21 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
         add_destination(d, &st);
 }
 
+/* Whether imghist drew this picture. */
+static bool is_chart(const char *path)
+{
+    uint8_t start[IH_CHART_MARK_BYTES], end[IH_CHART_MARK_BYTES];
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return false;
+    const size_t n_start = fread(start, 1, sizeof start, f);
+    rewind(f);
+    (void)fseeko(f, -(off_t)sizeof end, SEEK_END); /* of a short file, its start */
+    const size_t n_end = fread(end, 1, sizeof end, f);
+    fclose(f);
+    return ih_chart_has_mark(start, n_start, end, n_end);
+}
+
 /* A file that exists, after an option that it could be the value of, and that is no input: after
  * --html or --chart, the page or chart of an earlier run. */
 static enum ih_status check_stray_file(const struct ih_options *o, size_t i, struct ih_error *err)
@@ -176,11 +191,10 @@ static enum ih_status check_stray_file(const struct ih_options *o, size_t i, str
     static const char *const no_inputs[] = {"html", "csv", "text"};
     const char *const path = o->paths[i];
     const struct ih_output *output = *ih_ending(path) ? ih_output_of(path) : NULL;
-    struct ih_error ignored;
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
     if (strcmp(o->stray_option->name, "chart") == 0 && ih_chart_format_of(path) &&
-        (o->n_paths > 1 || o->list_path) && ih_charts_check_file(path, &ignored) == IH_OK)
+        (o->n_paths > 1 || o->list_path) && is_chart(path))
         return ih_error_set(err, IH_USAGE,
                             "is a chart of imghist; did you mean --chart=%.100s? To count it, name "
                             "it before --chart",
@@ -317,9 +331,6 @@ static enum ih_status separate(const struct ih_options *o, const char **subject,
                                     "two formats for one file: give each its own -o FILE");
         }
     }
-    *subject = o->chart_path;
-    if (o->chart_path && o->chart.format && ih_charts_check_file(o->chart_path, err) != IH_OK)
-        return err->status;
     *subject = NULL;
     return IH_OK;
 }

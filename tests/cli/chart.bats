@@ -54,10 +54,6 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   described d/d/c.pgm.hist.svg | grep -qx 'Histogram of c.pgm'
   "$IMGHIST" 'd/a b%<é.pgm' --chart=one.svg
   cmp one.svg 'd/d/a b%<é.pgm.hist.svg'
-  cp d/d/c.pgm.hist.svg "d/d/photo.svg.pgm.hist.svg" # of another input: kept
-  imghist d/photo.svg.pgm --chart=d --chart-format=svg
-  assert_fails 1 "photo.svg.pgm.hist.svg: exists and is not the chart of this input: not replaced"
-  cmp d/d/c.pgm.hist.svg d/d/photo.svg.pgm.hist.svg
   imghist_ok d --chart=pngs --chart-format=png
   is_png pngs/d/c.pgm.hist.png
   imghist_refused 2 "--chart-format: is for a directory of charts" d/c.pgm --chart=c.png --chart-format=svg
