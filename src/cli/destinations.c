@@ -237,21 +237,20 @@ static enum ih_status check_input(const struct stat *st, const struct ih_destina
     return ih_check_not_output(&id, d->files, d->n_files, err);
 }
 
-/* *st: of the path; all zero: none */
 static enum ih_status check_path(const struct ih_options *o, const struct ih_destinations *d,
-                                 size_t i, struct stat *st, struct ih_error *err)
+                                 size_t i, struct ih_error *err)
 {
-    *st = (struct stat){0};
+    struct stat st;
     if (strcmp(o->paths[i], "-") == 0 && isatty(0))
         return ih_error_set(err, IH_USAGE,
                             "standard input is a terminal; write an image into it, as in "
                             "'imghist - <FILE' or 'PROGRAM | imghist -'");
-    if (!find_input(o->paths[i], st))
+    if (!find_input(o->paths[i], &st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
-    enum ih_status status = check_input(st, d, err);
+    enum ih_status status = check_input(&st, d, err);
     if (status == IH_OK)
         status = check_stray_file(o, i, err);
-    if (status == IH_OK && o->chart_path && S_ISREG(st->st_mode))
+    if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
         status = ih_charts_check_input(&o->chart, o->paths[i], err);
     return status;
 }
@@ -335,44 +334,11 @@ static enum ih_status separate(const struct ih_options *o, const char **subject,
     return IH_OK;
 }
 
-/* ---- paths that are named twice ---- */
-
-struct named {
-    dev_t device;
-    ino_t inode;
-    size_t index; /* of options->paths */
-};
-
-static int compare_named(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    if (x->inode != y->inode)
-        return x->inode < y->inode ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Finds a file or folder that two paths name. n: of named. */
-static void find_twice(const struct ih_options *o, struct named *named, size_t n,
-                       struct ih_destinations *d)
-{
-    qsort(named, n, sizeof *named, compare_named);
-    for (size_t i = 1; i < n && !d->twice; i++)
-        if (named[i].device == named[i - 1].device && named[i].inode == named[i - 1].inode) {
-            d->once = o->paths[named[i - 1].index];
-            d->twice = o->paths[named[i].index];
-        }
-}
-
 enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *d,
                                      const char **subject, struct ih_error *err)
 {
     struct stat st;
     enum ih_status status = IH_OK;
-    size_t n_named = 0;
-    d->once = d->twice = NULL;
-    struct named *named = o->compares || o->against ? NULL : malloc(o->n_paths * sizeof *named);
     find_destinations(o, d);
     *subject = o->list_path;
     if (o->list_path && find_input(o->list_path, &st)) /* else opening it fails with the reason */
@@ -383,13 +349,8 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     }
     for (size_t i = 0; i < o->n_paths && status == IH_OK; i++) {
         *subject = o->paths[i];
-        status = check_path(o, d, i, &st, err);
-        if (named && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-            named[n_named++] = (struct named){st.st_dev, st.st_ino, i};
+        status = check_path(o, d, i, err);
     }
-    if (n_named > 1)
-        find_twice(o, named, n_named, d);
-    free(named);
     if (status != IH_OK)
         return status;
     *subject = NULL;

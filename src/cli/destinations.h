@@ -11,7 +11,6 @@ enum { IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one chart */
 struct ih_destinations {
     struct ih_file_identity files[IH_DESTINATIONS_MAX];
     size_t n_files;
-    const char *once, *twice; /* paths of one file or folder, borrowed; NULL: no two are the same */
 };
 
 /* The format that the name of a file tells; NULL: none. */

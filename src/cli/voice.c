@@ -191,10 +191,9 @@ static void note_shard(struct ih_voice *v)
                       o->with_total ? "the total is that of this part; " : "");
 }
 
-void ih_voice_open(struct ih_voice *v, const struct ih_destinations *d)
+void ih_voice_open(struct ih_voice *v)
 {
     const struct ih_options *o = v->options;
-    char once[IH_SHOWN_MAX];
     if (o->n_shards)
         note_shard(v);
     bool has_page = false; /* which has a title */
@@ -208,14 +207,6 @@ void ih_voice_open(struct ih_voice *v, const struct ih_destinations *d)
         }
     if (o->chart_path)
         note_chart(v);
-    if (!d->twice)
-        return;
-    v->n_notes[IH_NOTE_TWICE]++;
-    ih_escape_short(once, sizeof once, d->once);
-    if (strcmp(d->once, d->twice) == 0)
-        ih_voice_note(v, d->twice, "is named twice, and counts twice");
-    else
-        ih_voice_note(v, d->twice, "counts twice: it is the same as %.160s", once);
 }
 
 /* ---- images ---- */

@@ -5,7 +5,6 @@
 #ifndef IH_CLI_VOICE_H
 #define IH_CLI_VOICE_H
 
-#include "cli/destinations.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "device/device.h"
@@ -82,7 +81,7 @@ void ih_voice_release(struct ih_voice *v);
 void ih_voice_note(struct ih_voice *v, const char *path, const char *format, ...) IH_PRINTF(3, 4);
 
 /* Notes about a command line that may be a mistake. */
-void ih_voice_open(struct ih_voice *v, const struct ih_destinations *destinations);
+void ih_voice_open(struct ih_voice *v);
 
 /* Takes a result into the report, and prints its error or the notes about it. */
 void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_result *result);

@@ -234,7 +234,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     open_progress(w);
     w->is_open = true;
     pthread_mutex_unlock(&w->lock);
-    ih_voice_open(&w->voice, &w->destinations);
+    ih_voice_open(&w->voice);
     return IH_OK;
 }
 
