@@ -23,8 +23,8 @@
  *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5    0.40%   1.25%  scene.png
  *     45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed
  *
- * A wide terminal gets more columns, a narrow one fewer. These percentages are of pixels with any
- * clipped colour channel.
+ * These percentages are of pixels with any clipped colour channel. A terminal of less than 80
+ * columns gets fewer columns, which fit 60.
  */
 #include "output/output.h"
 
@@ -39,7 +39,7 @@
 #include <string.h>
 
 enum {
-    COLUMNS = 80, /* without a terminal to ask */
+    COLUMNS = 80, /* without a terminal to ask, and the least for the wide layouts */
     INDENT = 2
 };
 
@@ -50,7 +50,7 @@ struct text {
     void (*show)(struct text *s, const struct ih_result *result);
     bool has_records;
     uint64_t n_images, n_blown, n_crushed, n_failed; /* in lines */
-    bool is_wide; /* native values: of the record, of the first line, of a comparison */
+    bool has_native; /* values: of the record, of the first line, of a comparison */
 };
 
 #define BOLD "\033[1m"
@@ -62,30 +62,31 @@ static const char *style(const struct text *s, const char *ansi)
     return s->options.colour ? ansi : "";
 }
 
-/* Widths from which the full view has all but the mean and the clipped shares, and the names of the
- * channels; p05, p95 and entropy; all percentiles. */
-enum { SOME_STATISTICS = 60, MOST_STATISTICS = 78, ALL_PERCENTILES = 100 };
+static bool has_wide_layout(const struct text *s)
+{
+    return s->columns >= COLUMNS;
+}
 
 /* ---- columns of statistics ---- */
 
-/* A field of ih_stats, in layouts of at least so many columns. */
+/* A field of ih_stats. */
 struct column {
     const char *key;
     int width, decimals;
-    unsigned from;
+    bool needs_wide;
 };
 
-/* Native values have up to five digits, so their columns are wider. */
+/* Native values have up to five digits. */
 enum { WIDER = 2, ALL_WIDER = 20 };
 
 static bool is_shown(const struct text *s, const struct column *c)
 {
-    return s->columns >= c->from + (s->is_wide && c->from ? ALL_WIDER : 0);
+    return !c->needs_wide || s->columns >= COLUMNS + (s->has_native ? ALL_WIDER : 0u);
 }
 
 static int column_width(const struct text *s, const struct column *c)
 {
-    return c->width + (s->is_wide ? WIDER : 0);
+    return c->width + (s->has_native ? WIDER : 0);
 }
 
 static void put_headings(const struct text *s, const struct column *columns)
@@ -119,13 +120,13 @@ static void text_put_statistics(const struct text *s, const struct column *colum
 
 enum { FACTS_MAX = 160 };
 
-static void text_describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
+static void text_describe(char facts[FACTS_MAX], const struct ih_result *r)
 {
     const struct ih_image_info *info = &r->info;
-    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s%s", info->width,
+    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", info->width,
                      info->height, info->format, info->source_depth,
-                     info->source_depth == 1 ? "" : "s", has_names ? "," : "");
-    for (unsigned p = 0; has_names && p < info->n_channels && n > 0 && n < FACTS_MAX; p++)
+                     info->source_depth == 1 ? "" : "s");
+    for (unsigned p = 0; p < info->n_channels && n > 0 && n < FACTS_MAX; p++)
         n +=
             snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->n_channels, p));
 }
@@ -146,7 +147,7 @@ static void put_title(const struct text *s, const struct ih_result *r)
     if (r->is_total)
         describe_total(facts, r);
     else
-        text_describe(facts, r, s->columns >= SOME_STATISTICS);
+        text_describe(facts, r);
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
@@ -225,19 +226,10 @@ static const char *plane_style(const struct text *s, const char *plane)
     return "";
 }
 
-static const struct column table_columns[] = {{"mean", 6, 2, 0},
-                                              {"stddev", 6, 2, SOME_STATISTICS},
-                                              {"min", 3, 0, SOME_STATISTICS},
-                                              {"p01", 3, 0, ALL_PERCENTILES},
-                                              {"p05", 3, 0, MOST_STATISTICS},
-                                              {"p25", 3, 0, ALL_PERCENTILES},
-                                              {"median", 6, 0, SOME_STATISTICS},
-                                              {"p75", 3, 0, ALL_PERCENTILES},
-                                              {"p95", 3, 0, MOST_STATISTICS},
-                                              {"p99", 3, 0, ALL_PERCENTILES},
-                                              {"max", 3, 0, SOME_STATISTICS},
-                                              {"entropy", 7, 2, MOST_STATISTICS},
-                                              {NULL, 0, 0, 0}};
+static const struct column table_columns[] = {
+    {"mean", 6, 2, false}, {"stddev", 6, 2, false}, {"min", 3, 0, false},
+    {"p05", 3, 0, true},   {"median", 6, 0, false}, {"p95", 3, 0, true},
+    {"max", 3, 0, false},  {"entropy", 7, 2, true}, {NULL, 0, 0, false}};
 
 /* Whether a share is so large that it can be seen. */
 static bool is_marked(uint64_t part, uint64_t total)
@@ -284,13 +276,13 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
     const bool is_colour = ih_colour_channels(h->n_channels) == 3;
     fprintf(f, "\n%*sblown: ", INDENT, "");
     if (is_colour)
-        fputs(s->columns >= MOST_STATISTICS ? "any channel " : "any ", f);
+        fputs(has_wide_layout(s) ? "any channel " : "any ", f);
     put_share(s, 0, is_colour ? h->any_high : h->all_high, h->n_pixels, true, " %");
     if (is_colour) {
         fputs(", all ", f);
         put_share(s, 0, h->all_high, h->n_pixels, true, " %");
     }
-    if (s->columns >= MOST_STATISTICS)
+    if (has_wide_layout(s))
         fputs("; crushed: ", f);
     else
         fprintf(f, "\n%*scrushed: ", INDENT, "");
@@ -335,7 +327,7 @@ static void put_versions(const struct text *s, const struct ih_result *r)
 static void put_luminance(const struct text *s, const struct ih_result *r)
 {
     const unsigned other = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE;
-    const bool is_narrow = s->columns < MOST_STATISTICS;
+    const bool is_narrow = !has_wide_layout(s);
     const char *doubt = NULL;
     if (r->info.not_applied & other)
         doubt = is_narrow ? "(taken as sRGB; the file differs)"
@@ -358,7 +350,7 @@ static void show_full(struct text *s, const struct ih_result *r)
 {
     if (s->has_records)
         putc('\n', s->stream);
-    s->is_wide = r->histogram.native;
+    s->has_native = r->histogram.native;
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
@@ -375,29 +367,11 @@ static void show_full(struct text *s, const struct ih_result *r)
 
 /* ---- lines view ---- */
 
-/*
- * Terminal widths from which a line has more. At least NAME_LEAST columns are left for the name.
- *
- *     HAS_CLIPPING     the shares of clipped pixels
- *     HAS_SIZE         the size of the image
- *     HAS_CURVE        a curve of 16 columns instead of 8; then of 32 and 64
- *     HAS_SPREAD       stddev, median
- *     HAS_ENTROPY      entropy
- *     HAS_PERCENTILES  p05, p95
- */
+/* The wide layout has the size of the image, and a longer curve. */
 enum {
-    HAS_CLIPPING = 50,
-    HAS_SIZE = 64,
-    HAS_CURVE = 80,
-    HAS_SPREAD = 100,
-    HAS_WIDE_CURVE = 120,
-    HAS_ENTROPY = 132,
-    HAS_PERCENTILES = 160,
-    HAS_WIDEST_CURVE = 180
-};
-
-enum {
-    NAME_LEAST = 16,
+    NAME_LEAST = 16, /* columns */
+    CURVE_COLUMNS = 8,
+    LONG_CURVE_COLUMNS = 16,
     SIZE_TEXT_MAX = 48,
     SIZE_COLUMNS = 13,
     CLIPPING_COLUMNS = 17,
@@ -405,20 +379,11 @@ enum {
     PERCENTILE_COLUMNS = 10
 };
 
-static const struct column line_columns[] = {{"mean", 5, 1, 0},
-                                             {"stddev", 6, 1, HAS_SPREAD},
-                                             {"median", 6, 0, HAS_SPREAD},
-                                             {"p05", 3, 0, HAS_PERCENTILES},
-                                             {"p95", 3, 0, HAS_PERCENTILES},
-                                             {"entropy", 7, 2, HAS_ENTROPY},
-                                             {NULL, 0, 0, 0}};
+static const struct column line_columns[] = {{"mean", 5, 1, false}, {NULL, 0, 0, false}};
 
 static unsigned curve_columns(const struct text *s)
 {
-    return s->columns >= HAS_WIDEST_CURVE ? 64
-           : s->columns >= HAS_WIDE_CURVE ? 32
-           : s->columns >= HAS_CURVE      ? 16
-                                          : 8;
+    return has_wide_layout(s) ? LONG_CURVE_COLUMNS : CURVE_COLUMNS;
 }
 
 static unsigned n_percents(const struct text *s)
@@ -429,8 +394,7 @@ static unsigned n_percents(const struct text *s)
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
-    unsigned n = curve_columns(s) + (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0) +
-                 (s->columns >= HAS_CLIPPING ? CLIPPING_COLUMNS : 0) +
+    unsigned n = curve_columns(s) + (has_wide_layout(s) ? SIZE_COLUMNS : 0) + CLIPPING_COLUMNS +
                  (s->options.has_distances ? DISTANCE_COLUMNS : 0) +
                  n_percents(s) * PERCENTILE_COLUMNS + 2;
     for (const struct column *c = line_columns; c->key; c++)
@@ -451,12 +415,11 @@ static void put_name(const struct text *s, const char *name)
 static void put_line_heading(const struct text *s)
 {
     fputs(style(s, BOLD), s->stream);
-    if (s->columns >= HAS_SIZE)
+    if (has_wide_layout(s))
         fprintf(s->stream, "%11s  ", "pixels");
     fprintf(s->stream, "%-*s", (int)curve_columns(s), "luma");
     put_headings(s, line_columns);
-    if (s->columns >= HAS_CLIPPING)
-        fputs("  crushed   blown", s->stream);
+    fputs("  crushed   blown", s->stream);
     if (s->options.has_distances)
         fprintf(s->stream, "%8s%10s", "ks", "emd");
     char key[IH_PERCENT_KEY_MAX];
@@ -485,10 +448,8 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     struct ih_stats t;
     ih_result_stats(r, IH_LUMA, &t);
     text_put_statistics(s, line_columns, h->without_luma ? NULL : &t);
-    if (s->columns >= HAS_CLIPPING) {
-        put_share(s, 8, h->any_low, h->n_pixels, false, "%");
-        put_share(s, 7, h->any_high, h->n_pixels, true, "%");
-    }
+    put_share(s, 8, h->any_low, h->n_pixels, false, "%");
+    put_share(s, 7, h->any_high, h->n_pixels, true, "%");
     if (s->options.has_distances)
         fprintf(s->stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
     for (unsigned i = 0; i < n_percents(s); i++) {
@@ -508,17 +469,17 @@ static void show_line(struct text *s, const struct ih_result *r)
     const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
     if (!s->has_records && r->is_read && !is_within) /* the folder is that of result files */
         s->options.folder = NULL;
-    s->is_wide = s->has_records ? s->is_wide : r->histogram.native != NULL;
+    s->has_native = s->has_records ? s->has_native : r->histogram.native != NULL;
     if (!s->has_records)
         put_line_heading(s);
     fputs(r->is_total ? style(s, BOLD) : "", s->stream);
-    if (s->columns >= HAS_SIZE)
+    if (has_wide_layout(s))
         put_size(s, r);
     if (r->histogram.n_pixels > 0) {
         ih_plot_put_line(s->stream, &r->histogram, IH_LUMA, curve_columns(s), s->options.unicode);
         put_numbers(s, r);
     } else {
-        const unsigned taken = columns_taken(s) - (s->columns >= HAS_SIZE ? SIZE_COLUMNS : 0);
+        const unsigned taken = columns_taken(s) - (has_wide_layout(s) ? SIZE_COLUMNS : 0);
         fprintf(s->stream, "%-*s", (int)taken, "no pixels");
     }
     put_name(s, is_within ? r->path + n_folder : r->path);
@@ -539,12 +500,11 @@ static void count_line(struct text *s, const struct ih_result *r)
 /* "45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed" */
 static void put_last_line(const struct text *s)
 {
-    enum { WITH_LIMIT = 72 };
     if (s->n_images == 0 || s->n_images + s->n_failed < 2)
         return;
     fprintf(s->stream, "%" PRIu64 " image%s, %" PRIu64 " blown, %" PRIu64 " crushed", s->n_images,
             s->n_images == 1 ? "" : "s", s->n_blown, s->n_crushed);
-    if (s->columns >= WITH_LIMIT)
+    if (has_wide_layout(s))
         fprintf(s->stream, " (from %d %% of the pixels)", IH_MARKED_PERCENT);
     if (s->n_failed > 0)
         fprintf(s->stream, ", %" PRIu64 " failed", s->n_failed);
@@ -563,18 +523,10 @@ static void put_last_line(const struct text *s)
  *
  *     largest: ks 0.071200, emd 3.214500
  */
-enum { WITH_PERCENTILES = 80 };
-
-static const struct column comparison_columns[] = {{"mean", 6, 2, 0},
-                                                   {"stddev", 6, 2, 0},
-                                                   {"p01", 3, 0, WITH_PERCENTILES},
-                                                   {"p05", 3, 0, WITH_PERCENTILES},
-                                                   {"p25", 3, 0, WITH_PERCENTILES},
-                                                   {"median", 6, 0, 0},
-                                                   {"p75", 3, 0, WITH_PERCENTILES},
-                                                   {"p95", 3, 0, WITH_PERCENTILES},
-                                                   {"p99", 3, 0, WITH_PERCENTILES},
-                                                   {NULL, 0, 0, 0}};
+static const struct column comparison_columns[] = {
+    {"mean", 6, 2, false}, {"stddev", 6, 2, false}, {"p01", 3, 0, true}, {"p05", 3, 0, true},
+    {"p25", 3, 0, true},   {"median", 6, 0, false}, {"p75", 3, 0, true}, {"p95", 3, 0, true},
+    {"p99", 3, 0, true},   {NULL, 0, 0, false}};
 
 static void put_side(const struct text *s, const struct ih_result *side, unsigned plane,
                      char letter)
@@ -604,9 +556,9 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
     const struct text s = {.stream = f,
                            .options = *options,
                            .columns = options->columns ? options->columns : COLUMNS,
-                           .is_wide = c->sides[0].histogram.native};
+                           .has_native = c->sides[0].histogram.native};
     const unsigned n_channels = c->sides[0].histogram.n_channels;
-    const int emd_width = s.is_wide ? 8 : 6;
+    const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
     put_sides(&s, c);
     fprintf(f, "\n%*s           ks  %*s   ", INDENT, "", emd_width, "emd");
