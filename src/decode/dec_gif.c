@@ -137,8 +137,13 @@ static enum ih_status load_palette(struct gif_state *s, struct ih_error *err)
 /* Why find_frame found none. */
 static enum ih_status failed_frame(const struct gif_state *s, struct ih_error *err)
 {
-    /* giflib reports a code size that it does not take as a failed read. */
-    if (s->gif->Error == D_GIF_ERR_READ_FAILED && s->error.status == IH_OK && s->last > 8)
+    /* giflib reports a code size that it does not take as a failed read. In its place may be what
+     * follows a frame: the next frame, an extension or the trailer. */
+    const bool is_refused =
+        s->gif->Error == D_GIF_ERR_READ_FAILED && s->error.status == IH_OK && s->last > 8;
+    if (is_refused && strchr(",!;", s->last))
+        return ih_error_set(err, IH_CORRUPT, "damaged GIF: a frame without data");
+    if (is_refused)
         return ih_error_set(err, IH_UNSUPPORTED, "GIF with codes of %u bits is not supported",
                             s->last);
     return failed(s, s->gif->Error, err);

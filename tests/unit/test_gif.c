@@ -204,6 +204,14 @@ TEST(codes_of_more_than_8_bits)
         assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "GIF with codes of ");
     }
     assert_refused(f.bytes, at + 5, IH_CORRUPT, "the file ends before the image does");
+    /* What may follow a frame, in place of its data: a frame, an extension, the trailer. */
+    for (const char *c = ",!;"; *c; c++) {
+        f.bytes[at + sizeof frame] = (uint8_t)*c;
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged GIF: a frame without data");
+        assert_refused(f.bytes, at + sizeof frame + 1, IH_CORRUPT, "a frame without data");
+    }
+    memset(f.bytes + at + 5, 0, 2); /* no columns either */
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged GIF: a frame without data");
 }
 
 /* ---- a full table of codes: 3,838 codes after the clear code fill it ---- */
