@@ -8,8 +8,9 @@
  * - CMYK is stored as 255 minus the ink. A duotone image is a gray image and a recipe for inks: the
  *   gray is counted, as the format recommends. In a bitmap 1 is black.
  * - The first channel after the colours is counted as alpha, like in other readers, although
- *   Photoshop also keeps saved selections there. Further channels are ignored. Colours are counted
- *   as stored: blended with white according to alpha, and not unblended.
+ *   Photoshop also keeps saved selections there. Further channels are ignored: they may be
+ *   more than the 56 that the specification names. Colours are counted as stored: blended with
+ *   white according to alpha, and not unblended.
  */
 #include "decode/held.h"
 #include "decode/read_bytes.h"
@@ -21,7 +22,6 @@
 enum {
     HEADER_BYTES = 26,
     PALETTE_BYTES = 768,
-    CHANNELS_MAX = 56,   /* the format's own limit */
     PACKED_PER_BYTE = 64 /* PackBits: at most 128 bytes from 2 */
 };
 enum { BITMAP, GRAY, INDEXED, RGB, CMYK, DUOTONE = 8 };
@@ -70,14 +70,16 @@ static enum ih_status read_kind(struct psd_state *s, const uint8_t *h, struct ih
     if (version != 1 && version != 2)
         return ih_error_set(err, IH_UNSUPPORTED, "PSD of version %u is not supported", version);
     if (depth == 32)
-        return ih_error_set(err, IH_UNSUPPORTED, "PSD with 32 bits a sample is not supported");
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "PSD with 32-bit floats is not supported: convert it to 16 bits a "
+                            "channel first");
     if ((depth != 1 && depth != 8 && depth != 16) || (mode == BITMAP) != (depth == 1) ||
         (mode == INDEXED && depth != 8))
         return ih_error_set(err, IH_CORRUPT, "damaged PSD: %u bits a sample", depth);
     if (s->width == 0 || s->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged PSD: it has no pixels");
     ih_samples_init(&s->samples, kinds[i].kind, depth, false, mode == BITMAP);
-    if (s->n_channels < s->samples.n_colour || s->n_channels > CHANNELS_MAX)
+    if (s->n_channels < s->samples.n_colour)
         return ih_error_set(err, IH_CORRUPT, "damaged PSD: %u channels", s->n_channels);
     if (s->n_channels > s->samples.n_colour && mode != INDEXED)
         ih_samples_init(&s->samples, kinds[i].kind, depth, true, mode == BITMAP);

@@ -33,6 +33,33 @@ TEST(psd)
     assert_cuts_are_refused(f.bytes, f.n);
 }
 
+/* The specification names at most 56 channels, and Photoshop writes more. The fourth is alpha. */
+TEST(more_channels_than_the_specification_names)
+{
+    static const uint32_t n_channels[] = {5, 56, 57, 100};
+    for (size_t i = 0; i < 2 * sizeof n_channels / sizeof *n_channels; i++) {
+        const uint32_t n = n_channels[i / 2], is_packed = i % 2;
+        struct file f = psd_header(n, 2, 1, 8, 3, is_packed);
+        for (uint32_t c = 0; c < n && is_packed; c++)
+            put_number(&f, -2, 2 + c % 2);
+        for (uint32_t c = 0; c < n; c++) {
+            if (is_packed && c % 2) /* two literals, or a run */
+                PUT(&f, 1);
+            else if (is_packed)
+                PUT(&f, 0xFF);
+            PUT(&f, (uint8_t)(2 * c));
+            if (!is_packed || c % 2)
+                PUT(&f, (uint8_t)(2 * c + c % 2));
+        }
+        assert_decodes(f.bytes, f.n, "psd", 2, 1, 4, EXPECT(0, 2, 4, 6, 0, 3, 4, 7));
+        assert_cuts_are_refused(f.bytes, f.n);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
+        assert_int_equal(d.info.n_not_counted, n - 4);
+        assert_int_equal(d.info.warnings, IH_WARNING_EXTRA_SAMPLES);
+        free(d.pixels);
+    }
+}
+
 /* PackBits: rows of runs, literals and both; rows that are too long, too short or cut. */
 TEST(packed)
 {
@@ -121,7 +148,7 @@ TEST(other_kinds)
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "colour mode 9");
     f = psd_header(3, 1, 1, 32, 3, 0);
     PUT(&f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "32 bits");
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "PSD with 32-bit floats");
     f = psd_header(3, 1, 1, 8, 3, 2); /* ZIP */
     PUT(&f, 0, 0, 0);
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "compression 2");
