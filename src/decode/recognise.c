@@ -34,7 +34,13 @@ struct signature {
 #define POSTSCRIPT \
     "it has no pixels; draw it first, for example with 'gs -sDEVICE=png16m -o OUT.png IN'"
 #define TEXTURE "it stores textures; convert it first, for example with 'magick IN OUT.png'"
-#define SCIENCE "its values have no fixed range; export an 8-bit image first"
+#define SCIENCE                                                                      \
+    "read it in Python and count its arrays, or export PNG or TIFF of 8 or 16 bits " \
+    "(--bins=native keeps every value)"
+#define NUMPY "count it in Python, as in imghist.count(numpy.load('IN'))"
+#define MICROSCOPE \
+    "export its images first, for example with 'bfconvert IN OUT%s.tif' of Bio-Formats"
+#define TABLE "it is a table; read it in Python, where imghist.scan counts images in a column"
 #define VIDEO "extract frames first, for example with 'ffmpeg -i IN OUT%04d.png'"
 #define RECORDS                                                                                    \
     "name the file on the command line, or scan it in Python; if it is in an archive, extract it " \
@@ -44,7 +50,8 @@ struct signature {
     "result files have the layout that imghist writes: the schema first, and a record in each " \
     "line"
 #define UNPACK "extract its files first, for example with '7z x IN'"
-#define WEB "it is text, perhaps an error page saved in place of an image; download the image again"
+#define WEB \
+    "it is text, perhaps a server's answer saved in place of an image; download the image again"
 
 static const struct signature signatures[] = {
     {"camera raw (CR2)", RAW, AT(0, "II*\0"), AT(8, "CR\2\0")},
@@ -63,7 +70,15 @@ static const struct signature signatures[] = {
     {"FITS", SCIENCE, ONE(0, "SIMPLE  =")},
     {"DICOM", SCIENCE, ONE(128, "DICM")},
     {"HDF5", SCIENCE, ONE(0, "\x89HDF\r\n\x1A\n")},
-    {"a NumPy array", SCIENCE, ONE(0, "\x93NUMPY")},
+    {"a NumPy array", NUMPY, ONE(0, "\x93NUMPY")},
+    {"NIfTI", SCIENCE, ONE(344, "n+1\0")},
+    {"NIfTI", SCIENCE, ONE(344, "ni1\0")},
+    {"NIfTI", SCIENCE, ONE(4, "n+2\0\r\n\x1A\n")},
+    {"NIfTI", SCIENCE, ONE(4, "ni2\0\r\n\x1A\n")},
+    {"CZI", MICROSCOPE, ONE(0, "ZISRAWFILE")},
+    {"ND2", MICROSCOPE, ONE(0, "\xDA\xCE\xBE\x0A")},
+    {"LIF", MICROSCOPE, AT(0, "\x70\0\0\0"), AT(8, "\x2A")},
+    {"Parquet", TABLE, ONE(0, "PAR1")},
     {"DPX", CONVERT, ONE(0, "SDPX")},
     {"DPX", CONVERT, ONE(0, "XPDS")},
     {"Cineon", CONVERT, ONE(0, "\x80\x2A\x5F\xD7")},
@@ -216,7 +231,18 @@ static enum ih_status recognise_text(const uint8_t *head, size_t size, struct ih
             is_word(head, size, at, "<head") || is_word(head, size, at, "<body"))
             return refuse("HTML", WEB, err);
     }
-    return IH_OK;
+    return is_word(head, size, 0, "<?xml") || is_word(head, size, 0, "<error")
+               ? refuse("XML", WEB, err)
+               : IH_OK;
+}
+
+/* Whether it seems to be a result file in another layout. */
+static bool is_like_records(const uint8_t *head, size_t size)
+{
+    for (size_t at = 0; at < size; at++)
+        if (has(head, size, at, "\"imghist", 8) || has(head, size, at, "\"channels\"", 10))
+            return true;
+    return false;
 }
 
 /* Steps over white space. Returns the byte that follows it, or NUL. */
@@ -239,13 +265,14 @@ enum ih_status ih_recognise(struct ih_source *src, struct ih_error *err)
             (!s->bytes_2 || has(head, size, s->at_2, s->bytes_2, s->n_2)))
             return refuse(s->name, s->advice, err);
     }
+    size = size < TEXT_BYTES ? size : TEXT_BYTES;
     size_t at = has(head, size, 0, "\xEF\xBB\xBF", 3) ? 3 : 0; /* a byte order mark */
     const uint8_t first = next_character(head, size, &at);
     if ((first == '{' && next_character(head, size, &at) == '"') ||
         (first == '[' && next_character(head, size, &at) == '{'))
-        return refuse("JSON", JSON, err);
+        return refuse("JSON", is_like_records(head, size) ? JSON : WEB, err);
     if (first == '<')
-        return recognise_text(head, size < TEXT_BYTES ? size : TEXT_BYTES, err);
+        return recognise_text(head + at - 1, size - at + 1, err);
     const bool is_tiff =
         size >= 8 && (has(head, size, 0, "II*\0", 4) || has(head, size, 0, "MM\0*", 4));
     return is_tiff ? recognise_raw(src, head, err) : IH_OK;

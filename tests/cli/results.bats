@@ -183,10 +183,12 @@ for line in open("all.ndjson"):
   jq -S . all.json >sorted.json # the schema is no longer first
   jq -s . all.ndjson >array.json
   printf '{"name": 1}\n' >other.json
-  for file in sorted.json array.json other.json; do
+  for file in sorted.json array.json; do
     imghist $file --csv
     assert_refused 1 "$file: cannot decode: JSON is not supported: result files have the layout that imghist writes"
   done
+  imghist other.json --csv
+  assert_refused 1 "other.json: cannot decode: JSON is not supported: it is text, perhaps a server's answer saved in place of an image"
   for kind in json ndjson; do
     { printf '\xef\xbb\xbf'; sed 's/$/\r/' all.$kind; } >windows # a byte order mark
     imghist_ok windows --csv

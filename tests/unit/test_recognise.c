@@ -5,7 +5,7 @@
 
 static void assert_named(const void *bytes, size_t n, const char *name)
 {
-    uint8_t head[256] = {0}; /* enough for every signature */
+    uint8_t head[400] = {0}; /* enough for every signature */
     assert_true(n <= sizeof head);
     memcpy(head, bytes, n);
     assert_refused(head, sizeof head, IH_UNKNOWN, name);
@@ -37,6 +37,12 @@ TEST(names)
         FILE_OF("FITS", "SIMPLE  =                    T / conforms to FITS standard"),
         FILE_OF("HDF5", "\x89HDF\r\n\x1A\n"),
         FILE_OF("NumPy", "\x93NUMPY\1\0v\0{'descr'"),
+        FILE_OF("NIfTI", "\x1C\2\0\0n+2\0\r\n\x1A\n\4\0"),
+        FILE_OF("NIfTI", "\0\0\2\x1Cni2\0\r\n\x1A\n\0\4"),
+        FILE_OF("CZI", "ZISRAWFILE\0\0\0\0\0\0\0\2\0\0"),
+        FILE_OF("ND2", "\xDA\xCE\xBE\x0A\x20\0\0\0\x20\0\0\0\0\0\0\0ND2 FILE SIGNATURE"),
+        FILE_OF("LIF", "\x70\0\0\0\x2F\1\0\0\x2A\x15\1\0\0<\0L\0M\0"),
+        FILE_OF("Parquet", "PAR1\x15\4\x15\x10\x15\x14"),
         FILE_OF("DPX", "SDPX\0\0\x08\0V1.0"),
         FILE_OF("DPX", "XPDS\0\x08\0\0V1.0"),
         FILE_OF("Cineon", "\x80\x2A\x5F\xD7\0\0\x08\0"),
@@ -98,6 +104,11 @@ TEST(names)
         FILE_OF("HTML", "<!DOCTYPE html>\n<title>404</title>"),
         FILE_OF("HTML", "\xEF\xBB\xBF\r\n <HTML lang=en>"),
         FILE_OF("HTML", "<?xml version=\"1.0\"?><html>"),
+        FILE_OF("XML", "<?xml version='1.0'?><gpx>"),
+        FILE_OF("XML", "\xEF\xBB\xBF\n<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code>"),
+        FILE_OF("XML", "<Error><Message>gone</Message></Error>"),
+        FILE_OF("JSON", "{\"error\":\"forbidden\"}"),
+        FILE_OF("JSON", "\n[ {\"status\": 404}]"),
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         assert_named(files[i].head, files[i].n, files[i].name);
@@ -108,6 +119,37 @@ TEST(dicom_after_its_preamble)
     uint8_t head[256] = {0};
     memcpy(head + 128, "DICM", 4);
     assert_named(head, sizeof head, "DICOM");
+}
+
+/* NIfTI-1 in both byte orders, its header alone or with the values. */
+TEST(nifti_after_its_header)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        uint8_t head[400] = {0};
+        memcpy(head, i % 2 ? "\0\0\1\x5C" : "\x5C\1\0\0", 4);
+        memcpy(head + 344, i / 2 ? "ni1" : "n+1", 4);
+        assert_named(head, sizeof head, "NIfTI");
+    }
+}
+
+/* What to do: a server's answer is downloaded again, a result file in another layout is not. */
+TEST(advice)
+{
+    static const char *const texts[][2] = {
+        {"{\"error\":\"forbidden\"}", "perhaps a server's answer saved in place of an image"},
+        {"{\n  \"message\": \"Not Found\",\n  \"status\": \"404\"\n}", "download the image again"},
+        {"<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>",
+         "download the image again"},
+        {"<html>", "download the image again"},
+        {"{\n  \"schema\": \"imghist/2\",\n  \"file\": \"a\"", "the layout that imghist writes"},
+        {"{\n  \"alpha\": \"count\",\n  \"channels\": [", "the layout that imghist writes"},
+        {"SIMPLE  =                    T", "--bins=native keeps every value"},
+        {"\x89HDF\r\n\x1A\n", "PNG or TIFF of 8 or 16 bits"},
+        {"\x93NUMPY\1", "imghist.count(numpy.load('IN'))"},
+        {"ZISRAWFILE", "'bfconvert IN OUT%s.tif'"},
+        {"PAR1", "imghist.scan counts images in a column"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_refused((const uint8_t *)texts[i][0], strlen(texts[i][0]), IH_UNKNOWN, texts[i][1]);
 }
 
 /* The first directory of a TIFF, at `at`, with these entries: tag, type, value. */
@@ -176,10 +218,8 @@ TEST(other_tiff_is_not_camera_raw)
 /* What has no signature stays unknown, and the caller learns that raw_channels would read it. */
 TEST(others_stay_unknown)
 {
-    static const char *const texts[] = {"text",         "<?xml version='1.0'?><gpx>",
-                                        "\x1F\x8B\x08", "PK\3\4",
-                                        "IIR",          "ftypisom",
-                                        "a <svg>",      "FORM....AIFF"};
+    static const char *const texts[] = {"text", "<gpx>",    "\x1F\x8B\x08", "PK\3\4",
+                                        "IIR",  "ftypisom", "a <svg>",      "FORM....AIFF"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct decoded d = decode((const uint8_t *)texts[i], strlen(texts[i]), MAX_PIXELS, 1);
         assert_int_equal(d.status, IH_UNKNOWN);
