@@ -308,7 +308,8 @@ IH_PUBLIC int ih_is_image_name(const char *path);
 /* Describes a status in a few words, such as "damaged or truncated". Static, never NULL. */
 IH_PUBLIC const char *ih_status_text(enum ih_status status);
 
-/* Irregularities of a file that leave its pixels certain; bits of ih_summary.warnings. */
+/* Irregularities of a file that leave its pixels certain, and what the counts of a sound file leave
+ * out or hold; bits of ih_summary.warnings. */
 enum ih_warning {
     IH_WARNING_HEADER_BYTES = 1, /* JPEG: extra bytes between the segments before the first scan */
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
@@ -316,7 +317,9 @@ enum ih_warning {
     IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
     IH_WARNING_LAST_BITS = 16, /* JPEG, only if lenient: no scans of the coefficients' last bits */
     IH_WARNING_MORE_IMAGES = 32, /* only the first of several frames, pages or images was counted */
-    IH_WARNING_EXTRA_SAMPLES = 64 /* TIFF, PSD: pixels have further samples, which are no channel */
+    IH_WARNING_EXTRA_SAMPLES = 64, /* pixels have further samples, which are no channel */
+    IH_WARNING_MASKED = 128,       /* TIFF: pixels that a transparency mask hides count, too */
+    IH_WARNING_NODATA = 256        /* TIFF: so do pixels of the value that stands for no data */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */

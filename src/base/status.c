@@ -65,6 +65,8 @@ const char *ih_warning_text(enum ih_warning warning)
         [IH_WARNING_LAST_BITS] = "no scans of the last bits of coefficients",
         [IH_WARNING_MORE_IMAGES] = "only the first of several images was counted",
         [IH_WARNING_EXTRA_SAMPLES] = "extra samples of each pixel were not counted",
+        [IH_WARNING_MASKED] = "pixels under the transparency mask count like all others",
+        [IH_WARNING_NODATA] = "pixels of the nodata value (GDAL_NODATA) count like all others",
     };
     const bool is_known = (size_t)warning < sizeof texts / sizeof *texts && texts[warning];
     return is_known ? texts[warning] : "unknown warning";

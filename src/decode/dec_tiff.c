@@ -15,6 +15,7 @@
 #include "decode/deflate.h"
 #include "decode/tiff/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +131,39 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
     return ih_tiff_inflate_open(s, t, err);
 }
 
-static void tiff_read_metadata(const struct ih_tiff *s, struct ih_image_info *info)
+/* Whether a sample can have the value of GDAL's tag, a number as text. */
+static bool has_nodata(const struct ih_tiff *s)
+{
+    char text[64], *end;
+    if (!ih_tiff_text(s, TIFFTAG_GDAL_NODATA, text, sizeof text))
+        return false;
+    const double value = strtod(text, &end);
+    return end > text && value >= 0 && value < (double)(1u << s->samples.bits) &&
+           value == floor(value);
+}
+
+/* What the counts leave out, or hold although the file says that it is no part of the image. */
+static void read_losses(struct ih_tiff *s, struct ih_image_info *info)
+{
+    uint64_t next_at;
+    bool has_mask = false;
+    info->n_not_counted = s->n_not_counted;
+    if (s->n_not_counted > 0)
+        info->warnings |= IH_WARNING_EXTRA_SAMPLES;
+    if (!s->page_at && s->slice == 0) {
+        info->n_frames = ih_tiff_n_images(s);
+        s->n_slices = info->n_frames == 1
+                          ? ih_tiff_n_slices(s, s->handles[0].tiff, &s->slices_at, &s->slice_bytes)
+                          : 1;
+        info->n_frames *= s->n_slices;
+    }
+    if (info->n_frames > 0 && ih_tiff_next_image(s, &next_at, &has_mask) && has_mask)
+        info->warnings |= IH_WARNING_MASKED;
+    if (has_nodata(s))
+        info->warnings |= IH_WARNING_NODATA;
+}
+
+static void tiff_read_metadata(struct ih_tiff *s, struct ih_image_info *info)
 {
     enum { UPRIGHT = 1, LAST = 8 };
     uint64_t profile, orientation;
@@ -141,21 +174,8 @@ static void tiff_read_metadata(const struct ih_tiff *s, struct ih_image_info *in
     if (orientation > UPRIGHT && orientation <= LAST)
         info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
     info->orientation = orientation <= LAST ? (unsigned)orientation : 0;
-    info->n_not_counted = s->n_not_counted;
-    if (s->n_not_counted > 0)
-        info->warnings |= IH_WARNING_EXTRA_SAMPLES;
-    if (!s->page_at)
-        info->n_frames = ih_tiff_n_pages(s);
+    read_losses(s, info);
     info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */
-}
-
-/* Whether a page is marked as a smaller copy of another. */
-static bool is_thumbnail(const struct ih_tiff *s)
-{
-    uint64_t type;
-    if (ih_tiff_tag(s, TIFFTAG_SUBFILETYPE, &type))
-        return type != UINT64_MAX && (type & FILETYPE_REDUCEDIMAGE);
-    return ih_tiff_tag(s, TIFFTAG_OSUBFILETYPE, &type) && type == OFILETYPE_REDUCEDIMAGE;
 }
 
 static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_info *info,
@@ -169,7 +189,7 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
     if (s->width == 0 || s->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no pixels");
     enum ih_status status = ih_decode_check_pixels(s->width, s->height, s->max_pixels, err);
-    if (status == IH_OK && !s->page_at && is_thumbnail(s))
+    if (status == IH_OK && !s->page_at && ih_tiff_is_reduced(s, 0))
         status = ih_error_set(err, IH_UNSUPPORTED,
                               "TIFF whose first page is a thumbnail (a camera's raw file?) is not "
                               "supported");
@@ -327,17 +347,21 @@ static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pi
     return IH_OK;
 }
 
-/* Every page counts, also one that is marked as a smaller copy. */
+/* Goes on to the next slice, or to the next page that is an image. */
 static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *has_next,
                                 struct ih_error *err)
 {
     struct ih_tiff *s = state;
-    uint64_t at;
+    uint64_t at = 0;
+    bool has_mask;
     *has_next = false;
-    if (info->n_frames == 0 || !ih_tiff_next_page(s, &at))
+    if (info->n_frames == 0 || !ih_tiff_next_image(s, &at, &has_mask))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the list of its pages");
-    if (at == 0)
+    *has_next = at != 0 || s->slice + 1 < s->n_slices;
+    if (!*has_next)
         return IH_OK;
+    if (at == 0 && ih_tiff_next_slice(s, err) != IH_OK)
+        return err->status;
     close_page(s);
     ih_budget_give(s->held.budget, s->held.taken_bytes - s->file_taken_bytes);
     s->held.taken_bytes = s->file_taken_bytes;
@@ -346,7 +370,6 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     info->not_applied = info->warnings = 0;
     info->extremes = (struct ih_extremes){0};
     info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
-    *has_next = true;
     return tiff_read_directory(s, info, err);
 }
 

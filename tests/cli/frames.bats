@@ -17,10 +17,10 @@ filled() { "$IMGHIST" "$@" --frames --csv=long --device=cpu | grep -v -e ',luma,
 # counts_of FILE ARG...: the counts, without names.
 counts_of() { "$IMGHIST" "$@" --csv=long --device=cpu | cut -d, -f2- | grep -v ^channel; }
 
-@test "frames: GIF is composed as the format defines, and TIFF pages follow each other" {
+@test "frames: GIF is composed as the format defines; pages and slices of TIFF, without smaller copies and masks" {
   needs python3
-  for kind in gif tiff; do
-    reads $kind || continue
+  for kind in gif tiff stack; do
+    reads "${kind/stack/tiff}" || continue
     for seed in {1..12}; do
       python3 "$TESTS/cli/make_frames.py" $kind a.$kind a.$kind "$seed" >expected
       filled a.$kind >actual
@@ -30,6 +30,67 @@ counts_of() { "$IMGHIST" "$@" --csv=long --device=cpu | cut -d, -f2- | grep -v ^
         fail "$kind $seed: the first frame"
     done
   done
+}
+
+@test "frames: a stack in one directory that is cut, and descriptions of a stack where none is" {
+  needs python3
+  reads tiff || skip "no TIFF in this build"
+  for seed in 1 2 3; do
+    python3 "$TESTS/cli/make_frames.py" stack a.tif a.tif $seed >expected
+    n=$(tail -n 1 expected | cut -d'#' -f2 | cut -d, -f1)
+    imghist_output_has "\"frames\":$n," a.tif --ndjson
+    assert_stderr_has "a.tif: note: only the first of $n images was counted"
+    for how in '' --isolate; do
+      head -c -1 a.tif >cut.tif
+      # shellcheck disable=SC2086 # a word or none
+      imghist_status 1 cut.tif --frames --csv=images $how
+      [ "$stderr" = "imghist: cut.tif#$n: damaged TIFF: the file ends before the image does
+imghist: 1 of $n inputs failed" ] || fail "$seed: $stderr"
+      [ "$(grep -c ,ok, <<<"$output")" -eq $((n - 1)) ] || fail "$seed: $output"
+    done
+    filled cut.tif >actual
+    grep -v "^a.tif#$n," expected | sed s/^a/cut/ | cmp - actual || fail "$seed: the slices before"
+  done
+  # The description of a stack of 3: of 2 x 2 pixels alone, compressed, in front of the directory, with another page, and as other text.
+  python3 - <<'END'
+import struct, zlib
+text = b"ImageJ=1.54f\nimages=3\nslices=3\n\0\0"
+def write(name, data, text=text, compression=1, directory_last=False, more=b"", link=0):
+    tags = lambda strip, at: [(256, 1, 2), (257, 1, 2), (258, 1, 8), (259, 1, compression), (262, 1, 1), (270, len(text), at), (273, 1, strip),
+                              (277, 1, 1), (278, 1, 2), (279, 1, 4 if compression == 1 else len(data))]
+    size = 2 + 12 * 10 + 4
+    first = 8 + len(text) + len(data) if directory_last else 8
+    strip, at = (8 + len(text), 8) if directory_last else (8 + size + len(text), 8 + size)
+    directory = struct.pack("<H", 10) + b"".join(struct.pack("<HHII", t, 2 if t == 270 else 4, n, v) for t, n, v in tags(strip, at))
+    directory += struct.pack("<I", link and strip + len(data))
+    if link:
+        more = struct.pack("<H", 9) + b"".join(struct.pack("<HHII", t, 4, n, v) for t, n, v in tags(strip, at) if t != 270) + bytes(4)
+    body = text + data + directory if directory_last else directory + text + data
+    open(name, "wb").write(b"II*\0" + struct.pack("<I", first) + body + more)
+slices = bytes(range(12))
+write("stack.tif", slices)
+write("one.tif", slices[:4])
+write("short.tif", slices[:6])
+write("padded.tif", slices[:5])
+write("packed.tif", zlib.compress(slices[:4]) + slices, compression=8)
+write("behind.tif", slices[:4], directory_last=True, more=bytes(999))
+write("two.tif", slices, link=1)
+write("other.tif", slices, b"images=3\nimages=3\n\0")
+write("number.tif", slices, b"ImageJ=1\nimages=1\n\0")
+write("large.tif", slices, b"ImageJ=1\nimages=99999999999999999999\n\0")
+END
+  filled stack.tif >actual
+  [ "$(cat actual)" = "$(for v in {0..11}; do echo "stack.tif#$((v / 4 + 1)),gray,$v,1"; done)" ] || fail "$(cat actual)"
+  imghist_ok short.tif --csv=images
+  assert_stderr_has "only the first of 3 images was counted"
+  imghist_fails 1 "short.tif#2: damaged TIFF: the file ends before the image does" short.tif --csv=images --frames
+  for file in one padded packed behind other number large; do
+    imghist_quiet $file.tif --csv=images
+    imghist_quiet $file.tif --csv=images --frames
+    [ "$(wc -l <<<"$output")" -eq 2 ] || fail "$file: $output"
+  done
+  imghist_quiet two.tif --csv=images --frames # pages are images, whatever the description says
+  [ "$(cut -d, -f1,11 <<<"$output" | paste -sd' ')" = "file,mean_luma two.tif#1,1.500000 two.tif#2,1.500000" ] || fail "$output"
 }
 
 @test "frames: what Pillow shows of GIF and WebP" {

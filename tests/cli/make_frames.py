@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_frames.py gif|tiff|png FILE NAME SEED [part]: writes an animation or a file of pages, and prints its frames' histograms
+"""make_frames.py gif|tiff|stack|png FILE NAME SEED [part]: writes an animation or a file of pages, and prints its frames' histograms
 as imghist's "NAME#k,channel,bin,count", without luma and without empty bins. The frames are composed here, by the rules of GIF89a;
 of an animated PNG only the first image is printed.
 part: those of the region 50%x67%+50%+33% of each frame.
@@ -82,12 +82,13 @@ def gif(file, name, seed):
 
 
 def tiff(file, name, seed):
-    """Pages of one strip, or of tiles of 16 x 16 which are filled with 99; some are deflated."""
+    """Pages of one strip, or of tiles of 16 x 16 which are filled with 99; some are deflated. Some are smaller copies or
+    transparency masks, which are no images: by NewSubfileType (254), SubfileType (255) or the colour space 4."""
     r = random.Random(seed)
     order = "<>"[seed % 2]
     out = bytearray({"<": b"II*\0", ">": b"MM\0*"}[order] + bytes(4))
-    link = 4
-    for k in range(1, 7):
+    link, n_images = 4, 0
+    for no_image in [{}, {254: 2}, {254: 1}, {254: 4, 262: 4}, {}, {254: 5, 262: 4}, {255: 2}, {262: 4}, {254: 4}, {255: 3}]:
         w, h, n, planar = r.randrange(1, 40), r.randrange(1, 40), r.choice([1, 3]), r.choice([1, 2])
         tiled, compression = r.randrange(2), r.choice([1, 8])
         pixels = [tuple(r.randrange(256) for _ in range(n)) for _ in range(w * h)]
@@ -111,8 +112,9 @@ def tiff(file, name, seed):
         many = len(data) > 1
         at = (4, len(data), tables if many else offsets[0])
         sizes = (4, len(data), tables + 4 * len(data) if many else len(data[0]))
-        tags = [(254, 4, 1, int(k == 3)), (256, 4, 1, w), (257, 4, 1, h), (258, 3, n, arrays if n > 2 else 8),
+        tags = [(256, 4, 1, w), (257, 4, 1, h), (258, 3, n, arrays if n > 2 else 8),
                 (259, 3, 1, compression), (262, 3, 1, 2 if n == 3 else 1), (277, 3, 1, n), (284, 3, 1, planar)]
+        tags = [t for t in tags if t[0] not in no_image] + [(tag, 4 if tag == 254 else 3, 1, v) for tag, v in no_image.items()]
         tags += [(322, 4, 1, 16), (323, 4, 1, 16), (324, *at), (325, *sizes)] if tiled else [(273, *at), (278, 4, 1, h),
                                                                                               (279, *sizes)]
         struct.pack_into(f"{order}I", out, link, len(out))
@@ -123,7 +125,44 @@ def tiff(file, name, seed):
                                                                              *([value, 0] if short else [value]))
         link = len(out)
         out += bytes(4)
-        show(name, k, pixels, n, w)
+        if no_image in ({}, {254: 2}, {255: 3}):  # 2 and 3: a page of several
+            n_images += 1
+            show(name, n_images, pixels, n, w)
+    open(file, "wb").write(out)
+
+
+def stack(file, name, seed):
+    """As ImageJ writes more than 4 GiB: one directory, then the slices, each of one strip, two strips or three planes."""
+    r = random.Random(seed)
+    order, wide, kind = "<>"[seed // 2 % 2], seed % 2, ["strip", "strips", "planes"][seed % 3]
+    n, planar = (3, 2) if kind == "planes" else (r.choice([1, 3]), 1)
+    w, h, n_slices = r.randrange(1, 9), r.randrange(2, 9), r.randrange(2, 7)
+    text = f"ImageJ=1.54f\nimages={n_slices}\nslices={n_slices}\nmode=grayscale\n".encode() + b"\0"
+    strip_rows = (h + 1) // 2 if kind == "strips" else h
+    row_bytes = w * (1 if planar == 2 else n) * (1 + wide)
+    sizes = {"strip": [row_bytes * h], "strips": [row_bytes * strip_rows, row_bytes * (h - strip_rows)],
+             "planes": [row_bytes * h] * 3}[kind]
+    n_strips = len(sizes)
+    at = 8 + 2 + 12 * 11 + 4
+    bits_at, text_at, tables_at = at, at + 6, at + 6 + len(text) + len(text) % 2
+    first = tables_at + 8 * n_strips
+    offsets = [first + sum(sizes[:i]) for i in range(n_strips)]
+    tags = [(256, 4, 1, w), (257, 4, 1, h), (258, 3, n, bits_at if n > 2 else 8 + 8 * wide), (259, 3, 1, 1),
+            (262, 3, 1, 2 if n == 3 else 1), (270, 2, len(text), text_at),
+            (273, 4, n_strips, tables_at if n_strips > 1 else first), (277, 3, 1, n), (278, 4, 1, strip_rows),
+            (279, 4, n_strips, tables_at + 4 * n_strips if n_strips > 1 else sizes[0]), (284, 3, 1, planar)]
+    out = {"<": b"II*\0", ">": b"MM\0*"}[order] + struct.pack(f"{order}IH", 8, len(tags))
+    for tag, kind, count, value in tags:
+        out += struct.pack(f"{order}HHI", tag, kind, count)
+        out += struct.pack(f"{order}HH", value, 0) if kind == 3 and count == 1 else struct.pack(f"{order}I", value)
+    out += bytes(4) + struct.pack(f"{order}3H", *[8 + 8 * wide] * 3) + text
+    out = out.ljust(tables_at, b"\0") + struct.pack(f"{order}{2 * n_strips}I", *offsets, *sizes)
+    high = 65535 if wide else 255
+    for k in range(1, n_slices + 1):
+        pixels = [tuple(r.randrange(high + 1) for _ in range(n)) for _ in range(w * h)]
+        samples = [p[c] for c in range(n) for p in pixels] if planar == 2 else [s for p in pixels for s in p]
+        out += struct.pack(f"{order}{len(samples)}{'H' if wide else 'B'}", *samples)
+        show(name, k, [tuple((s * 510 + high) // (2 * high) for s in p) for p in pixels], n, w)
     open(file, "wb").write(out)
 
 
@@ -242,4 +281,4 @@ if sys.argv[1] == "pillow":
 elif sys.argv[1] == "jpeg":
     jpeg(*sys.argv[2:])
 else:
-    {"gif": gif, "tiff": tiff, "png": png}[sys.argv[1]](sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    {"gif": gif, "tiff": tiff, "stack": stack, "png": png}[sys.argv[1]](sys.argv[2], sys.argv[3], int(sys.argv[4]))

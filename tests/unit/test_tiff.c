@@ -457,13 +457,69 @@ TEST(other_kinds)
     struct kind gray = kind_of(PHOTOMETRIC_MINISBLACK, 8, 1, COMPRESSION_NONE);
     struct kind lab = kind_of(PHOTOMETRIC_CIELAB, 8, 3, COMPRESSION_NONE);
     struct kind inks = kind_of(PHOTOMETRIC_SEPARATED, 8, 4, COMPRESSION_NONE);
-    struct kind wide = kind_of(PHOTOMETRIC_MINISBLACK, 32, 1, COMPRESSION_NONE);
     refuse(TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE, &gray, "thumbnail");
-    refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT, &gray, "unsigned integers");
-    refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP, &wide, "unsigned integers");
-    refuse(TIFFTAG_SUBFILETYPE, 0, &wide, "bits a sample 32");
+    refuse(TIFFTAG_IMAGEDEPTH, 3, &gray, "TIFF that is a volume of 3 slices (ImageDepth)");
     refuse(TIFFTAG_SUBFILETYPE, 0, &lab, "colour space (photometric interpretation) 8");
     refuse(TIFFTAG_INKSET, INKSET_MULTIINK, &inks, "set of inks 2");
+}
+
+/* Samples that are no unsigned integers of up to 16 bits are named, with a way out. */
+TEST(other_samples)
+{
+    static const struct {
+        uint16_t bits, format;
+        const char *name;
+    } cases[] = {{8, SAMPLEFORMAT_INT, "TIFF with 8-bit signed integers"},
+                 {16, SAMPLEFORMAT_INT, "TIFF with 16-bit signed integers"},
+                 {32, SAMPLEFORMAT_INT, "TIFF with 32-bit signed integers"},
+                 {16, SAMPLEFORMAT_IEEEFP, "TIFF with 16-bit floats"},
+                 {32, SAMPLEFORMAT_IEEEFP, "TIFF with 32-bit floats"},
+                 {64, SAMPLEFORMAT_IEEEFP, "TIFF with 64-bit floats"},
+                 {32, SAMPLEFORMAT_UINT, "TIFF with 32-bit unsigned integers"},
+                 {32, SAMPLEFORMAT_COMPLEXINT, "TIFF with complex numbers"},
+                 {64, SAMPLEFORMAT_COMPLEXIEEEFP, "TIFF with complex numbers"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kind k = kind_of(PHOTOMETRIC_MINISBLACK, cases[i].bits, 1, COMPRESSION_NONE);
+        refuse(TIFFTAG_SAMPLEFORMAT, cases[i].format, &k, cases[i].name);
+        if (cases[i].format < SAMPLEFORMAT_VOID)
+            refuse(TIFFTAG_SAMPLEFORMAT, cases[i].format, &k,
+                   "first, as in 'gdal_translate -ot UInt16 -scale LOW HIGH 0 65535 IN OUT.tif'");
+    }
+}
+
+/* A depth of 1 is an image like others, in strips and tiles; tiles of several slices are a volume.
+ */
+TEST(volumes)
+{
+    static struct file f;
+    for (unsigned tiled = 0; tiled < 2; tiled++) {
+        for (uint32_t depth = 1; depth < 4; depth++) {
+            struct kind k = kind_of(PHOTOMETRIC_MINISBLACK, 8, 1, COMPRESSION_LZW);
+            uint8_t block[TILE * TILE * 3] = {0};
+            k.is_tiled = tiled;
+            TIFF *t = create(&f, NULL);
+            set_tags(t, &k);
+            TIFFSetField(t, TIFFTAG_IMAGEDEPTH, depth);
+            if (tiled)
+                TIFFSetField(t, TIFFTAG_TILEDEPTH, (uint32_t)1);
+            for (uint32_t z = 0; z < (tiled ? depth : 1); z++)
+                for (uint32_t y = 0; y < HEIGHT; y += tiled ? TILE : 1)
+                    for (uint32_t x = 0; x < WIDTH; x += tiled ? TILE : WIDTH)
+                        assert_true((tiled ? TIFFWriteTile(t, block, x, y, z, 0)
+                                           : TIFFWriteScanline(t, block, y, 0)) > 0);
+            TIFFClose(t);
+            if (depth > 1) {
+                char expected[40];
+                snprintf(expected, sizeof expected, "a volume of %u slices", (unsigned)depth);
+                assert_refused(f.bytes, f.n, IH_UNSUPPORTED, expected);
+                continue;
+            }
+            struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
+            assert_int_equal(d.status, IH_OK);
+            assert_int_equal(d.n_pixels, N);
+            free(d.pixels);
+        }
+    }
 }
 
 /* ---- tags ---- */

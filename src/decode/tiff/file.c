@@ -147,7 +147,7 @@ enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err)
  * Sources: TIFF 6.0, section 2, and libtiff's description of BigTIFF.
  */
 
-enum { BYTE = 1, SHORT = 3, LONG = 4, LONG8 = 16 };
+enum { BYTE = 1, ASCII = 2, SHORT = 3, LONG = 4, LONG8 = 16 };
 
 struct reader {
     const uint8_t *file;
@@ -218,56 +218,170 @@ static bool follow(const struct reader *r, uint64_t *at)
            get(r, *at + count_bytes(r) + n * entry_bytes(r), r->is_big_tiff ? 8 : 4, at);
 }
 
-/* A list that leads back to itself never ends. */
-unsigned ih_tiff_n_pages(const struct ih_tiff *s)
+/* The number of entries of the directory at `at`. Returns false unless all of it lies in the file.
+ */
+static bool count_entries(const struct reader *r, uint64_t at, uint64_t *n)
 {
-    enum { PAGES_MAX = 65535 };
-    struct reader r;
-    uint64_t at;
-    unsigned n = 0;
-    if (!open_reader(s, &r, &at))
-        return 0;
-    for (; at != 0; n++)
-        if (n == PAGES_MAX || !follow(&r, &at))
-            return 0;
-    return n;
+    return get(r, at, count_bytes(r), n) && *n <= r->file_bytes / entry_bytes(r) &&
+           at + count_bytes(r) + *n * entry_bytes(r) <= r->file_bytes;
 }
 
-bool ih_tiff_next_page(const struct ih_tiff *s, uint64_t *at)
+/* The entry of a tag in the directory at *at. */
+static bool find_entry(const struct reader *r, uint16_t tag, uint64_t *at)
 {
-    struct reader r;
-    if (!open_reader(s, &r, at))
+    uint64_t n, id;
+    if (!count_entries(r, *at, &n))
         return false;
-    *at = s->page_at ? s->page_at : *at;
-    return follow(&r, at);
+    for (*at += count_bytes(r); n > 0 && get(r, *at, 2, &id); n--, *at += entry_bytes(r))
+        if (id == tag)
+            return true;
+    return false;
 }
 
-/* The offset of the page's directory, and the number of its entries. Returns false unless all of it
- * lies in the file. */
-static bool tags_find(const struct ih_tiff *s, struct reader *r, uint64_t *at, uint64_t *n)
+static bool find_value(const struct reader *r, uint64_t at, uint16_t tag, uint64_t *value)
+{
+    *value = UINT64_MAX;
+    if (!find_entry(r, tag, &at))
+        return false;
+    if (!get_value(r, at, value))
+        *value = UINT64_MAX;
+    return true;
+}
+
+/* The page's directory. */
+static bool open_page(const struct ih_tiff *s, struct reader *r, uint64_t *at)
 {
     if (!open_reader(s, r, at))
         return false;
     *at = s->page_at ? s->page_at : *at;
-    return get(r, *at, count_bytes(r), n) && *n <= r->file_bytes / entry_bytes(r) &&
-           *at + count_bytes(r) + *n * entry_bytes(r) <= r->file_bytes;
+    return true;
 }
 
 bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value)
 {
     struct reader r;
-    uint64_t at, n, id;
+    uint64_t at;
     *value = UINT64_MAX;
-    if (!tags_find(s, &r, &at, &n))
+    return open_page(s, &r, &at) && find_value(&r, at, tag, value);
+}
+
+bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size_bytes)
+{
+    struct reader r;
+    uint64_t at, type, n;
+    if (!open_page(s, &r, &at) || !find_entry(&r, tag, &at))
         return false;
-    at += count_bytes(&r);
-    for (; n > 0 && get(&r, at, 2, &id); n--, at += entry_bytes(&r))
-        if (id == tag) {
-            if (!get_value(&r, at, value))
-                *value = UINT64_MAX;
+    const unsigned n_count = r.is_big_tiff ? 8 : 4;
+    if (!get(&r, at + 2, 2, &type) || type != ASCII || !get(&r, at + 4, n_count, &n))
+        return false;
+    at += 4 + n_count;
+    if (n > n_count && !get(&r, at, n_count, &at))
+        return false;
+    if (at > r.file_bytes || r.file_bytes - at < n)
+        return false;
+    n = n < size_bytes ? n : size_bytes - 1;
+    memcpy(text, r.file + at, (size_t)n);
+    text[n] = '\0';
+    return true;
+}
+
+/* ---- pages ---- */
+
+bool ih_tiff_is_reduced(const struct ih_tiff *s, uint64_t at)
+{
+    struct reader r;
+    uint64_t type, first;
+    if (!open_reader(s, &r, &first))
+        return false;
+    at = at ? at : first;
+    if (find_value(&r, at, TIFFTAG_SUBFILETYPE, &type))
+        return type != UINT64_MAX && (type & FILETYPE_REDUCEDIMAGE);
+    return find_value(&r, at, TIFFTAG_OSUBFILETYPE, &type) && type == OFILETYPE_REDUCEDIMAGE;
+}
+
+static bool is_mask(const struct reader *r, uint64_t at)
+{
+    uint64_t value;
+    return (find_value(r, at, TIFFTAG_PHOTOMETRIC, &value) && value == PHOTOMETRIC_MASK) ||
+           (find_value(r, at, TIFFTAG_SUBFILETYPE, &value) && value != UINT64_MAX &&
+            (value & FILETYPE_MASK));
+}
+
+/* A list that leads back to itself never ends. */
+unsigned ih_tiff_n_images(const struct ih_tiff *s)
+{
+    enum { PAGES_MAX = 65535 };
+    struct reader r;
+    uint64_t at;
+    unsigned n_pages = 0, n_images = 0;
+    if (!open_reader(s, &r, &at))
+        return 0;
+    for (; at != 0; n_pages++) {
+        n_images += n_pages == 0 || !(ih_tiff_is_reduced(s, at) || is_mask(&r, at));
+        if (n_pages == PAGES_MAX || !follow(&r, &at))
+            return 0;
+    }
+    return n_images;
+}
+
+bool ih_tiff_next_image(const struct ih_tiff *s, uint64_t *at, bool *has_mask)
+{
+    struct reader r;
+    *has_mask = false;
+    if (!open_page(s, &r, at))
+        return false;
+    for (;;) {
+        if (!follow(&r, at))
+            return false;
+        const bool is_reduced = *at != 0 && ih_tiff_is_reduced(s, *at);
+        if (*at == 0 || !(is_reduced || is_mask(&r, *at)))
             return true;
-        }
-    return false;
+        *has_mask = *has_mask || !is_reduced;
+    }
+}
+
+/*
+ * ImageJ writes a stack above 4 GiB with one directory. The first slice is where that says, and the
+ * others follow it. A program that saves a single image may keep the description of a stack, but
+ * then nothing follows an image that stands after its directory.
+ */
+unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, uint64_t *n_bytes)
+{
+    enum { SLICES_MAX = 1000000000 };
+    char description[256];
+    struct reader r;
+    uint64_t directory_at;
+    uint16_t compression = COMPRESSION_NONE;
+    const char *images;
+    if (!ih_tiff_text(s, TIFFTAG_IMAGEDESCRIPTION, description, sizeof description) ||
+        strncmp(description, "ImageJ=", 7) != 0 || !(images = strstr(description, "\nimages=")))
+        return 1;
+    const unsigned long n = strtoul(images + 8, NULL, 10);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    if (compression != COMPRESSION_NONE || s->lib.TIFFIsTiled(t) ||
+        !open_page(s, &r, &directory_at))
+        return 1;
+    *first_at = s->lib.TIFFGetStrileOffset(t, 0);
+    *n_bytes = 0;
+    for (uint32_t i = 0; i < s->lib.TIFFNumberOfStrips(t); i++) {
+        if (s->lib.TIFFGetStrileOffset(t, i) != *first_at + *n_bytes)
+            return 1;
+        *n_bytes += s->lib.TIFFGetStrileByteCount(t, i);
+    }
+    const bool has_more = *n_bytes > 0 && *first_at > directory_at && *first_at < r.file_bytes &&
+                          r.file_bytes - *first_at > *n_bytes + 1; /* padding */
+    return has_more && n > 1 && n <= SLICES_MAX ? (unsigned)n : 1;
+}
+
+enum ih_status ih_tiff_next_slice(struct ih_tiff *s, struct ih_error *err)
+{
+    const struct ih_held *h = &s->held;
+    s->slice++;
+    if ((h->file_bytes - s->slices_at) / s->slice_bytes <= s->slice)
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the file ends before the image does");
+    memcpy(h->file + s->slices_at, h->file + s->slices_at + s->slice * s->slice_bytes,
+           (size_t)s->slice_bytes);
+    return IH_OK;
 }
 
 /* ---- what libtiff sees ---- */
@@ -329,7 +443,7 @@ static enum ih_status hide_tags(struct ih_tiff *s, struct hidden *h, struct ih_e
 {
     struct reader r;
     uint64_t n, tag, photometric, compression, n_samples;
-    if (!tags_find(s, &r, &h->at, &n))
+    if (!open_page(s, &r, &h->at) || !count_entries(&r, h->at, &n))
         return IH_OK;
     h->n_bytes = count_bytes(&r) + n * entry_bytes(&r);
     h->link_at = h->link_bytes = r.is_big_tiff ? 8 : 4;

@@ -187,12 +187,29 @@ static bool loses_samples(const struct ih_tiff *s, TIFF *t, unsigned bits, uint1
            (s->is_planar || s->n_samples % 2 != 0);
 }
 
+static enum ih_status refuse_samples(unsigned format, unsigned bits, struct ih_error *err)
+{
+    static const char *const kinds[] = {[SAMPLEFORMAT_UINT] = "unsigned integers",
+                                        [SAMPLEFORMAT_INT] = "signed integers",
+                                        [SAMPLEFORMAT_IEEEFP] = "floats",
+                                        [SAMPLEFORMAT_VOID] = "samples"};
+    if (format == SAMPLEFORMAT_COMPLEXINT || format == SAMPLEFORMAT_COMPLEXIEEEFP)
+        return ih_error_set(err, IH_UNSUPPORTED, "TIFF with complex numbers is not supported");
+    if (format >= sizeof kinds / sizeof *kinds || !kinds[format])
+        return layout_unsupported(err, "the sample format", format);
+    return ih_error_set(err, IH_UNSUPPORTED,
+                        "TIFF with %u-bit %s is not supported: scale them to 16 bits first, as in "
+                        "'gdal_translate -ot UInt16 -scale LOW HIGH 0 65535 IN OUT.tif'",
+                        bits, kinds[format]);
+}
+
 /* Extra samples without a stated meaning are not counted, nor alpha after the first. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     enum ih_sample_kind kind = IH_SAMPLES_GRAY;
     uint16_t photometric, bits = 1, format = SAMPLEFORMAT_UINT, n_extra = 0, *extra = NULL;
     uint16_t planar = PLANARCONFIG_CONTIG, compression = COMPRESSION_NONE;
+    uint32_t depth = 1, tile_depth = 1;
     uint64_t stored;
     if (!s->lib.TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no colour space");
@@ -209,10 +226,16 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         check_compression(s, t, photometric, err) != IH_OK)
         return err->status;
     s->is_read_twice = !fills_blocks(compression);
-    if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
-        return layout_unsupported(err, "samples that are not unsigned integers, format", format);
-    if (bits < 1 || bits > 16)
-        return layout_unsupported(err, "bits a sample", bits);
+    if (bits < 1 || bits > 16 || (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID))
+        return refuse_samples(format, bits, err);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_IMAGEDEPTH, &depth);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_TILEDEPTH, &tile_depth);
+    if (depth > 1 || tile_depth > 1)
+        return ih_error_set(
+            err, IH_UNSUPPORTED,
+            "TIFF that is a volume of %u slices (ImageDepth) is not supported: save "
+            "them as pages first, for example with tifffile",
+            (unsigned)depth);
 
     s->is_planar = planar == PLANARCONFIG_SEPARATE && s->n_samples > 1;
     if (loses_samples(s, t, bits, compression))

@@ -72,7 +72,9 @@ struct ih_tiff {
     uint64_t max_pixels;
     struct ih_sample_range sample_range;
     bool takes_native;
-    uint64_t page_at; /* offset of the page's directory; 0: the first */
+    uint64_t page_at;         /* offset of the page's directory; 0: the first */
+    unsigned slice, n_slices; /* of a stack in one page; else 0 and 1 */
+    uint64_t slices_at, slice_bytes;
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
     struct ih_samples samples;
     unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* the sample of the file that a plane holds */
@@ -103,12 +105,27 @@ enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
  * single integer, else UINT64_MAX. */
 bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value);
 
-/* The number of pages in the file; 0: the list of directories is damaged, or very long. */
-unsigned ih_tiff_n_pages(const struct ih_tiff *s);
+/* The text of a tag of the page, cut at the end of `text`. Returns false if it has none. */
+bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size_bytes);
 
-/* *at: the offset of the directory after the page's; 0: there is none. Returns false if the list is
- * damaged. */
-bool ih_tiff_next_page(const struct ih_tiff *s, uint64_t *at);
+/* Whether the page with the directory at `at` (0: the first) is a smaller copy of another. */
+bool ih_tiff_is_reduced(const struct ih_tiff *s, uint64_t at);
+
+/* The number of images in the file: the first page, and all others that are neither reduced copies
+ * nor transparency masks; 0: the list of directories is damaged, or very long. */
+unsigned ih_tiff_n_images(const struct ih_tiff *s);
+
+/* *at: the offset of the directory of the image after the page's; 0: there is none. *has_mask: a
+ * mask stands between them. Returns false if the list is damaged. Only if ih_tiff_n_images has
+ * found that it ends. */
+bool ih_tiff_next_image(const struct ih_tiff *s, uint64_t *at, bool *has_mask);
+
+/* The number of slices in a file of one page, 1 if it is no stack; and where the first one begins
+ * and the size of each. */
+unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, uint64_t *n_bytes);
+
+/* Moves the next slice to the place of the first. */
+enum ih_status ih_tiff_next_slice(struct ih_tiff *s, struct ih_error *err);
 
 /* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or returns
  * IH_UNSUPPORTED or IH_CORRUPT. */
