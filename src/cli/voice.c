@@ -276,6 +276,10 @@ static void note_image(struct ih_voice *v, const char *path, const struct ih_res
                       r->info.n_not_counted == 1 ? "" : "s",
                       r->info.n_not_counted == 1 ? "was" : "were");
     }
+    if (r->info.warnings & IH_WARNING_MASKED && is_noted(v, IH_NOTE_MASKED))
+        ih_voice_note(v, path, "%s", ih_warning_text(IH_WARNING_MASKED));
+    if (r->info.warnings & IH_WARNING_NODATA && is_noted(v, IH_NOTE_NODATA))
+        ih_voice_note(v, path, "%s", ih_warning_text(IH_WARNING_NODATA));
     if (bits && is_noted(v, IH_NOTE_FEW_VALUES))
         ih_voice_note(v, path,
                       "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
@@ -498,6 +502,8 @@ static void print_closing_line(const struct ih_voice *v)
                 &has_begun);
     print_notes(v->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",
                 &has_begun);
+    print_notes(v->n_notes[IH_NOTE_MASKED], "a transparency mask, whose pixels count", &has_begun);
+    print_notes(v->n_notes[IH_NOTE_NODATA], "a nodata value, whose pixels count", &has_begun);
     print_notes(v->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(v->n_twice, "the name of an earlier one, and count too", &has_begun);
     if (v->n_charts > 0 && !v->options->chart_is_stream) {

@@ -39,6 +39,8 @@ struct ih_used_kernel {
 enum ih_note {
     IH_NOTE_MORE_IMAGES,
     IH_NOTE_EXTRA_SAMPLES,
+    IH_NOTE_MASKED,
+    IH_NOTE_NODATA,
     IH_NOTE_FEW_VALUES,
     IH_NOTE_DEPTH,
     IH_NOTE_TWICE,

@@ -370,10 +370,11 @@ static bool is_worthless(const struct ih_writer *w, const struct sink *s)
 /* Without a condition, every record is selected. */
 static bool is_selected(const struct ih_condition *where, const struct ih_result *result)
 {
+    struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
     if (!where)
         return true;
-    ih_fields_compute(result, values);
+    ih_fields_compute(&view, result, values);
     return ih_condition_holds(where, values, result);
 }
 
@@ -390,13 +391,14 @@ static void match(struct ih_writer *w, const char *path, const char *message)
 static void judge(struct ih_writer *w, const struct ih_result *result)
 {
     const struct ih_condition *const fail_if = w->options->fail_if;
+    struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
     char line[IH_MESSAGE_MAX] = "matches --fail-if: ";
     const size_t n = strlen(line);
     if (!fail_if)
         return;
     w->voice.n_judged++;
-    ih_fields_compute(result, values);
+    ih_fields_compute(&view, result, values);
     if (!ih_condition_holds(fail_if, values, result))
         return;
     ih_condition_describe(fail_if, values, result, line + n, sizeof line - n);

@@ -228,8 +228,9 @@ static bool has_column(const struct csv_state *s, const struct ih_record_field *
 /* One row with all fields that have a column; the first is the name. */
 static void image_fields(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
+    struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
-    ih_fields_compute(r, values);
+    ih_fields_compute(&view, r, values);
     fputs(name, s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         char text[NAME_BYTES];

@@ -124,8 +124,9 @@ static void put_percentiles(const struct html_state *s, const struct ih_result *
 
 static void put_row(const struct html_state *s, const struct ih_result *result)
 {
+    struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
-    ih_fields_compute(result, values);
+    ih_fields_compute(&view, result, values);
     putc('[', s->stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         if (html_has_column(s, i)) {

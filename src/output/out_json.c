@@ -204,6 +204,19 @@ static void put_warnings(FILE *f, unsigned warnings)
     putc(']', f);
 }
 
+/* The number of images is not known of some formats. */
+static void put_not_counted(FILE *f, const struct ih_image_info *info)
+{
+    const char *before = "{";
+    if (info->warnings & IH_WARNING_MORE_IMAGES) {
+        fprintf(f, info->n_frames > 1 ? "{\"images\":%u" : "{\"images\":null", info->n_frames - 1);
+        before = ",";
+    }
+    if (info->n_not_counted)
+        fprintf(f, "%s\"samples\":%u", before, info->n_not_counted);
+    putc('}', f);
+}
+
 /* ---- records ---- */
 
 /* Writes a value of type OTHER. */
@@ -230,6 +243,9 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind,
         break;
     case IH_FIELD_WARNINGS:
         put_warnings(f, r->info.warnings);
+        break;
+    case IH_FIELD_NOT_COUNTED:
+        put_not_counted(f, &r->info);
         break;
     case IH_FIELD_CHANNELS:
         put_channels(f, r, percents);

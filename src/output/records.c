@@ -128,6 +128,26 @@ static bool read_warning(struct ih_json_in *in, void *set)
     return ih_json_fail(in, impossible);
 }
 
+static bool read_samples(struct ih_json_in *in, const struct ih_field *field, void *to)
+{
+    unsigned *const n_samples = (void *)((char *)to + field->offset_bytes);
+    uint64_t n;
+    if (!ih_json_count(in, &n))
+        return false;
+    *n_samples = (unsigned)n;
+    return (n > 0 && n <= UINT_MAX) || ih_json_fail(in, impossible);
+}
+
+/* The number of images follows from frames and warnings. */
+static bool read_not_counted(struct ih_json_in *in, void *info)
+{
+    static const struct ih_field samples = {"samples", IH_FIELD_UNSIGNED,
+                                            offsetof(struct ih_image_info, n_not_counted), NULL};
+    static const struct ih_json_members members = {&samples, sizeof samples, 1, read_samples};
+    uint64_t seen;
+    return ih_json_object(in, &members, info, &seen);
+}
+
 /* A number of a struct; null for those that have no meaning without pixels. */
 static bool read_number(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
@@ -359,6 +379,8 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
         return ih_json_array(in, read_not_applied, at);
     case IH_FIELD_WARNINGS:
         return ih_json_array(in, read_warning, at);
+    case IH_FIELD_NOT_COUNTED:
+        return read_not_counted(in, at);
     case IH_FIELD_CHANNELS:
         return ih_json_array(in, read_channel, r);
     case IH_FIELD_SRGB: /* follows from not_applied */

@@ -128,9 +128,20 @@ static bool has_other(const struct ih_result *r, unsigned kind)
     return kind == IH_FIELD_FILE_BYTES ? !is_utf8(r->path)
            : kind == IH_FIELD_POSITION ? r->n_shards || r->inputs_hash
            : kind == IH_FIELD_WARNINGS ? r->info.warnings != 0
+           : kind == IH_FIELD_NOT_COUNTED
+               ? r->info.n_not_counted > 0 || (r->info.warnings & IH_WARNING_MORE_IMAGES)
            : kind == IH_FIELD_SRGB
                ? (r->info.not_applied & IH_NOT_SRGB) || !(r->info.not_applied & IH_MAYBE_SRGB)
                : true;
+}
+
+static void print_warnings(unsigned warnings, char *text, size_t size)
+{
+    size_t n = 0;
+    for (unsigned w = 1; w < IH_WARNINGS_END; w *= 2)
+        if ((warnings & w) && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "; " : "",
+                                  ih_warning_text((enum ih_warning)w));
 }
 
 struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_record_field *field)
@@ -189,6 +200,9 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_SHARD:
         snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);
         return text_value(v->text, r->n_shards > 0);
+    case IH_FIELD_WARNING_TEXTS:
+        print_warnings(r->info.warnings, v->warnings, sizeof v->warnings);
+        return text_value(v->warnings, r->info.warnings != 0);
     case IH_FIELD_HASH:
         snprintf(v->text, sizeof v->text, "%016" PRIx64, *(const uint64_t *)at);
         return text_value(v->text, *(const uint64_t *)at != 0);
@@ -224,13 +238,13 @@ const char *ih_format_field(const struct ih_field *field, const void *from, bool
     return text;
 }
 
-void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS])
+void ih_fields_compute(struct ih_record_view *view, const struct ih_result *result,
+                       struct ih_field_value values[IH_N_FIELDS])
 {
-    struct ih_record_view view;
-    ih_record_view_init(&view, result);
+    ih_record_view_init(view, result);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         if (ih_schema[i].column)
-            values[i] = ih_record_value(&view, &ih_schema[i]);
+            values[i] = ih_record_value(view, &ih_schema[i]);
 }
 
 struct ih_record_field ih_statistic_field(const struct ih_field *s)

@@ -49,6 +49,7 @@ enum ih_record_field_kind {
     IH_FIELD_WEIGHTS,
     IH_FIELD_ALPHA,
     IH_FIELD_SHARD,
+    IH_FIELD_WARNING_TEXTS, /* "TEXT; TEXT" */
 
     /* Other values */
     IH_FIELD_FILE_BYTES, /* base64, of a name that is not UTF-8 */
@@ -58,6 +59,7 @@ enum ih_record_field_kind {
     IH_FIELD_CLIP,
     IH_FIELD_NOT_APPLIED,
     IH_FIELD_WARNINGS,
+    IH_FIELD_NOT_COUNTED,
     IH_FIELD_CHANNELS,
     IH_FIELD_SRGB
 };
@@ -167,17 +169,19 @@ struct ih_record_view {
     unsigned kind;
     struct ih_stats luma;
     double luminance;
-    char text[64]; /* of the last value whose text is nowhere else */
+    char text[64];      /* of the last value whose text is nowhere else */
+    char warnings[512]; /* room for all of them */
 };
 void ih_record_view_init(struct ih_record_view *view, const struct ih_result *result);
 
-/* The value of a field; of type OTHER: the record has one. A text lives as long as the result's, or
- * until the next call. */
+/* The value of a field; of type OTHER: the record has one. A text lives as long as the result's and
+ * the view; one in view->text, which no column has, until the next call. */
 struct ih_field_value ih_record_value(struct ih_record_view *view,
                                       const struct ih_record_field *field);
 
-/* The values of all fields that have a column. */
-void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS]);
+/* Starts the view, and computes the values of all fields that have a column. */
+void ih_fields_compute(struct ih_record_view *view, const struct ih_result *result,
+                       struct ih_field_value values[IH_N_FIELDS]);
 
 /* A statistic of channels as a field of conditions, as in red.p99. */
 struct ih_record_field ih_statistic_field(const struct ih_field *statistic);

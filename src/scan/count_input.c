@@ -289,6 +289,8 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
     if (result->status == IH_OK && has_more_images(&decode, number))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
+    if (frames && (result->info.warnings & IH_WARNING_MORE_IMAGES))
+        result->info.n_frames = 0; /* another file follows, with some more */
     if (is_open) {
         last_ns = ih_clock_ns();
         ih_decode_close(&decode);

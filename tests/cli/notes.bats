@@ -57,6 +57,39 @@ open(sys.argv[1], "wb").write(file.ljust(300, b"\0") + bytes(10 * (i + 1) for i 
 END
 }
 
+# geo FILE FORM NODATA [SUBFILE...]: a TIFF of the pixels 10 20 255 255, with GDAL's nodata tag if NODATA is not "", and a bilevel page
+# for each NewSubfileType that is named. FORM: < or > (the byte order), and 8 for BigTIFF.
+geo() {
+  python3 - "$@" <<'END'
+import struct, sys
+name, form, nodata, subfiles = sys.argv[1], sys.argv[2], sys.argv[3].encode(), [int(s) for s in sys.argv[4:]]
+order, big = form[0], form[1:] == "8"
+word, size = ("Q", 8) if big else ("I", 4)
+out = bytearray(struct.pack(order + "2sH", b"II" if order == "<" else b"MM", 43 if big else 42))
+out += struct.pack(order + "HHQ", 8, 0, 16) if big else struct.pack(order + "I", 8)
+for i, subfile in enumerate([0] + subfiles):
+    data = bytes([10, 20, 255, 255]) if i == 0 else b"\xC0"
+    tags = [(254, 4, subfile), (256, 4, 4), (257, 4, 1), (258, 3, 8 if i == 0 else 1), (259, 3, 1), (262, 3, 4 if subfile & 4 else 1),
+            (273, 4, None), (277, 3, 1), (278, 4, 1), (279, 4, len(data))]
+    if nodata and i == 0:
+        tags.append((42113, 2, nodata + b"\0"))
+    at = len(out) + (8 if big else 2) + len(tags) * (20 if big else 12) + size  # the data, then texts
+    more = bytearray(data)
+    out += struct.pack(order + ("Q" if big else "H"), len(tags))
+    for tag, kind, value in tags:
+        out += struct.pack(order + "HH" + word, tag, kind, len(value) if kind == 2 else 1)
+        if kind == 2:
+            out += value.ljust(size, b"\0") if len(value) <= size else struct.pack(order + word, at + len(more))
+            more += value if len(value) > size else b""
+        else:
+            value = at if tag == 273 else value
+            out += struct.pack(order + ("H" if kind == 3 else "I"), value).ljust(size, b"\0")
+    more += bytes(len(more) % 2)
+    out += struct.pack(order + word, at + len(more) if i < len(subfiles) else 0) + more
+open(name, "wb").write(out)
+END
+}
+
 # animated FILE PNG N: the same PNG with the chunk of an animation of N frames.
 animated() {
   python3 - "$1" "$2" "$3" <<'END'
@@ -90,7 +123,7 @@ reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
   while IFS='|' read -r file n channels text; do
     imghist_ok $file --ndjson
     [ "$stderr" = "imghist: $file: note: only $text" ] || fail "$file: $stderr"
-    [ "$(jq -r '"\(.not_counted)|\(.channels[:-1] | map(.name, .mean) | join(","))"' <<<"$output")" = "$n|$channels" ] ||
+    [ "$(jq -r '"\(.not_counted.samples)|\(.channels[:-1] | map(.name, .mean) | join(","))"' <<<"$output")" = "$n|$channels" ] ||
       fail "$file: $(jq -c 'del(.channels)' <<<"$output")"
     [ "$(jq -r '.warnings | join(",")' <<<"$output")" = "extra samples of each pixel were not counted" ]
     echo "$output" >$file.ndjson
@@ -103,6 +136,86 @@ END
   imghist_ok a.tif b.tif c.tif --csv=stats
   [ "$(grep -c 'further sample' <<<"$stderr")" -eq 1 ] || fail "$stderr"
   assert_stderr_has "3 inputs have extra samples, which were not counted"
+}
+
+MASKED="pixels under the transparency mask count like all others"
+NODATA="pixels of the nodata value (GDAL_NODATA) count like all others"
+
+@test "notes: pixels that a mask or a nodata value excludes" {
+  needs python3
+  reads tiff || skip "no TIFF in this build"
+  while IFS='|' read -r nodata subfiles expected; do
+    for form in '<' '>' '<8' '>8'; do
+      # shellcheck disable=SC2086 # words
+      geo a.tif "$form" "$nodata" $subfiles
+      imghist_ok a.tif --csv=images
+      [ "$(sed 's/^imghist: a.tif: note: //' <<<"$stderr" | paste -sd';' | sed 's/;/; /g')" = "$expected" ] ||
+        fail "$form $nodata $subfiles: $stderr"
+      [ "${lines[1]##*,}" = "$expected" ] || fail "$form $nodata $subfiles: ${lines[1]}"
+      [[ ${lines[1]} == a.tif,ok,,tiff,4,1,4,8,,,135.000000,* ]] || fail "$form: other counts"
+    done
+  done <<END
+||
+255||$NODATA
+10||$NODATA
+ 255.0 ||$NODATA
+1e1||$NODATA
++2.550000e+02||$NODATA
+256||
+-9999||
+254.5||
+nan||
+-3.4028234663852886e+38||
+none||
+|4|$MASKED
+|1 4|$MASKED
+|5|
+|1 1 5 5|
+255|4 1 5|$MASKED; $NODATA
+END
+  geo b.tif '<' 255 4
+  imghist_ok a.tif b.tif --csv=stats
+  [ "$stderr" = "imghist: a.tif: note: $MASKED
+imghist: a.tif: note: $NODATA
+imghist: 2 inputs have a transparency mask, whose pixels count; 2 inputs have a nodata value, whose pixels count" ] || fail "$stderr"
+  imghist_quiet a.tif --csv=stats -q
+  imghist_output_has "\"warnings\":[\"$MASKED\",\"$NODATA\"]" a.tif --ndjson
+  refute_output_has not_counted
+}
+
+@test "notes: --csv=images and conditions tell each kind of loss, and result files keep it" {
+  needs python3
+  reads tiff || skip "no TIFF in this build"
+  animated three.png "$SAMPLES/scene.png" 3
+  { cat "$SAMPLES/scene.png" "$SAMPLES/palette.png"; } >joined.png
+  pages pages.tif 5
+  samples samples.tif 6 2
+  geo all.tif '<8' 0 4 0 # an image after the mask
+  pgm none.pgm 1 1 '\x00'
+  local extra="extra samples of each pixel were not counted"
+  imghist_ok all.tif joined.png none.pgm pages.tif samples.tif three.png --csv=images --total
+  "$IMGHIST" ./*.tif ./*.png none.pgm -q --ndjson -o r.ndjson
+  while IFS='|' read -r file warnings not_counted; do
+    row=$(grep "^$file," <<<"$output")
+    [[ $row == *",$warnings" ]] || fail "$row"
+    [ "$(jq -c "select(.file | endswith(\"$file\")) | .not_counted" r.ndjson)" = "$not_counted" ] || fail "$file: $(cut -c-400 r.ndjson)"
+  done <<END
+all.tif|$MORE; $MASKED; $NODATA|{"images":1}
+joined.png|$MORE|{"images":null}
+none.pgm||null
+pages.tif|$MORE|{"images":4}
+samples.tif|$extra|{"samples":3}
+three.png|$MORE|{"images":2}
+END
+  [[ ${lines[0]} == *,warnings && ${lines[-1]} == "(total),"*, ]] || fail "the last column"
+  imghist_ok r.ndjson -q --ndjson
+  cmp - r.ndjson <<<"$output" || fail "read back"
+  imghist_quiet none.pgm samples.tif --where 'warnings ~ "*extra samples*"' --csv=images -q
+  [ "$(cut -d, -f1 <<<"$output" | paste -sd' ')" = "file samples.tif" ] || fail "$output"
+  imghist_status 4 samples.tif none.pgm -q --fail-if 'warnings ~ "*not counted*"' --csv=images
+  imghist_ok none.pgm --fail-if 'warnings ~ "*"' --csv=images # it has none
+  sed 's/"not_counted":{"samples":3}/"not_counted":{"samples":0}/' r.ndjson >bad.ndjson
+  imghist_fails 1 "damaged record: samples is impossible" bad.ndjson --csv=stats
 }
 
 @test "notes: further frames and pages of a file" {

@@ -11,7 +11,7 @@ images() {
 }
 
 HEADER=file,status,error,format,width,height,pixels,depth,source_min,source_max,mean_luma,mean_luminance,median,stddev,p01,p99,entropy
-HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed_any_share,crushed_all,crushed_all_share
+HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed_any_share,crushed_all,crushed_all_share,warnings
 
 # mean 765 / 4; deviations 63.75 three times and 191.25; entropy 3/4 log2(4/3) + 1/4 * 2
 @test "select: --csv=images has one row for each image, by hand, and for failures" {
@@ -19,10 +19,10 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   echo text >'bad, or "not".png'
   imghist_status 1 white.pgm gray.pgm 'bad, or "not".png' gone.png --csv=images
   [ "${lines[0]}" = "$HEADER" ] || fail "header"
-  [ "${lines[1]}" = white.pgm,ok,,pnm,2,2,4,8,,,191.250000,0.750000,255,110.418239,0,255,0.811278,3,0.750000,3,0.750000,1,0.250000,1,0.250000 ] || fail "white"
-  [ "${lines[2]}" = gray.pgm,ok,,pnm,1,1,1,8,,,100.000000,0.127438,100,0.000000,100,100,0.000000,0,0.000000,0,0.000000,0,0.000000,0,0.000000 ] || fail "gray"
-  [[ ${lines[3]} == '"bad, or ""not"".png",error,"cannot decode: not an image'*'",,,,,,,,,,,,,,,,,,,,,,' ]] || fail "bad"
-  [[ ${lines[4]} == gone.png,error,*"No such file"*,,,,,,,,,,,,,,,,,,,,,, ]] || fail "gone"
+  [ "${lines[1]}" = white.pgm,ok,,pnm,2,2,4,8,,,191.250000,0.750000,255,110.418239,0,255,0.811278,3,0.750000,3,0.750000,1,0.250000,1,0.250000, ] || fail "white"
+  [ "${lines[2]}" = gray.pgm,ok,,pnm,1,1,1,8,,,100.000000,0.127438,100,0.000000,100,100,0.000000,0,0.000000,0,0.000000,0,0.000000,0,0.000000, ] || fail "gray"
+  [[ ${lines[3]} == '"bad, or ""not"".png",error,"cannot decode: not an image'*'",,,,,,,,,,,,,,,,,,,,,,,' ]] || fail "bad"
+  [[ ${lines[4]} == gone.png,error,*"No such file"*,,,,,,,,,,,,,,,,,,,,,,, ]] || fail "gone"
   [ ${#lines[@]} -eq 5 ]
 }
 
@@ -129,13 +129,13 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_ok ramp.pgm --percentiles=0.5,25,99.5 --csv
   [[ ${lines[0]} == *,step,p0.5,p99.5,bin_0,* ]] || fail "channels"
   imghist_status 1 ramp.pgm gone.pgm --percentiles=0.5,25,99.5 --csv=images
-  [[ ${lines[0]} == *,crushed_all_share,p0.5,p25,p99.5 && ${lines[1]} == *,1,25,100 && ${lines[2]} == *,,, ]] || fail "images"
+  [[ ${lines[0]} == *,crushed_all_share,warnings,p0.5,p25,p99.5 && ${lines[1]} == *,,1,25,100 && ${lines[2]} == *,,, ]] || fail "images"
   imghist_output_has '"step":1,"p0.5":1,"p99.5":100,"histogram":' ramp.pgm --percentiles=0.5,25,99.5 --json
   imghist_output_has $'\n  luma: p0.5 1, p25 25\n' ramp.pgm --percentiles=0.5,25
   imghist_ok ramp.pgm --percentiles=0.5,25,99.5 --text=lines
   [[ ${lines[0]} == *"      p0.5       p25     p99.5  name" && ${lines[1]} == *"         1        25       100  ramp.pgm" ]] || fail "lines"
   imghist_status 1 ramp.pgm gone.pgm --percentiles=0.5,99,99.5 --html=page.html
-  grep -qE '"crushed_all_share","p0.5","p99.5"\],"rows"' page.html && grep -qE '^\["ramp.pgm",.*,1,100,"' page.html || fail "page"
+  grep -qE '"crushed_all_share","warnings","p0.5","p99.5"\],"rows"' page.html && grep -qE '^\["ramp.pgm",.*,null,1,100,"' page.html || fail "page"
   grep -qE '^\["gone.pgm",.*,null,null,null,null' page.html || fail "page, failures"
   "$IMGHIST" ramp.pgm --percentiles=0.5 --ndjson -o new.ndjson
   cmp <("$IMGHIST" new.ndjson --csv) <("$IMGHIST" ramp.pgm --csv) || fail "read back"

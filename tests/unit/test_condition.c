@@ -38,10 +38,11 @@ static bool holds(const char *text, const struct ih_result *r)
 {
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
+    struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
     if (ih_condition_parse(text, &fields, &condition, &err) != IH_OK)
         fail_msg("%s: %s", text, err.message);
-    ih_fields_compute(r, values);
+    ih_fields_compute(&view, r, values);
     const bool result = ih_condition_holds(condition, values, r);
     ih_condition_free(condition);
     return result;
@@ -245,9 +246,10 @@ TEST(descriptions)
         {"mean_luma > 1 or red.p99 > 5", "mean_luma 152.000000, red.p99 unknown"},
         {"file ~ '*' and gray.p99.9 > 5", "file 'a b.jpg', gray.p99.9 255"}};
     struct ih_result r;
+    struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
     make_result(&r);
-    ih_fields_compute(&r, values);
+    ih_fields_compute(&view, &r, values);
     for (unsigned i = 0; i < 3; i++) {
         struct ih_condition *condition = NULL;
         char text[200];
@@ -417,8 +419,9 @@ TEST(random_words)
             strcat(text, words[(random >> 16) % (sizeof words / sizeof *words)]);
         }
         if (ih_condition_parse(text, &fields, &condition, &err) == IH_OK) {
+            struct ih_record_view view;
             struct ih_field_value values[IH_N_FIELDS];
-            ih_fields_compute(&r, values);
+            ih_fields_compute(&view, &r, values);
             (void)ih_condition_holds(condition, values, &r);
             n_parsed++;
         }
