@@ -218,6 +218,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
 {
     struct ih_tiff *s = state;
     enum ih_status status = load(&s->lib, err);
+    s->held.may_be_large = true;
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     s->file_taken_bytes = s->held.taken_bytes;

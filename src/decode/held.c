@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger than any photo; a budget usually sets a lower limit. */
+/* Larger than any photo, but not than a microscope's stacks, which are TIFF; a budget usually sets
+ * a lower limit. */
 #define FILE_BYTES_MAX ((uint64_t)4 << 30)
 
 /* Takes n_bytes, in place of the share if there is one. */
@@ -21,9 +22,10 @@ static enum ih_status take(struct ih_held *h, uint64_t n_bytes, struct ih_error 
     return status;
 }
 
-static enum ih_status check_file_bytes(uint64_t n_bytes, struct ih_error *err)
+static enum ih_status check_file_bytes(const struct ih_held *h, uint64_t n_bytes,
+                                       struct ih_error *err)
 {
-    if (n_bytes <= FILE_BYTES_MAX && n_bytes < SIZE_MAX)
+    if ((h->may_be_large || n_bytes <= FILE_BYTES_MAX) && n_bytes < SIZE_MAX)
         return IH_OK;
     return ih_error_set(err, IH_LIMIT, "the file is larger than %llu MiB",
                         (unsigned long long)(FILE_BYTES_MAX >> 20));
@@ -49,7 +51,7 @@ enum ih_status ih_held_open(struct ih_held *h, struct ih_source *src,
     h->budget = options->budget;
     h->time = &src->time;
     if (ih_source_size_left(src, &n_bytes)) {
-        if (check_file_bytes(n_bytes, err) != IH_OK ||
+        if (check_file_bytes(h, n_bytes, err) != IH_OK ||
             take(h, n_bytes + decoded_bytes, err) != IH_OK)
             return err->status;
         return read_known(h, src, (size_t)n_bytes, err);

@@ -11,6 +11,7 @@
 
 /* A struct that is all zero is valid and closed. */
 struct ih_held {
+    bool may_be_large; /* set before ih_held_open: a file, no pipe, may have more than 4 GiB */
     struct ih_budget *budget;   /* borrowed, or NULL */
     struct ih_time_limit *time; /* borrowed from the source; a wait for the budget is not counted */
     uint64_t taken_bytes;       /* taken from the budget */

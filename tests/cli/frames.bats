@@ -51,6 +51,11 @@ imghist: 1 of $n inputs failed" ] || fail "$seed: $stderr"
     filled cut.tif >actual
     grep -v "^a.tif#$n," expected | sed s/^a/cut/ | cmp - actual || fail "$seed: the slices before"
   done
+  cp a.tif large.tif
+  truncate -s 4500000000 large.tif # only --memory limits it
+  [ "$(getconf LONG_BIT)" = 32 ] ||
+    imghist_fails 1 "large.tif: needs 4500.0 MB of memory at once, the limit is 1.0 MB (--memory raises it)" large.tif --frames --csv --memory=1M
+  rm large.tif
   # The description of a stack of 3: of 2 x 2 pixels alone, compressed, in front of the directory, with another page, and as other text.
   python3 - <<'END'
 import struct, zlib

@@ -51,7 +51,9 @@ seeds() {
       return ;;
   esac
   "$tests/fuzz/seeds.sh" "$into"
-  for seed in 1 2 4 8; do "$tests/cli/make_frames.py" png "$into/animated-$seed.png" x $seed >/dev/null; done
+  for kind in png tiff stack; do
+    for seed in 1 2 4 8; do "$tests/cli/make_frames.py" $kind "$into/frames-$seed.$kind" x $seed >/dev/null; done
+  done
   ! command -v avifenc >/dev/null || avifenc --lossless "$into"/6-8-[01]-0.png -o "$into/sequence.avif" >/dev/null
   "$tests/cli/make_dng.py" "$into/previews.dng" "$into/420.jpg" "$into/444.jpg"
   find "$tests/../samples" "$crashers" -type f -size -"$((size_max / 1024))"k \
