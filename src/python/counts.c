@@ -714,8 +714,8 @@ static PyGetSetDef counts_getset[] = {
     {"mean_luminance", counts_field, NULL,
      "Mean linear-light Y (CIE 1931) of sRGB, 0 to 1; NaN without pixels.",
      FIELD(mean_luminance, IS_REAL)},
-    {"warnings", counts_warnings, NULL, "Irregularities of the file that leave its pixels certain.",
-     NULL},
+    {"warnings", counts_warnings, NULL,
+     "Irregularities of the file, and what its counts leave out.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -458,7 +458,7 @@ TEST(other_kinds)
     struct kind lab = kind_of(PHOTOMETRIC_CIELAB, 8, 3, COMPRESSION_NONE);
     struct kind inks = kind_of(PHOTOMETRIC_SEPARATED, 8, 4, COMPRESSION_NONE);
     refuse(TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE, &gray, "thumbnail");
-    refuse(TIFFTAG_IMAGEDEPTH, 3, &gray, "TIFF that is a volume of 3 slices (ImageDepth)");
+    refuse(TIFFTAG_IMAGEDEPTH, 3, &gray, "TIFF that is a volume (ImageDepth 3)");
     refuse(TIFFTAG_SUBFILETYPE, 0, &lab, "colour space (photometric interpretation) 8");
     refuse(TIFFTAG_INKSET, INKSET_MULTIINK, &inks, "set of inks 2");
 }
@@ -510,7 +510,7 @@ TEST(volumes)
             TIFFClose(t);
             if (depth > 1) {
                 char expected[40];
-                snprintf(expected, sizeof expected, "a volume of %u slices", (unsigned)depth);
+                snprintf(expected, sizeof expected, "a volume (ImageDepth %u)", (unsigned)depth);
                 assert_refused(f.bytes, f.n, IH_UNSUPPORTED, expected);
                 continue;
             }

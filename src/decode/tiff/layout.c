@@ -233,8 +233,8 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     if (depth > 1 || tile_depth > 1)
         return ih_error_set(
             err, IH_UNSUPPORTED,
-            "TIFF that is a volume of %u slices (ImageDepth) is not supported: save "
-            "them as pages first, for example with tifffile",
+            "TIFF that is a volume (ImageDepth %u) is not supported: save its slices "
+            "as pages first, for example with tifffile",
             (unsigned)depth);
 
     s->is_planar = planar == PLANARCONFIG_SEPARATE && s->n_samples > 1;
