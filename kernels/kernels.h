@@ -1,8 +1,9 @@
 /*
- * Pixels: histogram_replicated.cu. Samples of 9 to 16 bits: histogram_wide.cu.
- * A JPEG's planes: histogram_ycc.cu. Batches of bytes: histogram_batch.cu, with histogram_bins.cu
- * and histogram_labels.cu for some. The block tree that reduces the sums: ih_block_merge in
- * device.cuh; of batches, at the end of an item in the file that counts it.
+ * Pixels: histogram_replicated.cu. Samples of 9 to 16 bits: histogram_wide.cu. JPEG files: jpeg/,
+ * then histogram_ycc.cu, which also counts planes that the CPU has decoded. Batches of bytes:
+ * histogram_batch.cu, with histogram_bins.cu and histogram_labels.cu for some. The block tree that
+ * reduces the sums: ih_block_merge in device.cuh; of batches, at the end of an item in the file
+ * that counts it.
  *
  * Launchers of the GPU kernels, in plain C. A launcher enqueues its kernel on a stream and returns.
  * It allocates nothing and prints nothing, and chooses only its grid. All kernels give the same

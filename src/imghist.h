@@ -358,8 +358,9 @@ struct ih_settings {
                               reads a stream. 0: no limit */
     unsigned raw_channels; /* 1 to 4: files are interleaved samples of so many channels, without a
                               header; 0: the content tells the format */
-    unsigned n_threads;    /* threads that will count at once. At most as many GPUs are started;
-                              more threads may still count. 0 means 1 */
+    unsigned n_threads;    /* threads that will count at once; 0 means 1. A GPU is started for each
+                              16, or all that device names, up to one for each thread. More
+                              threads may still count */
     const char *alpha;     /* "count" (default): alpha is counted like other channels.
                               "skip-transparent": pixels with alpha 0 are not counted at all */
     unsigned lenient;      /* 1: also accept irregular JPEG files that libjpeg decodes alike, with

@@ -124,9 +124,9 @@ static void watch_stop(struct watch *w)
 }
 
 /*
- * Does not wait for a GPU that is still starting, nor for the JPEG queue to stop. exit()
- * would shut the driver down while its threads still run, so the program ends with _exit. All
- * outputs are complete by then, and the operating system frees the rest.
+ * Does not wait for a GPU that is still starting, nor for the JPEG queue to stop. exit() would shut
+ * the driver down while its threads still run, so the program ends with _exit. All outputs are
+ * complete by then, and the operating system frees the rest.
  */
 static void end_device(struct ih_device *device, enum ih_exit code)
 {

@@ -583,8 +583,7 @@ void ih_voice_devices(const struct ih_device *device, const struct ih_jpeg_repor
                 reason);
     if (jpeg->why_none.status != IH_OK)
         fprintf(stderr, "imghist: JPEG: %s: %s\n",
-                jpeg->n_decoded ? "the GPU failed" : "all on the CPU",
-                jpeg->why_none.message);
+                jpeg->n_decoded ? "the GPU failed" : "all on the CPU", jpeg->why_none.message);
     if (!*jpeg->decoders)
         return;
     fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", jpeg->n_decoded,

@@ -122,8 +122,8 @@ enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
  * stand-in, else as ih_device_wait. */
 enum ih_status ih_device_wait_usable(struct ih_device *device, struct ih_error *err);
 
-/* Cancels a start that has not begun. Returns true if a start is running, or if the JPEG
- * decoders were left running. A process that ends now may then call _exit instead of
+/* Cancels a start that has not begun. Returns true if a start is running, or if JPEG
+ * sessions were left running. A process that ends now may then call _exit instead of
  * ih_device_close, which would wait for them. */
 bool ih_device_cancel_start(struct ih_device *device);
 

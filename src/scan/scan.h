@@ -186,8 +186,8 @@ struct ih_scan_inputs {
  * inputs    copied
  * *scan     owned by the caller
  *
- * Returns IH_OK, IH_MEMORY, or the error of a JPEG queue that did not start. The inputs
- * are released then.
+ * Returns IH_OK, IH_MEMORY, or the error of a JPEG queue that did not start. The inputs are
+ * released then.
  */
 enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_options *options,
                              const struct ih_scan_inputs *inputs, struct ih_scan **scan,
