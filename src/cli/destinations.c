@@ -131,9 +131,6 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             is_other ? "" : ", or write the format first, as in --csv -o FILE");
     if (check_ending(data, err) != IH_OK)
         return err->status;
-    if (data->output->omits_total && o->only_total && !o->compares)
-        return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
-                            data->output->name);
     for (size_t k = 0; k < i; k++)
         if (!data->path && !o->outputs[k].path)
             return ih_error_set(err, IH_USAGE,

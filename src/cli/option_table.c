@@ -75,7 +75,7 @@ static enum ih_status set_percentiles(const struct ih_setting *s)
     }
 }
 
-/* --total and --total-only: the last one applies. */
+/* --total and --total-only */
 static enum ih_status set_total(const struct ih_setting *s)
 {
     s->options->with_total = true;
@@ -296,17 +296,10 @@ static enum ih_status set_range(const struct ih_setting *s)
     return IH_OK;
 }
 
-static const struct ih_conflict range_conflicts[] = {
-    {NULL, "depth", NULL, "both say which samples become 0 to 255"},
-    {NULL, NULL, NULL, NULL},
-};
-
 /* ---- the others ---- */
 
 static enum ih_status set_list(const struct ih_setting *s)
 {
-    if (s->options->list_path)
-        return ih_error_set(s->err, IH_USAGE, "only one list of files can be read");
     s->options->list_path = s->value;
     s->options->list_separator = (char)s->option->number;
     return IH_OK;
@@ -347,7 +340,7 @@ static enum ih_status set_kernel(const struct ih_setting *s)
     return IH_OK;
 }
 
-/* -q and -v: the last one applies. */
+/* -q and -v */
 static enum ih_status set_verbosity(const struct ih_setting *s)
 {
     s->options->is_verbose = s->option->number;
@@ -360,69 +353,6 @@ static enum ih_status set_help(const struct ih_setting *s)
     s->options->helps_all = s->value != NULL;
     return IH_OK;
 }
-
-static const struct ih_conflict jpeg_conflicts[] = {
-    {"gpu", "raw", NULL, "raw samples are not JPEG"},
-    {"gpu", "thumbnails", NULL, "they are made where the CPU decodes"},
-    {"gpu", "frames", NULL, "a GPU takes one image a file"},
-    {"gpu", "isolate", NULL, "decoder processes have no GPU"},
-    {"gpu", "device", "cpu", "the GPU decodes"},
-    {"gpu", "kernel", NULL, "what a GPU decodes is counted by a kernel of its own"},
-    {"gpu", "region", NULL, "whole images are counted where a GPU decodes"},
-    {"gpu", "mask", NULL, "whole images are counted where a GPU decodes"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct ih_conflict selection_conflicts[] = {
-    {NULL, "raw", NULL, "raw samples have no width and height"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct ih_conflict diff_conflicts[] = {
-    {NULL, "total", NULL, "it compares two totals"},
-    {NULL, "total-only", NULL, "it compares two totals"},
-    {NULL, "files-from", NULL, "it compares the two paths of the command line"},
-    {NULL, "files0-from", NULL, "it compares the two paths of the command line"},
-    {NULL, "shard", NULL, "it compares whole inputs; merge the parts first"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const char against_whole[] = "a distance needs the whole run: write records, and add "
-                                    "--against where they are read";
-
-static const struct ih_conflict against_conflicts[] = {
-    {NULL, "diff", NULL, "it compares two inputs already"},
-    {NULL, "shard", NULL, against_whole},
-    {NULL, "resume", NULL, against_whole},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct ih_conflict by_conflicts[] = {
-    {NULL, "diff", NULL, "a comparison has no groups; compare the totals of two folders"},
-    {NULL, "shard", NULL,
-     "the images of a group may lie in several parts: write their records, and "
-     "group where the parts are merged"},
-    {NULL, "resume", NULL, "its file holds the records of all inputs; group that file afterwards"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct ih_conflict sheet_conflicts[] = {
-    {NULL, "diff", NULL, "it shows each image"},
-    {NULL, "total-only", NULL, "it shows each image"},
-    {NULL, "scale-y", "count", "images of several sizes compare by their shares of pixels"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct ih_conflict resume_conflicts[] = {
-    {NULL, "total-only", NULL, "its file holds the records of all inputs"},
-    {NULL, "where", NULL, "its file holds the records of all inputs"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct ih_conflict check_conflicts[] = {
-    {NULL, "where", NULL, "it prints each bad file"},
-    {NULL, NULL, NULL, NULL},
-};
 
 /* ---- the table, in the order of --help ---- */
 
@@ -463,8 +393,7 @@ const struct ih_option ih_option_table[] = {
      FIELD(stdin_name)},
     {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
      .set = set_shard, .once = "a run counts one part"},
-    {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes),
-     .conflicts = resume_conflicts},
+    {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes)},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved samples"), TEXT("CHANNELS"),
      FIELD(raw_channels), NUMBER(IH_CHANNELS_MAX, "a number of channels, 1 to 4")},
     {ROW(INPUT, RUN, "raw-depth", "bits and byte order of --raw (8)"), RARE,
@@ -480,20 +409,20 @@ const struct ih_option ih_option_table[] = {
      FIELD(is_lenient)},
 
     {ROW(OUTPUT, RUN, "text", "a summary of an image, or a line for each"), CHOICE("full", "lines"),
-     .is_optional = true, .set = set_output},
+     .is_optional = true, .repeats = true, .set = set_output},
     {ROW(OUTPUT, RUN, "csv", "CSV with this layout (channels)"),
-     CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
+     CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .repeats = true,
+     .set = set_output},
     {ROW(OUTPUT, RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
     {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
-     .is_optional = true, .set = set_html},
+     .is_optional = true, .repeats = true, .set = set_html},
     {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page and on charts"), RARE,
      FIELD(makes_thumbnails)},
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
-    {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output,
-     .conflicts = check_conflicts},
+    {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
     {ROW(OUTPUT, RUN, "output", "FILE for the format before -o, or of its name"), .letter = 'o',
-     FILE_NAME("FILE"), .set = set_output_path},
+     FILE_NAME("FILE"), .repeats = true, .set = set_output_path},
     {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"),
      .once = "join the conditions with 'and'"},
     {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
@@ -506,17 +435,16 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
-    {ROW(OUTPUT, RUN, "by", "a total for each folder, or group in LIST"), TEXT("folder|LIST"),
-     FIELD(by), .conflicts = by_conflicts},
+    {ROW(OUTPUT, RUN, "by", "a total for each folder, or group in FILE"), TEXT("folder|FILE"),
+     FIELD(by)},
     {ROW(OUTPUT, RUN, "against", "distances of records to REF (total: to all)"), RARE, TEXT("REF"),
-     FIELD(against), .conflicts = against_conflicts},
-    {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
-     .conflicts = diff_conflicts},
+     FIELD(against)},
+    {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff},
 
     {ROW(CHART, RUN, "chart", "a" IH_CHART_ENDINGS ", or a directory"), FILE_NAME("PATH"),
      .is_optional = true, .set = set_chart, .once = "a run writes its charts to one place"},
     {ROW(CHART, RUN, "sheet", "one chart of up to 60 small histograms"), RARE,
-     FIELD(chart.is_sheet), .conflicts = sheet_conflicts},
+     FIELD(chart.is_sheet)},
     {ROW(CHART, RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE, TEXT("WxH"),
      .set = set_chart_size},
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
@@ -538,11 +466,11 @@ const struct ih_option ih_option_table[] = {
     {ROW(COUNTING, RUN, "depth", "of data in 16-bit samples, in bits (16)"), RARE, TEXT("BITS"),
      .set = set_depth},
     {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),
-     .set = set_range, .conflicts = range_conflicts},
+     .set = set_range},
     {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
-     .set = set_region, .conflicts = selection_conflicts, .once = "a run counts one region"},
+     .set = set_region, .once = "a run counts one region"},
     {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),
-     .set = set_mask, .conflicts = selection_conflicts,
+     .set = set_mask,
      .once = "a run has one mask; combine both into one image"},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
@@ -552,8 +480,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(DEVICE, RUN, "kernel", "count with this kernel (see --list)"), RARE,
      .value = IH_VALUE_KERNEL, .value_name = "KERNEL", .set = set_kernel},
     {ROW(DEVICE, RUN, "jpeg", "where to decode JPEG (auto)"), RARE,
-     CHOICE([IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"), FIELD(jpeg),
-     .conflicts = jpeg_conflicts},
+     CHOICE([IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"), FIELD(jpeg)},
 
     {ROW(RUN, RUN, "threads", "worker threads (one for each core)"), .letter = 'j', TEXT("N"),
      FIELD(n_threads), NUMBER(IH_THREADS_MAX, "a number of threads, 1 to 1024")},

@@ -135,15 +135,16 @@ static enum ih_status check_value(const struct ih_option *option, const char *va
                                                            : IH_OK;
 }
 
-/* Refuses a second value where dropping the first one would be silent: a gate, or a chart. */
+/* Refuses a second value, which would replace the first. */
 static enum ih_status check_once(const struct ih_options *o, const struct ih_option *option,
                                  const char *value, struct ih_error *err)
 {
     const char *const before = o->values[option - ih_option_table];
-    if (!option->once || !is_given(o, option) ||
+    if (option->repeats || !is_given(o, option) ||
         strcmp(before ? before : "", value ? value : "") == 0)
         return IH_OK;
-    return ih_error_set(err, IH_USAGE, "is given twice; %s", option->once);
+    return ih_error_set(err, IH_USAGE, "is given twice; %s",
+                        option->once ? option->once : "choose one of the values");
 }
 
 static void store_value(struct ih_options *o, const struct ih_option *option, const char *value)
@@ -273,6 +274,11 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
 
 /* ---- what goes together ---- */
 
+const struct ih_option *ih_option_find(const char *name)
+{
+    return find_option(name, strlen(name));
+}
+
 bool ih_option_is_given(const struct ih_options *o, const char *name)
 {
     return is_given(o, find_option(name, strlen(name)));
@@ -281,30 +287,6 @@ bool ih_option_is_given(const struct ih_options *o, const char *name)
 const char *ih_option_value(const struct ih_options *o, const char *name)
 {
     return o->values[find_option(name, strlen(name)) - ih_option_table];
-}
-
-/* value NULL: any */
-static bool is_given_as(const struct ih_options *o, const struct ih_option *option,
-                        const char *value)
-{
-    const char *given = o->values[option - ih_option_table];
-    return is_given(o, option) && (!value || (given && strcmp(given, value) == 0));
-}
-
-static enum ih_status check_conflicts(struct ih_options *o, const struct ih_option *option,
-                                      struct ih_error *err)
-{
-    for (const struct ih_conflict *c = option->conflicts; c && c->other; c++) {
-        const struct ih_option *other = find_option(c->other, strlen(c->other));
-        if (!is_given_as(o, option, c->value) || !is_given_as(o, other, c->other_value))
-            continue;
-        o->needs_rare = option->is_rare || other->is_rare;
-        return ih_error_set(err, IH_USAGE, "--%s%s%s: cannot be used with --%s%s%s: %s",
-                            option->name, c->value ? "=" : "", c->value ? c->value : "", c->other,
-                            c->other_value ? "=" : "", c->other_value ? c->other_value : "",
-                            c->why);
-    }
-    return IH_OK;
 }
 
 /* Refuses inputs, and options that would be ignored, beside --list and --completion. */
@@ -364,7 +346,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     records.formats = formats;
     if (o->takes_native)
         records.highest = comparisons.highest = IH_NATIVE_BINS_MAX - 1;
-    records.lacks = o->against ? 0 : IH_AGAINST;
+    records.lacks = IH_AGAINST;
     records.lacks_luma = o->luma == &ih_luma_none;
     const struct {
         const char *name;
@@ -375,7 +357,15 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = ih_option_value(o, all[i].name);
         struct ih_error reason;
-        if (text && ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
+        enum ih_status status =
+            text ? ih_condition_parse(text, all[i].fields, all[i].condition, &reason) : IH_OK;
+        if (status == IH_USAGE && o->against && all[i].fields == &records) {
+            struct ih_field_set with_distances = records;
+            with_distances.lacks = 0;
+            status = ih_condition_parse(text, &with_distances, all[i].condition, &reason);
+            o->uses_distance = o->uses_distance || status == IH_OK;
+        }
+        if (status != IH_OK)
             return reason.status == IH_USAGE ? refuse(o, all[i].name, reason.message, err)
                                              : ih_error_set(err, reason.status, "out of memory");
     }
@@ -435,22 +425,6 @@ static enum ih_status set_references(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
-static enum ih_status check_thumbnails(struct ih_options *o, bool has_page, struct ih_error *err)
-{
-    const bool is_svg = o->charts_are_svg || ih_chart_format_has_text(o->chart.format);
-    o->chart.has_thumbnail = o->makes_thumbnails && o->chart_path;
-    if (!o->makes_thumbnails || (has_page && (!o->chart_path || is_svg)))
-        return IH_OK;
-    return !o->chart_path ? refuse(o, "thumbnails",
-                                   "they are in the page of --html=FILE and on charts, and "
-                                   "neither is made",
-                                   err)
-           : is_svg ? refuse(o, "thumbnails", "an SVG chart shows no thumbnail; draw a PNG", err)
-           : o->only_total ? refuse(o, "thumbnails",
-                                    "the chart of a total or a comparison shows no thumbnail", err)
-                           : IH_OK;
-}
-
 static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -473,8 +447,12 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     bool has_page = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         has_page = has_page || o->outputs[i].output == &ih_output_html;
-    if (check_thumbnails(o, has_page, err) != IH_OK)
+    const bool is_svg = o->charts_are_svg || ih_chart_format_has_text(o->chart.format);
+    if (ih_option_rules_check(o, err) != IH_OK)
         return err->status;
+    if (o->makes_thumbnails && is_svg && !has_page)
+        return refuse(o, "thumbnails", "an SVG chart shows no thumbnail; draw a PNG", err);
+    o->chart.has_thumbnail = o->makes_thumbnails && o->chart_path;
     if (o->chart.is_sheet && !o->chart.format)
         return refuse(o, "sheet", "needs the name of one file, as in --chart=FILE.png", err);
     if (lacks_columns(o))
@@ -482,10 +460,6 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
                       "the layout channels has columns for 256 bins; with --bins=native use "
                       "--csv=long, bins, stats or images",
                       err);
-    if (o->raw_width && !o->raw_channels)
-        return refuse(o, "size", "only for --raw: other files tell their size", err);
-    if (o->raw_depth && !o->raw_channels)
-        return refuse(o, "raw-depth", "only for --raw: other files tell their depth", err);
     if (ih_option_is_given(o, "clip") && !o->takes_native && o->clip_high > 255)
         return ih_error_set(err, IH_USAGE, "--clip: '%s': values above 255 are for --bins=native",
                             ih_option_value(o, "clip"));
@@ -497,9 +471,6 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return ih_error_set(err, IH_USAGE, "standard input can be only one image or one list");
     if (o->n_paths == 0 && !o->list_path)
         return ih_error_set(err, IH_USAGE, "no input: name an image, a directory, or -");
-    for (const struct ih_option *k = ih_option_table; k->name; k++)
-        if (check_conflicts(o, k, err) != IH_OK)
-            return err->status;
     return o->compares ? check_diff(o, err) : IH_OK;
 }
 
@@ -554,8 +525,10 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     status = ih_destinations_settle(o, err);
     if (status != IH_OK)
         return status;
-    if (device_variable && *device_variable && !ih_option_is_given(o, "device"))
+    if (device_variable && *device_variable && !ih_option_is_given(o, "device")) {
         status = apply(o, find_option("device", 6), "IMGHIST_DEVICE", device_variable, err);
+        o->has_device_variable = true;
+    }
     if (status == IH_OK)
         status = find_resume_file(o, err);
     return status == IH_OK ? check_run(o, err) : status;

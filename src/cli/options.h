@@ -2,8 +2,8 @@
  * The command line: a table of options, and the struct that parsing fills.
  *
  * An option is one row of ih_option_table. The parser, --help, the completions of the shells and
- * the messages about wrong values and conflicts all read it. A new option is a row and, unless it
- * is a flag or stores one of a list of choices, a setter.
+ * the messages about wrong values all read it. Which options go together is in option_rules.c. A
+ * new option is a row and, unless it is a flag or stores one of a list of choices, a setter.
  */
 #ifndef IH_CLI_OPTIONS_H
 #define IH_CLI_OPTIONS_H
@@ -66,6 +66,7 @@ struct ih_options {
     bool helps_all;  /* --help=all */
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
+    bool has_device_variable; /* IMGHIST_DEVICE set it */
     const struct ih_luma_weights *luma;
     int takes_native;                    /* --bins=native */
     uint16_t clip_low, clip_high;        /* clip_high 0: with native bins, the largest value */
@@ -95,6 +96,7 @@ struct ih_options {
     struct ih_percents percents;  /* --percentiles */
     struct ih_condition *where;   /* owned; NULL: all records are written */
     struct ih_condition *fail_if; /* owned; NULL: none */
+    bool uses_distance;           /* --where or --fail-if names a distance */
     bool fails_fast;              /* stop at the first failed input */
     bool with_total;              /* write a last record for all inputs together */
     bool only_total;              /* and no other record; with_total is set too */
@@ -150,12 +152,6 @@ enum ih_option_value {
     IH_VALUE_TEXT    /* anything else: a number, a size */
 };
 
-/* Another option that must not be given with this one. */
-struct ih_conflict {
-    const char *value;                     /* only with this value; NULL: always */
-    const char *other, *other_value, *why; /* other NULL: the end of the list */
-};
-
 /* An option that is being set, for its setter. */
 struct ih_setting {
     struct ih_options *options;
@@ -171,6 +167,7 @@ struct ih_option {
     unsigned actions; /* the actions that it has a meaning for: bits 1 << enum ih_action */
     enum ih_option_value value;
     bool is_optional; /* the value; it must follow "=" */
+    bool repeats;     /* a second value is another output; else it is refused */
     bool is_rare;     /* only --help=all shows it: --help fits on a screen */
 
     /* What --help shows as the value. After choices: further values, which the setter checks. */
@@ -178,10 +175,8 @@ struct ih_option {
     const char *const *choices; /* of IH_VALUE_CHOICE; NULL at the end */
     const char *help;           /* at most 45 columns */
 
-    const char
-        *once; /* why another value of it is refused, and what to do; NULL: the last applies */
-    enum ih_action selects;              /* the action that it asks for; IH_ACTION_RUN: none */
-    const struct ih_conflict *conflicts; /* NULL: none */
+    const char *once;       /* what to do instead of giving a second value; NULL: choose one */
+    enum ih_action selects; /* the action that it asks for; IH_ACTION_RUN: none */
 
     /*
      * What the option does. Without a setter: if field is not 0, a flag sets the bool at this
@@ -201,6 +196,9 @@ struct ih_option {
 
 extern const struct ih_option ih_option_table[];
 
+/* The row of an option; NULL: there is none. */
+const struct ih_option *ih_option_find(const char *name);
+
 /* Whether the command line has this option. */
 bool ih_option_is_given(const struct ih_options *o, const char *name);
 
@@ -211,6 +209,12 @@ const char *ih_option_value(const struct ih_options *o, const char *name);
 const char *ih_option_choice(const struct ih_option *option, size_t i);
 
 bool ih_option_has_choice(const struct ih_option *option, const char *value);
+
+/* ---- option_rules.c ---- */
+
+/* Refuses options that exclude each other, or that could do nothing in this run: IH_USAGE with both
+ * names. The outputs are settled, and the paths include the reference. */
+enum ih_status ih_option_rules_check(struct ih_options *o, struct ih_error *err);
 
 /* ---- info.c and completion.c: what the program prints about itself ---- */
 

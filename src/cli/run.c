@@ -39,6 +39,8 @@ static struct ih_measurement measurement_of(const struct ih_options *o)
         m.clip_low = o->clip_low;
         m.clip_high = o->clip_high;
     }
+    if (ih_option_is_given(o, "bins"))
+        m.bins = o->takes_native ? IH_NATIVE_BINS_MAX : IH_BINS;
     if (o->sample_range.high) {
         m.has_range = true;
         m.range = o->sample_range;

@@ -196,15 +196,6 @@ void ih_voice_open(struct ih_voice *v)
     const struct ih_options *o = v->options;
     if (o->n_shards)
         note_shard(v);
-    bool has_page = false; /* which has a title */
-    for (size_t i = 0; i < o->n_outputs; i++)
-        has_page = has_page || o->outputs[i].output == &ih_output_html;
-    for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
-        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name) &&
-            !(has_page && strcmp(k->name, "title") == 0)) {
-            ih_voice_note(v, NULL, "--%s is for charts, and none is drawn", k->name);
-            break;
-        }
     if (o->chart_path)
         note_chart(v);
 }
@@ -215,13 +206,14 @@ void ih_voice_open(struct ih_voice *v)
 static unsigned few_bits(const struct ih_result *r)
 {
     const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
+    const unsigned n_bins = ih_n_bins(&r->histogram);
     unsigned largest = 0, bits = 8;
     if (r->info.source_depth != 16 || r->sample_range.high)
         return 0;
     for (unsigned p = 0; p < n_colours; p++)
-        for (unsigned i = largest; i < IH_BINS; i++)
-            largest = r->histogram.bins[p][i] ? i : largest;
-    while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
+        for (unsigned i = largest; i < n_bins; i++)
+            largest = ih_bins(&r->histogram, p)[i] ? i : largest;
+    while (bits < 15 && (((1u << bits) - 1) * (n_bins - 1) + 32767) / 65535 < largest)
         bits++;
     return largest > 0 && bits < 15 ? bits : 0;
 }
@@ -330,6 +322,14 @@ void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_resul
     if (!r->is_read)
         add_kernel(v, r);
     note_image(v, path, r);
+}
+
+void ih_voice_reference(struct ih_voice *v, const char *path, const struct ih_error *err)
+{
+    char line[IH_MESSAGE_MAX + 16];
+    v->n_references_failed++;
+    snprintf(line, sizeof line, "--against: %s", err->message);
+    voice_say(v, path, line);
 }
 
 void ih_voice_skip(struct ih_voice *v, const char *path, const char *why)
@@ -493,6 +493,11 @@ static void print_closing_line(const struct ih_voice *v)
         next_part(&has_begun);
         print_nothing_found(v);
     }
+    if (v->n_references_failed > 0) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " file%s of --against failed", v->n_references_failed,
+                v->n_references_failed == 1 ? "" : "s");
+    }
     if (v->options->where && !v->options->compares && n_inputs > 0)
         print_matches(v->n_selected, n_inputs, v->n_failed ? "input" : "image", "where",
                       &has_begun);
@@ -537,8 +542,11 @@ static void print_report(const struct ih_voice *v)
     const double megapixels = (double)v->n_pixels * 1e-6;
     const uint64_t n_files = v->n_done + v->n_failed;
     struct rusage usage;
-    fprintf(stderr, "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " skipped\n",
-            v->n_done, v->n_failed, v->n_skipped);
+    fprintf(stderr, "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " skipped", v->n_done,
+            v->n_failed, v->n_skipped);
+    if (v->n_references_failed > 0)
+        fprintf(stderr, ", %" PRIu64 " of --against failed", v->n_references_failed);
+    putc('\n', stderr);
     fprintf(stderr, "  in         %10.3f s, %.1f files a second\n", elapsed,
             (double)n_files / elapsed);
     fprintf(stderr, "  megapixels %10.1f, %.1f a second\n", megapixels, megapixels / elapsed);

@@ -64,6 +64,7 @@ struct ih_voice {
     /* For the closing line and the report of -v: */
     uint64_t started_ns, ended_ns;        /* ended: the last input so far */
     uint64_t n_done, n_failed, n_skipped; /* inputs */
+    uint64_t n_references_failed;         /* files of --against, which are no inputs */
     uint64_t n_selected;                  /* with --where, those that match */
     uint64_t n_judged, n_matched;         /* records that --fail-if has seen, and that match */
     uint64_t n_pixels, n_charts;
@@ -87,6 +88,9 @@ void ih_voice_open(struct ih_voice *v);
 
 /* Takes a result into the report, and prints its error or the notes about it. */
 void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_result *result);
+
+/* Takes a file of the reference of --against that failed, and prints its error. */
+void ih_voice_reference(struct ih_voice *v, const char *path, const struct ih_error *err);
 
 /*
  * Takes the name of an image that counts. Returns whether an earlier image had the name; a note

@@ -222,6 +222,8 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (status == IH_OK) {
         *subject = o->by;
         status = ih_groups_open(o->by, &w->total, &w->groups, err);
+        if (o->by && status != IH_OK && status != IH_MEMORY)
+            ih_error_append(err, "--by=folder|FILE");
     }
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, o->charts_are_svg, &charts, err);
@@ -378,11 +380,10 @@ static bool is_selected(const struct ih_condition *where, const struct ih_result
     return ih_condition_holds(where, values, result);
 }
 
+/* The line is the result of the gate, which --quiet keeps. */
 static void match(struct ih_writer *w, const char *path, const char *message)
 {
     w->voice.n_matched++;
-    if (w->options->is_quiet)
-        return;
     ih_voice_hold(&w->voice);
     ih_say(path, message);
 }
@@ -568,12 +569,15 @@ static void compare_with_reference(struct ih_writer *w, struct ih_result *result
 /* An item of the reference, which is complete before the first other item. */
 static void take_reference(struct ih_writer *w, const struct ih_item *item)
 {
-    struct ih_result failed;
     struct ih_error reason;
     if (item->kind == IH_ITEM_FAILURE) {
-        failed = *item->result;
-        ih_explain_error(item->path, &failed.error);
-        ih_voice_result(&w->voice, item->path, &failed);
+        reason = item->result->error;
+        ih_explain_error(item->path, &reason);
+        if (reason.status == IH_IO && strcmp(item->path, w->options->against) == 0)
+            ih_error_append(&reason, "--against=total|FILE|DIR");
+        /* With "total", the file comes again as an input. */
+        if (strcmp(w->options->against, "total") != 0)
+            ih_voice_reference(&w->voice, item->path, &reason);
     } else if (item->result && ih_total_add(&w->reference, item->result, &reason) != IH_OK) {
         give_up(w, IH_EXIT_FAILED, item->path, reason.message);
     }
@@ -781,8 +785,8 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_voice_note(&w->voice, NULL,
                       "a total of a result file and single images are added up; an image that is "
                       "in both counts twice");
-    if (has_none || lacks_all || w->voice.n_failed || w->n_charts_failed ||
-        (w->options->compares && !w->has_comparison))
+    if (has_none || lacks_all || w->voice.n_failed || w->voice.n_references_failed ||
+        w->n_charts_failed || (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
     return w->voice.n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }

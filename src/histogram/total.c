@@ -46,6 +46,10 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         snprintf(other, sizeof other, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
         return differ(m, "clip limits", own, other, err);
     }
+    const bool is_deep = r->is_total ? r->info.extremes.end > IH_BINS : r->info.source_depth > 8;
+    if (r->is_read && m->bins && (m->bins == IH_BINS ? spec->n_bins > 0 : !spec->n_bins && is_deep))
+        return ih_error_set(err, IH_USAGE, "counted with %s bins; this run asks for %s",
+                            spec->n_bins ? "native" : "256", spec->n_bins ? "256" : "native ones");
     if (m->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
         return differ(m, "alpha", ih_alpha_name(r->alpha), ih_alpha_name(m->alpha), err);
     if (m->has_range &&

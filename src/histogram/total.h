@@ -26,6 +26,7 @@ struct ih_measurement {
     uint64_t mask_hash;                                      /* 0: any */
     bool has_range;                                          /* false: any range */
     struct ih_sample_range range;
+    unsigned bins;    /* asked for: 256; IH_NATIVE_BINS_MAX: native ones; 0: any */
     bool has_results; /* false: what it has is asked for, for messages */
 };
 

@@ -242,7 +242,6 @@ static void html_close(void *state)
 const struct ih_output ih_output_html = {
     .name = "html",
     .title = "one HTML page: a table with histograms",
-    .omits_total = true,
     .failures_in = "",
     .begin = html_begin,
     .record = html_record,

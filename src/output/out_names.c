@@ -33,7 +33,6 @@ static void record_print0(void *state, const struct ih_result *result)
 const struct ih_output ih_output_check = {
     .name = "check",
     .title = "a line for each bad file",
-    .omits_total = true,
     .failures_in = "",
     .begin = names_begin,
     .record = record_check,
@@ -44,7 +43,6 @@ const struct ih_output ih_output_check = {
 const struct ih_output ih_output_print0 = {
     .name = "print0",
     .title = "names, with a NUL byte after each",
-    .omits_total = true,
     .begin = names_begin,
     .record = record_print0,
     .end = ih_output_end_nothing,

@@ -35,7 +35,6 @@ struct ih_output_options {
 struct ih_output {
     const char *name; /* "csv"; the option --csv selects it */
     const char *title;
-    bool omits_total;        /* has nothing for the record of the total */
     const char *failures_in; /* the layout with records of failed inputs; "": all; NULL: none */
 
     /* *state   owned by the caller, released with close. Returns IH_OK or IH_MEMORY. */

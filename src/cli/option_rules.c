@@ -1,0 +1,312 @@
+/*
+ * Which options go together. An option that could do nothing in a call is refused by name, so that
+ * no run ignores what was asked for.
+ *
+ * Four tables say it: pairs that exclude each other, options that need another one, what each
+ * output shows, and options that are about decoding an image. tests/cli/option_pairs.py tries all
+ * pairs.
+ */
+#include "cli/destinations.h"
+#include "cli/options.h"
+
+#include <string.h>
+
+/* ---- pairs ---- */
+
+static const char is_for_records[] = "its file holds the records of all inputs";
+static const char needs_whole_run[] = "a distance needs the whole run: write records, and add "
+                                      "--against where they are read";
+static const char is_not_raw[] = "raw samples have no format that is decoded";
+static const char is_8_bit[] = "it is for samples of 9 to 16 bits; add --raw-depth=16le";
+static const char has_no_alpha[] = "these samples have no alpha";
+static const char is_whole_image[] = "whole images are counted where a GPU decodes";
+static const char has_no_thumbnail[] = "a total or a comparison has no thumbnail";
+static const char compares_paths[] = "it compares the two paths of the command line";
+
+/* A value NULL is any. unless: with this option the pair has a meaning. */
+static const struct {
+    const char *option, *value, *other, *other_value, *unless, *why;
+} pairs[] = {
+    {"files0-from", NULL, "files-from", NULL, NULL, "a run reads one list of files"},
+    {"resume", NULL, "total-only", NULL, NULL, is_for_records},
+    {"resume", NULL, "where", NULL, NULL, is_for_records},
+    {"frames", NULL, "raw", NULL, "size", "without --size, raw samples are one image"},
+    {"raw-preview", NULL, "raw", NULL, NULL, is_not_raw},
+    {"lenient", NULL, "raw", NULL, NULL, is_not_raw},
+    {"isolate", NULL, "raw", NULL, NULL, is_not_raw},
+    {"depth", NULL, "raw", NULL, "raw-depth", is_8_bit},
+    {"range", NULL, "raw", NULL, "raw-depth", is_8_bit},
+    {"bins", "native", "raw", NULL, "raw-depth", is_8_bit},
+    {"depth", NULL, "raw-depth", "8", NULL, is_8_bit},
+    {"range", NULL, "raw-depth", "8", NULL, is_8_bit},
+    {"bins", "native", "raw-depth", "8", NULL, is_8_bit},
+    {"alpha", NULL, "raw", "1", NULL, has_no_alpha},
+    {"alpha", NULL, "raw", "3", NULL, has_no_alpha},
+    {"region", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
+    {"mask", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
+    {"range", NULL, "depth", NULL, NULL, "both say which samples become 0 to 255"},
+
+    {"total", NULL, "total-only", NULL, NULL,
+     "one keeps the other records, and one leaves them out"},
+    {"by", NULL, "total-only", NULL, NULL,
+     "groups are other records than the total; --total adds it"},
+    {"by", NULL, "diff", NULL, NULL,
+     "a comparison has no groups; compare the totals of two folders"},
+    {"by", NULL, "shard", NULL, NULL,
+     "the images of a group may lie in several parts: write their records, and "
+     "group where the parts are merged"},
+    {"by", NULL, "resume", NULL, NULL,
+     "its file holds the records of all inputs; group that file afterwards"},
+    {"against", NULL, "diff", NULL, NULL, "it compares two inputs already"},
+    {"against", NULL, "shard", NULL, NULL, needs_whole_run},
+    {"against", NULL, "resume", NULL, NULL, needs_whole_run},
+    {"diff", NULL, "total", NULL, NULL, "it compares two totals"},
+    {"diff", NULL, "total-only", NULL, NULL, "it compares two totals"},
+    {"diff", NULL, "files-from", NULL, NULL, compares_paths},
+    {"diff", NULL, "files0-from", NULL, NULL, compares_paths},
+    {"diff", NULL, "shard", NULL, NULL, "it compares whole inputs; merge the parts first"},
+    {"check", NULL, "where", NULL, NULL, "it prints each bad file"},
+    {"check", NULL, "total-only", NULL, NULL, "it writes each image"},
+    {"check", NULL, "by", NULL, NULL, "it writes each image"},
+    {"print0", NULL, "total-only", NULL, NULL, "it writes each image"},
+    {"print0", NULL, "by", NULL, NULL, "it writes each image"},
+    {"html", NULL, "total-only", NULL, NULL, "it writes each image"},
+
+    {"sheet", NULL, "diff", NULL, NULL, "it shows each image"},
+    {"sheet", NULL, "total-only", NULL, NULL, "it shows each image"},
+    {"sheet", NULL, "scale-y", NULL, NULL, "it always shows shares of the pixels"},
+    {"thumbnails", NULL, "total-only", NULL, NULL, has_no_thumbnail},
+    {"thumbnails", NULL, "by", NULL, NULL, has_no_thumbnail},
+    {"thumbnails", NULL, "diff", NULL, NULL, has_no_thumbnail},
+    {"quiet", NULL, "verbose", NULL, NULL, "one asks for less, and one for more"},
+
+    {"jpeg", NULL, "raw", NULL, NULL, "raw samples are not JPEG"},
+    {"jpeg", "gpu", "thumbnails", NULL, NULL, "they are made where the CPU decodes"},
+    {"jpeg", "gpu", "frames", NULL, NULL, "a GPU takes one image a file"},
+    {"jpeg", "gpu", "isolate", NULL, NULL, "decoder processes have no GPU"},
+    {"jpeg", "gpu", "device", "cpu", NULL, "the GPU decodes"},
+    {"jpeg", "gpu", "kernel", NULL, NULL,
+     "what a GPU decodes is counted by a kernel of its own"},
+    {"jpeg", "gpu", "region", NULL, NULL, is_whole_image},
+    {"jpeg", "gpu", "mask", NULL, NULL, is_whole_image},
+};
+
+/* ---- needs ---- */
+
+static const char is_for_charts[] = "is for charts, and none is drawn";
+
+/* either: another option that does too; NULL: none */
+static const struct {
+    const char *option, *needed, *either, *why;
+} needs[] = {
+    {"raw-depth", "raw", NULL, "only for --raw: other files tell their depth"},
+    {"size", "raw", NULL, "only for --raw: other files tell their size"},
+    {"thumbnails", "html", "chart",
+     "they are in the page of --html=FILE and on charts, and neither is made"},
+    {"title", "chart", "html", "is for a chart or a page, and neither is made"},
+    {"sheet", "chart", NULL, is_for_charts},
+    {"chart-size", "chart", NULL, is_for_charts},
+    {"chart-format", "chart", NULL, is_for_charts},
+    {"theme", "chart", NULL, is_for_charts},
+    {"scale", "chart", NULL, is_for_charts},
+    {"scale-y", "chart", NULL, is_for_charts},
+};
+
+/* ---- what outputs show ---- */
+
+enum {
+    SHOWS_COUNTS = 1, /* values that follow from the bins */
+    SHOWS_CLIPPED = 2,
+    SHOWS_PERCENTILES = 4,
+    SHOWS_DISTANCES = 8,
+    SHOWS_TOTAL = 16,
+    SHOWS_GROUPS = 32,
+    SHOWS_COLOURS = 64,
+    SHOWS_DATA = SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES | SHOWS_TOTAL | SHOWS_GROUPS
+};
+
+/* layout NULL: any other. The first row that fits applies. */
+struct view {
+    const char *output, *layout;
+    unsigned shows;
+};
+
+static const struct view views[] = {
+    {"text", NULL, SHOWS_DATA | SHOWS_DISTANCES | SHOWS_COLOURS},
+    {"csv", "images", SHOWS_DATA | SHOWS_DISTANCES},
+    {"csv", "bins", SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
+    {"csv", "long", SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
+    {"csv", NULL, SHOWS_DATA},
+    {"json", NULL, SHOWS_DATA | SHOWS_DISTANCES},
+    {"ndjson", NULL, SHOWS_DATA | SHOWS_DISTANCES},
+    {"html", NULL,
+     (SHOWS_DATA | SHOWS_DISTANCES) & ~SHOWS_TOTAL}, /* its heading always is the total */
+    {"print0", NULL, 0},
+    {"check", NULL, 0},
+    {NULL, NULL, 0},
+};
+
+static const struct view comparisons[] = {
+    {"text", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_COLOURS},
+    {"csv", NULL, SHOWS_COUNTS | SHOWS_PERCENTILES},
+    {"json", NULL, SHOWS_COUNTS | SHOWS_PERCENTILES},
+    {NULL, NULL, 0},
+};
+
+static const struct {
+    const char *option;
+    unsigned needs;
+    const char *what;
+} shown[] = {
+    {"luma", SHOWS_COUNTS, "counts"},         {"alpha", SHOWS_COUNTS, "counts"},
+    {"bins", SHOWS_COUNTS, "counts"},         {"depth", SHOWS_COUNTS, "counts"},
+    {"range", SHOWS_COUNTS, "counts"},        {"clip", SHOWS_CLIPPED, "clipped pixels"},
+    {"against", SHOWS_DISTANCES, "distance"}, {"percentiles", SHOWS_PERCENTILES, "percentiles"},
+    {"total", SHOWS_TOTAL, "total"},          {"by", SHOWS_GROUPS, "groups"},
+    {"color", SHOWS_COLOURS, "colours"},
+};
+
+/* ---- inputs ---- */
+
+/* Options about decoding, which result files do not need. */
+static const char *const of_images[] = {"frames",  "raw-preview", "max-pixels",   "lenient",
+                                        "isolate", "thumbnails",  "list-skipped", "timeout",
+                                        "device",  "kernel",      "jpeg"};
+
+/* ---- the rules ---- */
+
+#define N_ROWS(table) (sizeof(table) / sizeof *(table))
+
+/* Whether an option is given, or the output of its name is made by that of -o. */
+static bool is_made(const struct ih_options *o, const char *name)
+{
+    bool is = name && ih_option_is_given(o, name);
+    for (size_t i = 0; name && i < o->n_outputs; i++)
+        is = is || strcmp(o->outputs[i].output->name, name) == 0;
+    return is;
+}
+
+/* value NULL: any */
+static bool is_made_as(const struct ih_options *o, const char *name, const char *value)
+{
+    const char *const given = ih_option_value(o, name);
+    return is_made(o, name) && (!value || (given && strcmp(given, value) == 0));
+}
+
+static enum ih_status refuse_pair(struct ih_options *o, size_t i, struct ih_error *err)
+{
+    const char *const value = pairs[i].value, *const other_value = pairs[i].other_value;
+    o->needs_rare =
+        ih_option_find(pairs[i].option)->is_rare || ih_option_find(pairs[i].other)->is_rare;
+    return ih_error_set(err, IH_USAGE, "--%s%s%s: cannot be used with --%s%s%s: %s",
+                        pairs[i].option, value ? "=" : "", value ? value : "", pairs[i].other,
+                        other_value ? "=" : "", other_value ? other_value : "", pairs[i].why);
+}
+
+static enum ih_status check_pairs(struct ih_options *o, struct ih_error *err)
+{
+    for (size_t i = 0; i < N_ROWS(pairs); i++)
+        if (is_made_as(o, pairs[i].option, pairs[i].value) &&
+            is_made_as(o, pairs[i].other, pairs[i].other_value) &&
+            !(pairs[i].unless && ih_option_is_given(o, pairs[i].unless)))
+            return refuse_pair(o, i, err);
+    return IH_OK;
+}
+
+static enum ih_status check_needs(struct ih_options *o, struct ih_error *err)
+{
+    for (size_t i = 0; i < N_ROWS(needs); i++) {
+        if (!ih_option_is_given(o, needs[i].option) || is_made(o, needs[i].needed) ||
+            is_made(o, needs[i].either))
+            continue;
+        o->needs_rare = ih_option_find(needs[i].option)->is_rare;
+        return ih_error_set(err, IH_USAGE, "--%s: %s", needs[i].option, needs[i].why);
+    }
+    return IH_OK;
+}
+
+static unsigned shown_by(const struct ih_options *o, const struct ih_data_output *data)
+{
+    const struct view *v = o->compares ? comparisons : views;
+    while (v->output && (strcmp(v->output, data->output->name) != 0 ||
+                         (v->layout && (!data->layout || strcmp(v->layout, data->layout) != 0))))
+        v++;
+    return v->shows;
+}
+
+/* A single chart is of an image or the total; a sheet has no total. */
+static unsigned shown_by_chart(const struct ih_options *o)
+{
+    return SHOWS_COUNTS | SHOWS_CLIPPED |
+           (o->chart.is_sheet ? SHOWS_GROUPS
+            : o->chart.format ? SHOWS_TOTAL
+                              : SHOWS_TOTAL | SHOWS_GROUPS);
+}
+
+/* Appends "--csv=bins" or ", --csv=bins". */
+static void name_output(char *names, size_t size, const char *output, const char *layout)
+{
+    const size_t n = strlen(names);
+    snprintf(names + n, size - n, "%s--%s%s%s", n ? ", " : "", output, layout ? "=" : "",
+             layout ? layout : "");
+}
+
+/* Conditions show counts, and distances if they name them. */
+static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
+{
+    char names[256] = "";
+    unsigned all = 0;
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        all |= shown_by(o, &o->outputs[i]);
+        name_output(names, sizeof names, o->outputs[i].output->name, o->outputs[i].layout);
+    }
+    if (o->chart_path) {
+        all |= shown_by_chart(o);
+        name_output(names, sizeof names, o->chart.is_sheet ? "sheet" : "chart", NULL);
+    }
+    all |= o->where || o->fail_if ? SHOWS_COUNTS | SHOWS_CLIPPED : 0;
+    all |= o->uses_distance ? SHOWS_DISTANCES : 0;
+    for (size_t i = 0; i < N_ROWS(shown); i++) {
+        if (!ih_option_is_given(o, shown[i].option) || shown[i].needs & all)
+            continue;
+        o->needs_rare = ih_option_find(shown[i].option)->is_rare;
+        return ih_error_set(err, IH_USAGE, "--%s: cannot be used with %s%s: no %s is shown",
+                            shown[i].option, o->compares ? "--diff and " : "", names,
+                            shown[i].what);
+    }
+    return IH_OK;
+}
+
+static bool is_result_file(const char *path)
+{
+    const struct ih_output *const named = ih_output_of(path);
+    return named == &ih_output_json || named == &ih_output_ndjson;
+}
+
+/* The name tells a result file, since nothing is opened yet. */
+static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
+{
+    if (o->list_path || o->raw_channels)
+        return IH_OK;
+    for (size_t i = 0; i < o->n_paths; i++)
+        if (!is_result_file(o->paths[i]))
+            return IH_OK;
+    for (size_t i = 0; i < N_ROWS(of_images); i++) {
+        if (!ih_option_is_given(o, of_images[i]) ||
+            (strcmp(of_images[i], "device") == 0 && o->has_device_variable))
+            continue;
+        o->needs_rare = ih_option_find(of_images[i])->is_rare;
+        return ih_error_set(err, IH_USAGE,
+                            "--%s: cannot be used with result files alone: it is about images",
+                            of_images[i]);
+    }
+    return IH_OK;
+}
+
+enum ih_status ih_option_rules_check(struct ih_options *o, struct ih_error *err)
+{
+    if (check_pairs(o, err) != IH_OK || check_needs(o, err) != IH_OK ||
+        check_shown(o, err) != IH_OK)
+        return err->status;
+    return check_images(o, err);
+}
