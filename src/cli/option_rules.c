@@ -139,17 +139,16 @@ static const struct view views[] = {
     {"csv", NULL, SHOWS_DATA},
     {"json", NULL, SHOWS_DATA | SHOWS_DISTANCES},
     {"ndjson", NULL, SHOWS_DATA | SHOWS_DISTANCES},
-    {"html", NULL,
-     (SHOWS_DATA | SHOWS_DISTANCES) & ~SHOWS_TOTAL}, /* its heading always is the total */
+    {"html", NULL, SHOWS_DATA | SHOWS_DISTANCES},
     {"print0", NULL, 0},
     {"check", NULL, 0},
     {NULL, NULL, 0},
 };
 
 static const struct view comparisons[] = {
-    {"text", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_COLOURS},
-    {"csv", NULL, SHOWS_COUNTS | SHOWS_PERCENTILES},
-    {"json", NULL, SHOWS_COUNTS | SHOWS_PERCENTILES},
+    {"text", NULL, SHOWS_COUNTS | SHOWS_COLOURS},
+    {"csv", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES},
+    {"json", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES},
     {NULL, NULL, 0},
 };
 
@@ -158,11 +157,11 @@ static const struct {
     unsigned needs;
     const char *what;
 } shown[] = {
-    {"luma", SHOWS_COUNTS, "counts"},         {"alpha", SHOWS_COUNTS, "counts"},
-    {"bins", SHOWS_COUNTS, "counts"},         {"depth", SHOWS_COUNTS, "counts"},
-    {"range", SHOWS_COUNTS, "counts"},        {"clip", SHOWS_CLIPPED, "clipped pixels"},
-    {"against", SHOWS_DISTANCES, "distance"}, {"percentiles", SHOWS_PERCENTILES, "percentiles"},
-    {"total", SHOWS_TOTAL, "total"},          {"by", SHOWS_GROUPS, "groups"},
+    {"luma", SHOWS_COUNTS, "counts"},          {"alpha", SHOWS_COUNTS, "counts"},
+    {"bins", SHOWS_COUNTS, "counts"},          {"depth", SHOWS_COUNTS, "counts"},
+    {"range", SHOWS_COUNTS, "counts"},         {"clip", SHOWS_CLIPPED, "clipped pixels"},
+    {"against", SHOWS_DISTANCES, "distances"}, {"percentiles", SHOWS_PERCENTILES, "percentiles"},
+    {"total", SHOWS_TOTAL, "a total"},         {"by", SHOWS_GROUPS, "groups"},
     {"color", SHOWS_COLOURS, "colours"},
 };
 
@@ -270,7 +269,7 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
         if (!ih_option_is_given(o, shown[i].option) || shown[i].needs & all)
             continue;
         o->needs_rare = ih_option_find(shown[i].option)->is_rare;
-        return ih_error_set(err, IH_USAGE, "--%s: cannot be used with %s%s: no %s is shown",
+        return ih_error_set(err, IH_USAGE, "--%s: cannot be used with %s%s: no output shows %s",
                             shown[i].option, o->compares ? "--diff and " : "", names,
                             shown[i].what);
     }

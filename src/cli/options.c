@@ -348,21 +348,22 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
         records.highest = comparisons.highest = IH_NATIVE_BINS_MAX - 1;
     records.lacks = IH_AGAINST;
     records.lacks_luma = o->luma == &ih_luma_none;
-    const struct {
+    struct ih_field_set judged = o->compares ? comparisons : records;
+    if (!o->compares && (o->only_total || o->by))
+        judged.lacks |= IH_NULL_IN_TOTAL;
+    struct {
         const char *name;
-        const struct ih_field_set *fields;
+        struct ih_field_set *fields;
         struct ih_condition **condition;
-    } all[] = {{"where", &records, &o->where},
-               {"fail-if", o->compares ? &comparisons : &records, &o->fail_if}};
+    } all[] = {{"where", &records, &o->where}, {"fail-if", &judged, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = ih_option_value(o, all[i].name);
         struct ih_error reason;
         enum ih_status status =
             text ? ih_condition_parse(text, all[i].fields, all[i].condition, &reason) : IH_OK;
-        if (status == IH_USAGE && o->against && all[i].fields == &records) {
-            struct ih_field_set with_distances = records;
-            with_distances.lacks = 0;
-            status = ih_condition_parse(text, &with_distances, all[i].condition, &reason);
+        if (status == IH_USAGE && o->against && !o->compares) {
+            all[i].fields->lacks &= ~(unsigned)IH_AGAINST;
+            status = ih_condition_parse(text, all[i].fields, all[i].condition, &reason);
             o->uses_distance = o->uses_distance || status == IH_OK;
         }
         if (status != IH_OK)
@@ -452,6 +453,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return err->status;
     if (o->makes_thumbnails && is_svg && !has_page)
         return refuse(o, "thumbnails", "an SVG chart shows no thumbnail; draw a PNG", err);
+    if (o->makes_thumbnails && o->chart.format && o->with_total && !o->chart.is_sheet && !has_page)
+        return refuse(o, "thumbnails", "the one chart is that of --total, which has none", err);
     o->chart.has_thumbnail = o->makes_thumbnails && o->chart_path;
     if (o->chart.is_sheet && !o->chart.format)
         return refuse(o, "sheet", "needs the name of one file, as in --chart=FILE.png", err);

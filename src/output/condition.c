@@ -236,6 +236,13 @@ static enum ih_status unknown_field(const struct parser *p)
             return condition_fail(p, what);
         }
     for (unsigned i = 0; i < fields->n; i++)
+        if (fields->fields[i].in & fields->lacks & IH_NULL_IN_TOTAL && fields->fields[i].column &&
+            is_token(p, fields->fields[i].column)) {
+            snprintf(what, sizeof what, "'%s' is of images; --total-only and --by write totals",
+                     fields->fields[i].column);
+            return condition_fail(p, what);
+        }
+    for (unsigned i = 0; i < fields->n; i++)
         if (fields->fields[i].column && !(fields->fields[i].in & fields->lacks) &&
             ih_word_is_nearer(p->at, p->n, fields->fields[i].column, &fewest))
             snprintf(nearest, sizeof nearest, "%s", fields->fields[i].column);

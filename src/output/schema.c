@@ -50,7 +50,7 @@ const struct ih_field_set ih_record_fields = {
 
 const struct ih_field_set ih_comparison_fields = {comparison_schema,
                                                   IH_N_COMPARISON_FIELDS,
-                                                  "fields of a comparison are ks and emd",
+                                                  "fields of --diff are ks and emd",
                                                   false,
                                                   255,
                                                   NULL,

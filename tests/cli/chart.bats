@@ -143,7 +143,7 @@ END
   [ ! -e none.png ]
   imghist_refused 2 "--sheet: needs the name of one file" d --sheet --chart=charts
   imghist_refused 2 "--sheet: cannot be used with --total-only" d --sheet --chart=a.png --total-only
-  imghist_refused 2 "--sheet: cannot be used with --scale-y=count" d --sheet --chart=a.png --scale-y=count
+  imghist_refused 2 "--sheet: cannot be used with --scale-y" d --sheet --chart=a.png --scale-y=count
 }
 
 @test "chart: --thumbnails, and charts that cannot have one" {
@@ -153,10 +153,11 @@ END
   ! cmp -s a.png b.png || fail "no thumbnail"
   imghist_ok a.pgm --sheet --chart=s.png --thumbnails
   imghist_refused 2 "--thumbnails: an SVG chart shows no thumbnail" a.pgm --chart=a.svg --thumbnails
-  imghist_refused 2 "--thumbnails: the chart of a total or a comparison shows no thumbnail" a.pgm --chart=c.png --thumbnails --total-only
+  imghist_refused 2 "--thumbnails: cannot be used with --total-only" a.pgm --chart=c.png --thumbnails --total-only
   imghist_ok a.pgm --chart=a.svg --html=p.html --thumbnails
   imghist_ok a.pgm --ndjson -o a.ndjson
-  imghist_ok a.ndjson --chart=c.png --thumbnails # of a result file: none
+  imghist_refused 2 "--thumbnails: cannot be used with result files alone" a.ndjson --chart=c.png --thumbnails
+  imghist_refused 2 "--thumbnails: the one chart is that of --total" a.pgm --chart=c.png --thumbnails --total
 }
 
 @test "chart: the same bytes every time, with any number of threads" {

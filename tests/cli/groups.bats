@@ -57,7 +57,7 @@ list_of_groups() {
   done
   printf 'a,b\na,c\n' >bad.list
   imghist_fails 1 "bad.list: 'a' stands in it twice" d --by=bad.list --csv
-  imghist_fails 1 "nowhere: cannot open it: No such file" d --by=nowhere --csv
+  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|FILE)" d --by=nowhere --csv
 }
 
 @test "groups: lists of spreadsheets and of carriage returns, and what is no list" {
@@ -107,7 +107,7 @@ list_of_groups() {
   "$IMGHIST" d --by=folder --ndjson >groups.ndjson
   "$IMGHIST" d --total-only --ndjson >total.ndjson
   "$IMGHIST" groups.ndjson --total-only --ndjson | cmp - total.ndjson
-  "$IMGHIST" d --by=folder --total-only --ndjson | cmp - total.ndjson
+  imghist_refused 2 "--by: cannot be used with --total-only" d --by=folder --total-only --ndjson
   "$IMGHIST" groups.ndjson --total --json | cmp - both.json
   imghist_refused 2 "totals of groups beside single images need --by" groups.ndjson d/cats --csv
   imghist_refused 2 "a total no longer has its images" total.ndjson --by=folder --csv
@@ -170,5 +170,24 @@ list_of_groups() {
   imghist_refused 2 "'emd' is a distance: --against=REF gives it" d --where 'emd > 40' --csv
   imghist_refused 2 'a reference is a file or a folder' d --against=- --csv
   imghist_refused 2 'a distance needs the whole run' d --against=d/cats --shard=1/2 --ndjson
-  imghist_fails 1 'nowhere: no pixels to compare with' d --against=nowhere --csv
+  imghist_fails 1 'nowhere: no pixels to compare with' d --against=nowhere --csv=images
+  assert_stderr_has 'nowhere: --against: cannot open: No such file or directory (--against=total|FILE|DIR)'
+}
+
+@test "against: files of the reference that fail are no failed inputs, and total names each once" {
+  dots in/a.pgm in/b.pgm ref/a.pgm
+  damaged ref/bad.png
+  imghist_status 1 in --against=ref --csv=images
+  [ "$(grep -c ',ok,' <<<"$output")" -eq 2 ] || fail "$output"
+  assert_stderr_has "ref/bad.png: --against: damaged PNG"
+  assert_stderr_has "imghist: 1 file of --against failed"
+  refute_stderr_has "inputs failed"
+  imghist_status 1 in --against=ref --csv=images -v
+  assert_stderr_has "2 done, 0 failed, 0 skipped, 1 of --against failed"
+  imghist_status 1 in --against=ref --csv=images -q
+  [ "${#stderr_lines[@]}" -eq 1 ]
+  damaged in/bad.png
+  imghist_status 1 in --against=total --csv=images
+  [ "$(grep -c 'damaged PNG' <<<"$stderr")" -eq 1 ] || fail "$stderr"
+  assert_stderr_has "1 of 3 inputs failed"
 }

@@ -62,3 +62,12 @@ picture() { printf 'P5 4 2 4095\n\0\0\0\1\1\0\17\377\0\5\0\5\0\5\1\54' >a.pgm; }
   imghist_refused 2 "--clip: '0,256': values above 255 are for --bins=native" a.pgm --clip=0,256
   imghist_refused 2 "--raw-depth: only for --raw" a.pgm --raw-depth=16le
 }
+
+@test "native: 12 bits in samples of 16 bits keep their note" {
+  printf 'P5 2 1 65535\n\x0f\xff\x01\x00' >twelve.pgm
+  imghist_ok twelve.pgm --bins=native --csv=stats
+  assert_stderr_has "like 12-bit data that was not scaled (--depth=12 scales it)"
+  imghist_quiet twelve.pgm --bins=native --depth=12 --csv=stats
+  printf 'P5 2 1 65535\n\xff\xff\x01\x00' >sixteen.pgm
+  imghist_quiet sixteen.pgm --bins=native --csv=stats
+}

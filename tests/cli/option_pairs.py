@@ -18,18 +18,18 @@ CHART = {"chart": "out/c.png", "total": None}
 # Option, value, and the options without which it has no meaning. "name" reads standard input instead of b.
 OPTIONS = [
     ("files-from", "list", {}), ("files0-from", "list0", {}), ("name", "x/y", {}), ("shard", "1/2", {}),
-    ("resume", None, {"ndjson": None, "output": "out/r.ndjson"}), ("raw", "2", {}), ("raw-depth", "16le", {"raw": "2"}),
-    ("size", "2x2", {"raw": "2"}), ("frames", None, {}), ("raw-preview", None, {}), ("max-pixels", "1k", {}),
+    ("resume", None, {"ndjson": None, "output": "out/r.ndjson"}), ("raw", "4", {}), ("raw-depth", "16le", {"raw": "4"}),
+    ("size", "8x4", {"raw": "4"}), ("frames", None, {}), ("raw-preview", None, {}), ("max-pixels", "30", {}),
     ("lenient", None, {}), ("text", "full", {}), ("csv", None, {}), ("csv", "bins", {}), ("csv", "long", {}),
     ("csv", "stats", {}), ("csv", "images", {}), ("json", None, {}), ("ndjson", None, {}), ("html", "out/p.html", {}),
     ("thumbnails", None, {"html": "out/p.html"}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
-    ("where", "width > 6", {}), ("fail-if", "width > 6", {}), ("color", "always", {}), ("percentiles", "0.1,99.9", {}),
+    ("where", "width > 7", {}), ("fail-if", "mean_luma > 1", {}), ("color", "always", {}), ("percentiles", "0.1,99.9", {}),
     ("total", None, {}), ("total-only", None, {}), ("by", "folder", {}), ("against", "reference.pgm", {}),
     ("diff", None, {}), ("chart", "out/charts", {}), ("sheet", None, {"chart": "out/c.png"}),
     ("chart-size", "700x500", CHART), ("chart-format", "svg", {"chart": "out/charts"}), ("title", "T", CHART),
-    ("theme", "light", CHART), ("scale", "log", CHART), ("scale-y", "percent", CHART), ("luma", "bt601", {}),
+    ("theme", "light", CHART), ("scale", "log", CHART), ("scale-y", "percent", CHART), ("luma", "none", {}),
     ("alpha", "skip-transparent", {}), ("bins", "native", {}), ("depth", "12", {}), ("range", "9,9000", {}),
-    ("region", "2x2+1+1", {}), ("mask", "mask.pgm", {}), ("clip", "9,200", {}), ("device", "cpu", {}),
+    ("region", "1x2+0+2", {}), ("mask", "mask.pgm", {}), ("clip", "9,200", {}), ("device", "cpu", {}),
     ("kernel", "reference", {}), ("jpeg", "cpu", {}), ("threads", "2", {}), ("memory", "64M", {}), ("timeout", "60", {}),
     ("isolate", None, {}), ("list-skipped", None, {}), ("fail-fast", None, {}), ("progress", "always", {}),
     ("quiet", None, {}), ("verbose", None, {}), ("list", None, {}), ("completion", "bash", {}),
@@ -44,43 +44,72 @@ UNSEEN = {
     "resume": "the file becomes that of a whole run: resume.bats",
 }
 
-# The first option says what is so beside the second one anyway, or what these inputs cannot show.
+# Pairs in which the first option asks for what the second one does anyway.
 SAME = {
     ("text", "total-only"): "full is the view of a single total",
-    ("text", "color"): "", ("quiet", "check"): "messages and notes are off; -q also turns progress on a terminal off",
+    ("total", "html"): "the page always has the total", ("total", "thumbnails"): "the same",
+    ("ndjson", "resume"): "the name of its file tells the format",
+    ("quiet", "check"): "no message is left; on a terminal, -q also turns progress off",
+    ("files-from", "fail-fast"): "the run stops before the list", ("files0-from", "fail-fast"): "the same",
+    ("raw-depth", "fail-fast"): "the run stops at a file that is not of samples",
+    ("size", "fail-fast"): "the same", ("lenient", "mask"): "its file has another size than the mask",
+    ("name", "fail-fast"): "the run stops before standard input",
 }
 
 
 def pnm(name, width, height, channels, step, images=1):
-    """16-bit samples; in four channels each third pixel is transparent."""
+    """16-bit samples, in a file of a multiple of 4 bytes; in four channels some pixels are transparent."""
     data = b""
     for k in range(images):
-        samples16 = [(i * step + k * 999) % 65536 for i in range(width * height * channels)]
-        for i in range(channels - 1, len(samples16), channels) if channels == 4 else []:
-            samples16[i] = 0 if i % 3 == 0 else 65535
-        head = (f"P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH 4\nMAXVAL 65535\nTUPLTYPE RGB_ALPHA\nENDHDR\n"
-                if channels == 4 else f"P5\n{width} {height}\n65535\n")
-        data += head.encode() + struct.pack(f">{len(samples16)}H", *samples16)
+        wide = [(i * step + k * 999) % 65536 for i in range(width * height * channels)]
+        if channels == 4:
+            wide[3::12] = [0] * len(wide[3::12])
+        head = (f"P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH 4\nMAXVAL 65535\nTUPLTYPE RGB_ALPHA\n%sENDHDR\n"
+                if channels == 4 else f"P5\n%s{width} {height}\n65535\n")
+        bytes16 = struct.pack(f">{len(wide)}H", *wide)
+        n_missing = -(len(head) - 2 + len(bytes16)) % 4 + 4
+        data += (head % ("#" * (n_missing - 1) + "\n")).encode() + bytes16
     pathlib.Path(name).parent.mkdir(parents=True, exist_ok=True)
     pathlib.Path(name).write_bytes(data)
 
 
+def raw_file(name, preview):
+    """A camera raw file of which imghist reads the preview."""
+    subprocess.run([sys.executable, pathlib.Path(__file__).with_name("make_dng.py"), name, preview], check=True)
+
+
 def make_inputs():
-    pnm("a/1colour.pam", 8, 4, 4, 3001)
-    pnm("a/2frames.pgm", 6, 4, 1, 2003, images=2)
-    pnm("a/3large.pgm", 40, 30, 1, 53)
-    photo = pathlib.Path(samples, "scene.jpg").read_bytes()
-    at = photo.index(b"\xff\xda")
-    pathlib.Path("a/4irregular.jpg").write_bytes(photo[:-2] + b"\x12\0 extra bytes" + photo[-2:])
-    subprocess.run([sys.executable, pathlib.Path(__file__).with_name("make_dng.py"), "a/5raw.dng",
-                    pathlib.Path(samples, "scene.jpg")], check=True)
-    pathlib.Path("a/6bad.png").write_bytes(pathlib.Path(samples, "palette.png").read_bytes()[:200])
+    photo, picture = pathlib.Path(samples, "scene.jpg"), pathlib.Path(samples, "palette.png").read_bytes()
+    pathlib.Path("a").mkdir()
+    bare = bytes(i * 29 % 256 if i % 16 != 3 else 0 for i in range(128))
+    pathlib.Path("a/0one.bin").write_bytes(bare)
+    pathlib.Path("a/0two.bin").write_bytes(bare + bare[::-1])
+    pathlib.Path("b/").mkdir()
+    pathlib.Path("b/0one.bin").write_bytes(bare[64:] + bare[:64])
+    pnm("a/1frames.pgm", 8, 4, 1, 2003, images=2)
+    pnm("a/2colour.pam", 8, 4, 4, 3001)
+    pnm("a/4torn.pgm", 8, 4, 1, 1501, images=2)
+    torn = pathlib.Path("a/4torn.pgm").read_bytes()
+    pathlib.Path("a/4torn.pgm").write_bytes(torn[:-8])
+    irregular = subprocess.run(["cjpeg", "-restart", "1"], input=b"P5 1 16 255\n" + bytes(range(16)),
+                               capture_output=True, check=True).stdout
+    at = irregular.index(b"\xff\xd0")
+    pathlib.Path("a/3irregular.jpg").write_bytes(irregular[:at] + b"\x12\0 more bytes" + irregular[at:])
+    raw_file("a/0raw.dng", photo)
+    raw_file("a/5torn.dng", photo)
+    whole = pathlib.Path("a/5torn.dng").read_bytes()
+    at = len(whole) - 9000
+    pathlib.Path("a/5torn.dng").write_bytes(whole[:at] + bytes(9000))
+    pathlib.Path("a/6bad.png").write_bytes(picture[:200])
     pnm("a/7last.pgm", 7, 4, 1, 1009)
-    pathlib.Path("a/notes.txt").write_text("no image\n")
+    pathlib.Path("a/0notes.txt").write_text("no image\n")
     os.symlink("nowhere", "a/dangling")
-    pnm("b/1.pgm", 9, 4, 1, 5003)
-    pnm("b/2.pam", 8, 5, 4, 1501)
-    pnm("listed/x.pgm", 5, 5, 1, 2999)
+    pnm("b/1.pgm", 9, 3, 1, 5003, images=2)
+    pnm("b/2.pam", 7, 4, 4, 1501)
+    pnm("b/3.pam", 7, 4, 4, 1733)
+    for name in ("x", "y"):
+        pnm(f"listed/{name}.pgm", 5, 5, 1, 2999)
+        pathlib.Path(f"listed/{name}bad.png").write_bytes(picture[:200])
     pnm("reference.pgm", 8, 8, 1, 997)
     pathlib.Path("mask.pgm").write_bytes(b"P5\n8 4\n255\n" + bytes([0, 255] * 16))
     pathlib.Path("list").write_text("listed\n")

@@ -144,7 +144,7 @@ each_option() {
   accepted -j 4
   accepted -qj4
   dot a.pgm
-  imghist_ok -vqoout.csv --csv a.pgm
+  imghist_ok -qoout.csv --csv a.pgm
   [ -s out.csv ]
 }
 
@@ -243,16 +243,16 @@ each_option() {
   dot a.pgm
   while read -r option; do
     case $option in
-      --raw=* | --isolate | --frames | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
+      --raw=*) refused "--jpeg: cannot be used with --raw: " a.pgm --jpeg=gpu "$option" ;;
+      --isolate | --frames | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
       --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"
-        refute_stderr_has "cannot be used"
+        refute_stderr_has "--jpeg=gpu: cannot be used"
         ;;
     esac
   done < <(each_option)
   refused "--jpeg=gpu: cannot be used with --device=cpu: " a.pgm --jpeg=gpu --device=cpu
-  accepted --jpeg=gpu --jpeg=cpu --device=cpu
 }
 
 @test "options: --jpeg=gpu without a GPU exits 3 with the reason" {
@@ -321,12 +321,13 @@ each_option() {
   [ ! -e out ] && [ ! -e c.png ]
 }
 
-@test "options: the look of charts may be given without a chart, for an alias" {
+@test "options: the look of charts is refused without a chart" {
   dot a.pgm
-  imghist a.pgm --csv
-  counts=$output
-  imghist_output "$counts" --theme=light --scale=log --chart-size=400x300 a.pgm --csv
-  [ "$stderr" = "imghist: note: --chart-size is for charts, and none is drawn" ]
+  for option in --theme=light --scale=log --scale-y=count --chart-size=400x300 --chart-format=svg --sheet; do
+    refused "${option%%=*}: is for charts, and none is drawn" "$option" a.pgm --csv
+  done
+  refused "--title: is for a chart or a page" --title=x a.pgm --csv
+  imghist_ok a.pgm --title=x -o page.html
 }
 
 @test "options: --help and --version apply anywhere, and the rest is not read" {
@@ -341,27 +342,95 @@ each_option() {
   [[ $output == "imghist "[0-9]* ]] || fail "not the version"
 }
 
-@test "options: the last of several applies" {
-  dot a.pgm
-  imghist_ok a.pgm --csv=stats --csv=stats --clip=0,1 --clip=0,255
-  [ "${#lines[@]}" -eq 3 ]
-  for arguments in "--total --total-only" "--total-only"; do
-    # shellcheck disable=SC2086 # the arguments are words
-    imghist a.pgm --csv=stats $arguments
-    [ "${#lines[@]}" -eq 3 ] || fail "$arguments: not the total alone"
-  done
-  imghist a.pgm --csv=stats --total-only --total
-  [ "${#lines[@]}" -eq 5 ] || fail "not an image and the total"
+@test "options: every pair has an effect of both, or is refused with both names" {
+  needs python3 cjpeg
+  python3 "$TESTS/cli/option_pairs.py" "$IMGHIST" "$SAMPLES" >problems || fail "$(cat problems)"
 }
 
-@test "options: the last of -q and -v applies" {
+@test "options: a second value that would replace the first is refused" {
   dot a.pgm
-  imghist_quiet a.pgm --csv=stats -v -q
-  imghist_ok a.pgm --csv=stats -q -v
+  imghist_ok a.pgm --csv=stats --csv=stats --clip=0,255 --clip=0,255 -j2 -j2
+  [ "${#lines[@]}" -eq 3 ]
+  n=0
+  while read -r option; do
+    case $option in --text* | --csv* | --html* | --output=* | --help* | *-[0-9]) continue ;; --*=*) ;; *) continue ;; esac
+    other=$(sed -E 's/=auto$/=cpu/; t; s/=dark/=light/; t; s/=linear/=log/; t; s/=count$/=percent/; t; s/=bt709/=none/; t; s/=bash/=zsh/; t
+                    s/=png/=svg/; t; s/=256/=native/; t; s/=8$/=16le/; t; s/=cpu$/=auto/; t; s/=reference/=tables/; t; s/=1k/=2k/; t
+                    s/=1x1[+]0/=2x1+0/; t; s/=400x/=500x/; t; s/=0,255/=1,255/; t; s#=1/2#=2/2#; t; s/>5/>6/; t; s/$/1/' <<<"$option")
+    [[ $option != --color=* && $option != --progress=* && $option != --alpha=* ]] || other=${option%%=*}=never
+    [[ $option != --alpha=* ]] || other=--alpha=skip-transparent
+    [[ $option != --raw=* ]] || other=--raw=2
+    refused "${option%%=*}: is given twice; " a.pgm "$option" "$other"
+    n=$((n + 1))
+  done < <(each_option)
+  [ $n -ge 30 ] || fail "$n options"
+  refused "--total-only" a.pgm --total --total-only
+  refused "--verbose" a.pgm -q -v
+  refused "--csv and --csv=stats: both go to standard output" a.pgm --csv --csv=stats
+  refused "--files0-from: cannot be used with --files-from" --files-from=a.pgm --files0-from=a.pgm
+}
+
+@test "options: those about images are refused if all inputs are result files" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -o a.ndjson
+  "$IMGHIST" a.pgm --json -o a.json
+  for option in --frames --raw-preview --max-pixels=1k --lenient --isolate --list-skipped --timeout=9 --device=cpu \
+    --kernel=reference --jpeg=cpu; do
+    refused "${option%%=*}: cannot be used with result files alone" a.ndjson a.json --csv=stats "$option"
+    imghist_ok a.ndjson a.pgm --csv=stats "$option"
+    imghist_ok a.ndjson --against=a.pgm --csv=images "$option"
+  done
+  refused "--thumbnails: cannot be used with result files alone" a.ndjson --html=page.html --thumbnails
+  imghist_ok a.ndjson a.pgm --html=page.html --thumbnails
+  IMGHIST_DEVICE=cpu imghist_ok a.ndjson --csv=stats
+  imghist_ok a.ndjson --raw=1 --csv=stats # bare samples may have any name
+}
+
+@test "options: --bins and the bins of result files" {
+  pgm16() { printf 'P5 2 1 65535\n\x%s\x01\xff\xff' "$1"; }
+  pgm16 10 >deep.pgm
+  dot low.pgm
+  "$IMGHIST" deep.pgm --ndjson -o deep256.ndjson
+  "$IMGHIST" deep.pgm low.pgm --bins=native --ndjson -o native.ndjson
+  "$IMGHIST" deep.pgm --total-only --ndjson -o total256.ndjson
+  for file in deep256 total256; do
+    refused "counted with 256 bins; this run asks for native ones" $file.ndjson --bins=native --csv=stats
+    imghist_ok $file.ndjson --bins=256 --csv=stats
+  done
+  refused "counted with native bins; this run asks for 256" native.ndjson --bins=256 --csv=stats
+  imghist_ok native.ndjson --bins=native --csv=stats # 8 bits have 256 bins either way
+  [ "${#lines[@]}" -eq 5 ]
+}
+
+@test "options: what no output shows is refused, also with several outputs" {
+  dot a.pgm
+  refused "--clip: cannot be used with --csv=bins: no output shows clipped pixels" a.pgm --csv=bins --clip=1,2
+  refused "--against: cannot be used with --csv=stats, --print0: no output shows distances" a.pgm --csv=stats --against=a.pgm -o a.csv --print0
+  imghist_ok a.pgm --csv=bins -o bins.csv --json -o a.json --clip=1,2 --against=a.pgm
+  imghist_ok a.pgm --print0 --against=a.pgm --where 'emd < 1'
+  refused "--against: cannot be used with --print0" a.pgm --print0 --against=a.pgm --where 'width > 0'
+  imghist_ok a.pgm --print0 --clip=1,2 --where 'blown_any > 1%'
+  refused "'width' is of images; --total-only and --by write totals" a.pgm --total-only --fail-if 'width > 1'
+  refused "'width' is of images; --total-only and --by write totals" a.pgm --by=folder --fail-if 'width > 1'
+}
+
+@test "options: -q keeps what --fail-if found" {
+  dot a.pgm
+  imghist_status 4 a.pgm -q --csv -o a.csv --fail-if 'mean_luma > 1'
+  [ "$stderr" = "imghist: a.pgm: matches --fail-if: mean_luma 128.000000" ] || fail "$stderr"
+  dot b.pgm 20
+  imghist_status 4 --diff a.pgm b.pgm -q --csv -o a.csv --fail-if 'emd > 2'
+  [[ $stderr == "imghist: the comparison matches --fail-if: ks 1"* ]] || fail "$stderr"
+}
+
+@test "options: -q and -v" {
+  dot a.pgm
+  imghist_quiet a.pgm --csv=stats -q
+  imghist_ok a.pgm --csv=stats -v
   assert_stderr_has "1 done, 0 failed, 0 skipped"
   imghist_status 1 missing a.pgm --csv=stats -q
   refute_stderr_has "inputs failed"
   [ "${#stderr_lines[@]}" -eq 1 ]
-  imghist missing a.pgm --csv=stats -q --verbose
+  imghist missing a.pgm --csv=stats --verbose
   assert_stderr_has "1 done, 1 failed, 0 skipped"
 }

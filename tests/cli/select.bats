@@ -97,7 +97,7 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   [ "${stderr_lines[-1]}" = "imghist: 2 of 3 records match --fail-if" ] || fail "how many"
   [ "$(wc -l <<<"$output")" -eq 7 ] || fail "all records are written"
   imghist_status 4 *.pgm --csv=stats -q --fail-if 'mean_luma < 50'
-  assert_no_stderr
+  [ "$stderr" = "imghist: black.pgm: matches --fail-if: mean_luma 0.000000" ] || fail "-q"
   imghist_status 1 *.pgm gone.pgm --csv=stats --fail-if 'mean_luma < 50'
   imghist_ok *.pgm --csv=stats --where 'width == 1' --fail-if 'mean_luma < 50'
   imghist_status 4 *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
