@@ -85,8 +85,7 @@ static const struct {
     {"jpeg", "gpu", "frames", NULL, NULL, "a GPU takes one image a file"},
     {"jpeg", "gpu", "isolate", NULL, NULL, "decoder processes have no GPU"},
     {"jpeg", "gpu", "device", "cpu", NULL, "the GPU decodes"},
-    {"jpeg", "gpu", "kernel", NULL, NULL,
-     "what a GPU decodes is counted by a kernel of its own"},
+    {"jpeg", "gpu", "kernel", NULL, NULL, "what a GPU decodes is counted by a kernel of its own"},
     {"jpeg", "gpu", "region", NULL, NULL, is_whole_image},
     {"jpeg", "gpu", "mask", NULL, NULL, is_whole_image},
 };

@@ -470,8 +470,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
      .set = set_region, .once = "a run counts one region"},
     {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),
-     .set = set_mask,
-     .once = "a run has one mask; combine both into one image"},
+     .set = set_mask, .once = "a run has one mask; combine both into one image"},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
 
