@@ -431,7 +431,7 @@ const struct ih_option ih_option_table[] = {
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
     {ROW(OUTPUT, RUN, "percentiles", "also these: 0.1,99.9; p0.1 in conditions"), RARE,
-     TEXT("P,..."), .set = set_percentiles},
+     TEXT("P,..."), .set = set_percentiles, .once = "join the lists with a comma"},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
