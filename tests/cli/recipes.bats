@@ -173,7 +173,7 @@ clip() { # two seconds, the first black, the second white
 @test "recipes: deep images" {
   mkdir deep
   for step in 1 16; do # 0, 1 ... 999 times the step
-    { echo "P2 1000 1 $((step * 4095))" && for ((i = 0; i < 1000; i++)); do echo $((i * step)); done; } >deep/$step.pgm
+    { echo "P2 1000 1 $((step * 1023))" && for ((i = 0; i < 1000; i++)); do echo $((i * step)); done; } >deep/$step.pgm
   done
   recipe '^\./imghist deep/ --bins=native --csv'
   grep -qE '^deep/1.pgm,.*,gray,1000,499500,.*,1000,1$' deep.csv || fail "$(cat deep.csv)"
