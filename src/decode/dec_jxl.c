@@ -10,7 +10,12 @@
  * Samples of any depth but 8 are requested as 16 bits and rounded to 8 here, because some versions
  * of libjxl dither when they change the depth to 8.
  *
- * libjxl would return the available part of a truncated file; here it is an error.
+ * libjxl would return the available part of a truncated file; here it is an error. Its input is
+ * never closed, because then it asks for more where a file was cut, and that is damage. It gives no
+ * reason for any other failure, and sound files fail in older versions: these are not supported.
+ *
+ * Only colours and the first alpha are counted. The number of further channels (spot colours,
+ * depth) is told.
  */
 #include "base/dynlib.h"
 #include "decode/held.h"
@@ -32,13 +37,13 @@ enum { HELD_BYTES = 9, HELD_BYTES_DEEP = 10 };
     (const JxlDecoder *, const JxlPixelFormat *, JxlColorProfileTarget, JxlColorEncoding *)
 #endif
 #define JXL_CALLS(F)                                                                  \
+    F(uint32_t, JxlDecoderVersion, (void))                                            \
     F(JxlDecoder *, JxlDecoderCreate, (const JxlMemoryManager *))                     \
     F(void, JxlDecoderDestroy, (JxlDecoder *))                                        \
     F(JxlDecoderStatus, JxlDecoderSubscribeEvents, (JxlDecoder *, int))               \
     F(JxlDecoderStatus, JxlDecoderSetKeepOrientation, (JxlDecoder *, JXL_BOOL))       \
     F(JxlDecoderStatus, JxlDecoderSetRenderSpotcolors, (JxlDecoder *, JXL_BOOL))      \
     F(JxlDecoderStatus, JxlDecoderSetInput, (JxlDecoder *, const uint8_t *, size_t))  \
-    F(void, JxlDecoderCloseInput, (JxlDecoder *))                                     \
     F(JxlDecoderStatus, JxlDecoderProcessInput, (JxlDecoder *))                       \
     F(JxlDecoderStatus, JxlDecoderGetBasicInfo, (const JxlDecoder *, JxlBasicInfo *)) \
     F(JxlDecoderStatus, JxlDecoderGetExtraChannelInfo,                                \
@@ -68,12 +73,17 @@ struct jxl_state {
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
 
-static enum ih_status jxl_failed(JxlDecoderStatus code, struct ih_error *err)
+static enum ih_status jxl_failed(const struct jxl_state *s, JxlDecoderStatus code,
+                                 struct ih_error *err)
 {
     if (code == JXL_DEC_NEED_MORE_INPUT)
         return ih_error_set(err, IH_CORRUPT,
                             "damaged JPEG XL: the file ends before the image does");
-    return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: a bad codestream");
+    const unsigned version = (unsigned)s->lib.JxlDecoderVersion(); /* of 0.7.1: 7001 */
+    return ih_error_set(err, IH_UNSUPPORTED,
+                        "JPEG XL that is not supported by libjxl %u.%u.%u: its codestream is "
+                        "broken or needs a newer version",
+                        version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
 static void close_jxl(void *state)
@@ -93,7 +103,7 @@ static enum ih_status jxl_check_kind(struct jxl_state *s, struct ih_error *err)
     for (uint32_t i = 0; i < s->info.num_extra_channels; i++) {
         JxlExtraChannelInfo extra;
         if (s->lib.JxlDecoderGetExtraChannelInfo(s->decoder, i, &extra) != JXL_DEC_SUCCESS)
-            return jxl_failed(JXL_DEC_ERROR, err);
+            return jxl_failed(s, JXL_DEC_ERROR, err);
         if (extra.type == JXL_CHANNEL_BLACK)
             return ih_error_set(err, IH_UNSUPPORTED, "JPEG XL with CMYK is not supported");
     }
@@ -111,13 +121,12 @@ static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decod
     s->lib.JxlDecoderSetKeepOrientation(s->decoder, JXL_TRUE);
     s->lib.JxlDecoderSetRenderSpotcolors(s->decoder, JXL_FALSE);
     s->lib.JxlDecoderSetInput(s->decoder, s->held.file, s->held.file_bytes);
-    s->lib.JxlDecoderCloseInput(s->decoder);
     JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
     if (code != JXL_DEC_BASIC_INFO)
-        return jxl_failed(code, err);
+        return jxl_failed(s, code, err);
     if (s->lib.JxlDecoderGetBasicInfo(s->decoder, &s->info) != JXL_DEC_SUCCESS ||
         s->info.xsize == 0 || s->info.ysize == 0)
-        return jxl_failed(JXL_DEC_ERROR, err);
+        return jxl_failed(s, JXL_DEC_ERROR, err);
     enum ih_status status =
         ih_decode_check_pixels(s->info.xsize, s->info.ysize, options->max_pixels, err);
     if (status == IH_OK)
@@ -141,6 +150,8 @@ static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decod
         info->warnings |= IH_WARNING_MORE_IMAGES;
     info->not_applied = s->info.orientation == JXL_ORIENT_IDENTITY ? 0 : IH_NOT_APPLIED_ORIENTATION;
     info->orientation = (unsigned)s->info.orientation;
+    info->n_not_counted = s->info.num_extra_channels - (s->info.alpha_bits > 0);
+    info->warnings |= info->n_not_counted > 0 ? IH_WARNING_EXTRA_SAMPLES : 0;
     s->told = info;
     uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;
     n_samples = n_pixels * (s->n_channels + s->info.num_extra_channels);
@@ -251,7 +262,7 @@ static enum ih_status jxl_decode(struct jxl_state *s, struct ih_error *err)
             break;
         case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
             if (has_buffer)
-                return jxl_failed(JXL_DEC_ERROR, err);
+                return jxl_failed(s, JXL_DEC_ERROR, err);
             if (jxl_set_buffer(s, err) != IH_OK)
                 return err->status;
             has_buffer = true;
@@ -261,11 +272,11 @@ static enum ih_status jxl_decode(struct jxl_state *s, struct ih_error *err)
                 ih_held_drop_file(&s->held);
             s->has_image = true;
             s->held.n_given = 0;
-            return has_buffer ? IH_OK : jxl_failed(JXL_DEC_ERROR, err);
+            return has_buffer ? IH_OK : jxl_failed(s, JXL_DEC_ERROR, err);
         case JXL_DEC_SUCCESS:
-            return s->held.pixels ? IH_OK : jxl_failed(code, err);
+            return s->held.pixels ? IH_OK : jxl_failed(s, code, err);
         default:
-            return jxl_failed(code, err);
+            return jxl_failed(s, code, err);
         }
     }
 }

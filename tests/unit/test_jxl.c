@@ -1,6 +1,7 @@
 /* JPEG XL files written by libjxl, sound and damaged. */
 #include "tests/support/damage.h"
 #include <jxl/encode.h>
+#include <math.h>
 
 enum { WIDTH = 23, HEIGHT = 14, N = WIDTH * HEIGHT, SIDE = 256, N_MOST = SIDE * SIDE };
 
@@ -14,6 +15,8 @@ struct kind {
     bool is_lossy, in_container, is_animated;
     bool has_every_value; /* SIDE x SIDE pixels with every sample value */
     JxlOrientation orientation;
+    unsigned n_further; /* channels after the colours and alpha */
+    JxlExtraChannelType further[3];
 };
 
 static size_t n_pixels(const struct kind *k)
@@ -60,6 +63,7 @@ static void write_file(struct file *f, const struct kind *k)
     info.num_color_channels = k->n_channels < 3 ? 1 : 3;
     info.num_extra_channels = k->n_channels % 2 == 0;
     info.alpha_bits = !info.num_extra_channels ? 0 : k->alpha_bits ? k->alpha_bits : k->bits;
+    info.num_extra_channels += k->n_further;
     info.uses_original_profile = !k->is_lossy;
     info.orientation = k->orientation ? k->orientation : JXL_ORIENT_IDENTITY;
     info.have_animation = k->is_animated;
@@ -68,6 +72,15 @@ static void write_file(struct file *f, const struct kind *k)
     assert_int_equal(JxlEncoderSetBasicInfo(encoder, &info), JXL_ENC_SUCCESS);
     JxlColorEncodingSetToSRGB(&colours, info.num_color_channels == 1);
     assert_int_equal(JxlEncoderSetColorEncoding(encoder, &colours), JXL_ENC_SUCCESS);
+    const unsigned n_alpha = k->n_channels % 2 == 0;
+    for (unsigned i = 0; i < k->n_further; i++) {
+        JxlExtraChannelInfo extra;
+        JxlEncoderInitExtraChannelInfo(k->further[i], &extra);
+        extra.bits_per_sample = k->bits;
+        extra.spot_color[0] = extra.spot_color[3] = 1; /* red, opaque */
+        assert_int_equal(JxlEncoderSetExtraChannelInfo(encoder, n_alpha + i, &extra),
+                         JXL_ENC_SUCCESS);
+    }
     JxlEncoderFrameSettings *settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
     JxlEncoderSetFrameLossless(settings, !k->is_lossy);
     for (int frame = 0; frame <= k->is_animated; frame++) {
@@ -80,6 +93,11 @@ static void write_file(struct file *f, const struct kind *k)
         if (frame > 0)
             memset(pixels, 0, n);
         assert_int_equal(JxlEncoderAddImageFrame(settings, &format, pixels, n), JXL_ENC_SUCCESS);
+        memset(pixels, 0xF0, n);
+        for (unsigned i = 0; i < k->n_further; i++)
+            assert_int_equal(JxlEncoderSetExtraChannelBuffer(settings, &format, pixels,
+                                                             n / k->n_channels, n_alpha + i),
+                             JXL_ENC_SUCCESS);
     }
     JxlEncoderCloseInput(encoder);
     uint8_t *next = f->bytes;
@@ -103,6 +121,9 @@ static void assert_kind(const struct kind *k)
                    k->has_every_value ? SIDE : HEIGHT, k->n_channels, expected);
     struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
     assert_int_equal(d.info.source_depth, k->bits);
+    assert_int_equal(d.info.n_not_counted, k->n_further);
+    assert_int_equal(d.info.warnings, (k->n_further > 0 ? IH_WARNING_EXTRA_SAMPLES : 0) |
+                                          (k->is_animated ? IH_WARNING_MORE_IMAGES : 0));
     free(d.pixels);
 }
 
@@ -148,6 +169,67 @@ TEST(lossless)
     assert_kind(&(struct kind){.n_channels = 4, .bits = 8, .alpha_bits = 16});
     assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .is_animated = true});
     assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .orientation = JXL_ORIENT_ROTATE_90_CW});
+}
+
+/* Spot colours are not drawn. A second alpha is none of the counted channels. */
+TEST(further_channels)
+{
+    for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
+        assert_kind(&(struct kind){.n_channels = n_channels,
+                                   .bits = 8,
+                                   .n_further = 1,
+                                   .further = {JXL_CHANNEL_SPOT_COLOR}});
+        assert_kind(&(struct kind){
+            .n_channels = n_channels,
+            .bits = 12,
+            .n_further = 3,
+            .further = {JXL_CHANNEL_DEPTH, JXL_CHANNEL_SELECTION_MASK, JXL_CHANNEL_OPTIONAL}});
+    }
+    assert_kind(
+        &(struct kind){.n_channels = 4, .bits = 8, .n_further = 1, .further = {JXL_CHANNEL_ALPHA}});
+}
+
+/* Valid; libjxl 0.7 fails. The means are those of libjxl 0.11.2 in Python's imagecodecs. */
+TEST(a_newer_library_may_read_it)
+{
+    static const uint8_t file[] = {
+        0xff, 0x0a, 0xf8, 0x19, 0x14, 0x09, 0xd8, 0x63, 0x02, 0xd0, 0x0f, 0x02, 0x42, 0xe0,
+        0x20, 0x00, 0x00, 0xf8, 0x00, 0x02, 0x20, 0xc1, 0xb5, 0x44, 0x8a, 0x91, 0x31, 0x32,
+        0x32, 0x46, 0xaa, 0x9a, 0xd4, 0x02, 0x80, 0xc0, 0xd3, 0xa0, 0x83, 0x7c, 0xa4, 0x10,
+        0xa2, 0xe5, 0xcd, 0xac, 0xc9, 0x47, 0xa7, 0x58, 0xbf, 0x1f, 0x94, 0x06, 0x86, 0xed,
+        0x82, 0x84, 0x30, 0xe2, 0x06, 0x02, 0x47, 0x18, 0x8c, 0x72, 0x00, 0x38, 0x3c, 0x4b,
+        0x38, 0x69, 0x90, 0xc8, 0x8b, 0x04, 0x4e, 0x8f, 0x24, 0x61, 0x00};
+    static const double means[] = {120.44, 113.21, 76.81};
+    struct decoded d = decode(file, sizeof file, MAX_PIXELS, ALL_ROWS);
+    if (d.status != IH_OK) {
+        assert_int_equal(d.status, IH_UNSUPPORTED);
+        assert_non_null(strstr(d.error.message, "JPEG XL that is not supported by libjxl 0."));
+    }
+    for (unsigned c = 0; c < 3 && d.status == IH_OK; c++) {
+        double sum = 0;
+        for (size_t i = 0; i < 320 * 320; i++)
+            sum += d.pixels[3 * i + c];
+        assert_true(fabs(sum / (320 * 320) - means[c]) < 0.5);
+    }
+    free(d.pixels);
+}
+
+/* Only a cut file is called damaged: libjxl gives no reason for other failures. */
+TEST(words)
+{
+    static struct file f;
+    write_file(&f, &(struct kind){.n_channels = 3, .bits = 8, .in_container = true});
+    size_t n_unsupported = 0;
+    for (size_t i = 0; i < f.n; i++) {
+        f.bytes[i] ^= 0x10;
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, ALL_ROWS);
+        f.bytes[i] ^= 0x10;
+        free(d.pixels);
+        n_unsupported += d.status == IH_UNSUPPORTED;
+        if (d.status == IH_CORRUPT && !strstr(d.error.message, "the file ends before the image"))
+            fail_msg("byte %zu: %s", i, d.error.message);
+    }
+    assert_true(n_unsupported > f.n / 4);
 }
 
 TEST(damage)
