@@ -295,14 +295,14 @@ static enum ih_status heif_open_image(struct heif_state *s, struct ih_image_info
                                       struct ih_error *err)
 {
     const heif_item_id item = s->images[s->n_begun++];
+    if (ih_heif_boxes_read(s->held.file, s->held.file_bytes, item, &s->told, err) != IH_OK)
+        return err->status;
     const struct heif_error e = s->lib.heif_context_get_image_handle(s->context, item, &s->handle);
     if (e.code != heif_error_Ok)
         return heif_failed(s, e, err);
     int width = s->lib.heif_image_handle_get_width(s->handle);
     int height = s->lib.heif_image_handle_get_height(s->handle);
     int bits = s->lib.heif_image_handle_get_luma_bits_per_pixel(s->handle);
-    if (ih_heif_boxes_read(s->held.file, s->held.file_bytes, item, &s->told, err) != IH_OK)
-        return err->status;
     if (width <= 0 || height <= 0)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: it has no pixels");
     if (bits < 1)
@@ -356,9 +356,12 @@ static enum ih_status heif_read_header(struct heif_state *s,
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->lib.heif_context_set_max_decoding_threads(s->context, 0);
     heif_set_limits_of_boxes(s, options->max_pixels);
-    ih_heif_boxes_prepare(s->held.file, s->held.file_bytes);
+    struct ih_heif_hidden hidden = {.n = 0};
+    if (!ih_heif_boxes_prepare(s->held.file, s->held.file_bytes, &hidden))
+        return ih_error_set(err, IH_CORRUPT, "damaged HEIF: the file ends inside its box 'mdat'");
     const struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
         s->context, s->held.file, s->held.file_bytes, NULL);
+    ih_heif_boxes_restore(&hidden);
     if (e.code != heif_error_Ok)
         return heif_failed(s, e, err);
     enum ih_status status = heif_list_images(s, info, err);
@@ -417,20 +420,19 @@ static enum ih_status heif_check_warnings(const struct heif_state *s, struct ih_
     return status;
 }
 
-/* Returns true if a gray image has limited range. If neither a box nor AV1 states it, the image is
- * decoded again as the codec stores it, because the bits of HEVC may. Transformations would lose
- * that. Old versions of libheif do not report the range of a grid of HEVC, which counts as full. */
+/* Returns true if a gray image has limited range. If neither a box nor the bits of AV1 or HEVC
+ * state it, the image is decoded again as the codec stores it. Transformations would lose that. */
 static bool heif_gray_is_limited(const struct heif_state *s, struct heif_decoding_options *options)
 {
     struct heif_color_profile_nclx *nclx = NULL;
     struct heif_image *image = NULL;
-    options->ignore_transformations = 1;
-    s->lib.heif_image_handle_get_nclx_color_profile(s->handle, &nclx);
-    if (!nclx && s->told.range != IH_RANGE_UNKNOWN)
+    if (s->told.range != IH_RANGE_UNKNOWN)
         return s->told.range == IH_RANGE_LIMITED;
-    if (!nclx && s->lib.heif_decode_image(s->handle, &image, heif_colorspace_undefined,
-                                          heif_chroma_undefined, options)
-                         .code == heif_error_Ok) {
+    options->ignore_transformations = 1;
+    if (s->lib
+            .heif_decode_image(s->handle, &image, heif_colorspace_undefined, heif_chroma_undefined,
+                               options)
+            .code == heif_error_Ok) {
         s->lib.heif_image_get_nclx_color_profile(image, &nclx);
         s->lib.heif_image_release(image);
     }
