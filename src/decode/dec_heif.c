@@ -205,11 +205,17 @@ static bool heif_has_hevc(const uint8_t *file, size_t size_bytes)
  * are raised to max_pixels, and before it decodes, to what an image of this size needs. They are
  * not turned off, because a hostile file may contain larger images than it states. */
 #if LIBHEIF_HAVE_VERSION(1, 19, 0)
+enum {
+    ITEMS_MAX = 65535
+}; /* as their numbers have 16 bits; libheif allows 1,000: 260 megapixels */
+
 static void heif_set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
 {
     struct heif_security_limits *limits = s->lib.heif_context_get_security_limits(s->context);
     if (limits->max_image_size_pixels < max_pixels)
         limits->max_image_size_pixels = max_pixels;
+    if (limits->max_items < ITEMS_MAX)
+        limits->max_items = ITEMS_MAX;
 }
 
 static void heif_set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
@@ -470,13 +476,14 @@ static enum ih_status heif_check_image(struct heif_state *s, struct ih_error *er
     return IH_OK;
 }
 
-/* Whether there is memory for decoding. libheif calls its lack a codec's error, or a conversion of
- * colours that it does not support. Without volatile, clang would leave malloc() out. */
-static bool heif_has_memory(const struct heif_state *s)
+/* Whether there is memory for so many samples of each pixel. libheif calls its lack a codec's
+ * error, or a conversion of colours that it does not support. Without volatile, clang would leave
+ * malloc() out. */
+static bool heif_has_memory(const struct heif_state *s, unsigned n_samples)
 {
     size_t n;
     void *volatile memory = NULL;
-    if (ih_size_multiply(s->width * s->height, HELD_SAMPLES * (s->is_deep ? 2 : 1), &n))
+    if (ih_size_multiply(s->width * s->height, n_samples * (s->is_deep ? 2 : 1), &n))
         memory = malloc(n);
     const bool has_memory = memory != NULL;
     free(memory);
@@ -499,8 +506,8 @@ static enum ih_status heif_decode_once(struct heif_state *s, struct ih_error *er
     s->is_limited = s->told.is_gray && e.code == heif_error_Ok && heif_gray_is_limited(s, options);
     s->lib.heif_decoding_options_free(options);
     if (e.code != heif_error_Ok)
-        return heif_has_memory(s) ? heif_failed(s, e, err)
-                                  : ih_error_set(err, IH_MEMORY, "out of memory");
+        return heif_has_memory(s, HELD_SAMPLES) ? heif_failed(s, e, err)
+                                                : ih_error_set(err, IH_MEMORY, "out of memory");
     return heif_check_image(s, err);
 }
 
@@ -531,8 +538,11 @@ static enum ih_status heif_decode_twice(struct heif_state *s, struct ih_error *e
     return status;
 }
 
+/* libheif holds planes and their interleaved copy; 1.17 crashes if there is no memory for them. */
 static enum ih_status heif_decode(struct heif_state *s, struct ih_error *err)
 {
+    if (!heif_has_memory(s, 2 * s->n_channels))
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     return s->is_hevc ? heif_decode_twice(s, err) : heif_decode_once(s, err);
 }
 
