@@ -142,6 +142,7 @@ static enum ih_status heif_failed(const struct heif_state *s, struct heif_error 
                                   struct ih_error *err)
 {
     char text[IH_MESSAGE_MAX], type[5];
+    bool is_blamed;
     snprintf(text, sizeof text, "%s", e.message ? e.message : "no reason given");
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ')
@@ -152,13 +153,17 @@ static enum ih_status heif_failed(const struct heif_state *s, struct heif_error 
             err, e.subcode == heif_suberror_Security_limit_exceeded ? IH_LIMIT : IH_MEMORY,
             "HEIF: %s", text);
     case heif_error_Invalid_input:
-        /* libheif blames the item if it does not know its type, or that the type needs no bytes.
-         * The format's rules are broken if there is no such item. */
-        if ((e.subcode != heif_suberror_Nonexisting_item_referenced &&
-             e.subcode != heif_suberror_No_item_data) ||
-            !ih_heif_boxes_primary(s->held.file, s->held.file_bytes, type))
+        /* libheif blames the item or the whole file if it does not know the item's type, or a box
+         * that belongs to it, or that the type needs no bytes. The format's rules are broken if
+         * there is no such item. Of the types that all versions read, other errors are damage. */
+        is_blamed = e.subcode == heif_suberror_Nonexisting_item_referenced ||
+                    e.subcode == heif_suberror_No_item_data ||
+                    e.subcode == heif_suberror_No_meta_box;
+        if (!ih_heif_boxes_primary(s->held.file, s->held.file_bytes, type) ||
+            (!is_blamed &&
+             (strstr("hvc1 av01 grid iovl iden", type) || e.subcode == heif_suberror_End_of_data)))
             break;
-        if (strcmp(type, "hvc1") != 0 && strcmp(type, "av01") != 0)
+        if (is_blamed && strcmp(type, "hvc1") != 0 && strcmp(type, "av01") != 0)
             snprintf(text, sizeof text, "an image of the type '%s'", type);
         /* fallthrough */
     case heif_error_Usage_error:

@@ -368,6 +368,7 @@ static bool find_alpha(const struct heif_meta *m, uint32_t item, uint32_t *alpha
 struct heif_colours {
     enum ih_range range;
     uint32_t primaries, matrix;
+    bool is_in_hevc; /* and in no box */
 };
 
 struct heif_coded {
@@ -376,7 +377,7 @@ struct heif_coded {
 };
 
 enum { UNSPECIFIED = 2 };
-static const struct heif_coded not_told = {{IH_RANGE_UNKNOWN, UNSPECIFIED, UNSPECIFIED}, 0};
+static const struct heif_coded not_told = {{IH_RANGE_UNKNOWN, UNSPECIFIED, UNSPECIFIED, false}, 0};
 
 /* Returns the first bytes of an item, up to the end of its first extent. */
 static struct ih_span item_data(const struct heif_meta *m, uint32_t item)
@@ -480,7 +481,7 @@ static void skip_tools(struct heif_bits *b)
 static void set_colours(struct heif_colours *colours, uint32_t points, bool is_full)
 {
     *colours = (struct heif_colours){is_full ? IH_RANGE_FULL : IH_RANGE_LIMITED, points >> 16,
-                                     points & 255};
+                                     points & 255, false};
 }
 
 enum { SRGB_IDENTITY = 1 << 16 | 13 << 8 | 0, NO_POINTS = 2 << 16 | 2 << 8 | 2 };
@@ -653,6 +654,7 @@ static struct heif_colours read_parameter_set(struct ih_span bytes)
     }
     if (b.at <= 8 * bytes.n)
         set_colours(&colours, points, is_full != 0);
+    colours.is_in_hevc = true;
     return colours;
 }
 
@@ -690,6 +692,7 @@ static bool read_nclx(const struct heif_property *p, struct heif_colours *colour
         !ih_box_is((const char *)content.p, "nclx"))
         return false;
     ih_span_take(&content, 4);
+    colours->is_in_hevc = false;
     colours->primaries = (uint32_t)ih_span_take(&content, 2);
     ih_span_take(&content, 2);
     colours->matrix = (uint32_t)ih_span_take(&content, 2);
@@ -720,7 +723,7 @@ static struct heif_colours read_coded_colours(const struct heif_meta *m, uint32_
  * Refuses a conversion to RGB that libheif does not know, or does wrong without a word: up to
  * version 1.23, constant luminance is converted like its other kind, ICtCp and newer ones like
  * BT.601, limited range is not expanded with the matrices 0 and 8, and with 8 more than 8 bits are
- * cut. Without known primaries, 12 has no meaning.
+ * cut. Without known primaries, 12 has no meaning, and libde265 does not know it.
  */
 static enum ih_status check_matrix(const struct heif_colours *c, bool is_deep, struct ih_error *err)
 {
@@ -745,9 +748,10 @@ static enum ih_status check_matrix(const struct heif_colours *c, bool is_deep, s
     case 9:
         return IH_OK;
     case 12:
-        if ((c->primaries >= 4 && c->primaries <= 12) || c->primaries == 1 || c->primaries == 22)
+        if (!c->is_in_hevc &&
+            ((c->primaries >= 4 && c->primaries <= 12) || c->primaries == 1 || c->primaries == 22))
             return IH_OK;
-        why = " without known primaries";
+        why = c->is_in_hevc ? " in the bits of HEVC" : " without known primaries";
         break;
     case 0:
     case 8:

@@ -156,6 +156,21 @@ alpha-limited-sequence 64x64 0:1024,98:1024,255:2048
 cropped-first 40x64
 depth 64x64
 depth-unknown 64x64
+describes-1 64x64
+describes-2 64x64
+describes-alone 64x64
+describes-hidden 64x64
+describes-many 64x64
+describes-missing 64x64
+describes-nothing 64x64
+describes-outside 64x64
+describes-parts 128x64
+describes-region 64x64
+describes-some 64x64
+describes-twice 64x64
+describes-two-boxes 64x64
+describes-uri 64x64
+describes-xmp 64x64
 descriptions 64x64
 layer-0 64x64
 not-essential 64x64
@@ -201,12 +216,35 @@ END
 
 @test "formats: HEIF that another libheif may read is not called damaged" {
   boxes
-  for name in uncompressed same; do
+  counted plain.avif >expected
+  for name in uncompressed unconfigured same describes-itself; do
     imghist --csv "boxes/$name.avif"
-    [ "$status" -eq 0 ] || assert_fails 1 "imghist: boxes/$name.avif: HEIF that is not supported by libheif "
+    if [ "$status" -eq 0 ]; then
+      counted "$name.avif" | sed s/^[^\ ]*/plain.avif/ | diff expected -
+    else
+      assert_fails 1 "imghist: boxes/$name.avif: HEIF that is not supported by libheif "
+    fi
   done
-  ! [[ $("$IMGHIST" --list) == *"libheif 1.15."* ]] || imghist_fails 1 "an image of the type 'unci'" boxes/uncompressed.avif
+  ! [[ $("$IMGHIST" --list) == *"libheif 1.1"[57].* ]] || imghist_fails 1 "an image of the type 'unci'" boxes/uncompressed.avif
   imghist_fails 1 "imghist: boxes/no-primary.avif: damaged HEIF: " --csv boxes/no-primary.avif
+}
+
+@test "formats: HEIF that ends inside the box of its bytes is damaged, even if only metadata is missing" {
+  boxes
+  head -c -20 boxes/describes-cut.avif >cut.avif
+  imghist_refused 1 "imghist: cut.avif: damaged HEIF: the file ends inside its box 'mdat'" --csv cut.avif
+  FILES=.
+  { cat boxes/describes-cut.avif && printf %064d 0; } >longer.avif # what follows is no box
+  counted boxes/describes-cut.avif longer.avif | cut -d' ' -f2- | uniq -c | grep -q '^ *2 red='
+}
+
+# Values and reasons: make_colours.py.
+@test "formats: colours of HEIF are converted as the box or the codec states them, or refused by name" {
+  boxes
+  python3 "$TESTS/cli/make_colours.py" write colours
+  "$IMGHIST" --device=cpu -q --ndjson colours >records 2>err || true
+  ! grep -q 'no decoder' err || skip "libheif has no HEVC decoder"
+  python3 "$TESTS/cli/make_colours.py" check colours <records
 }
 
 # libheif calls the lack of memory damage, or an unsupported conversion of colours, or crashes. The program itself takes 20 to

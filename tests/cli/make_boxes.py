@@ -54,10 +54,11 @@ ROTATED = box(b"irot", b"\1")
 
 
 class Item:
-    """An item. properties: boxes, or pairs of a box and whether it is essential."""
+    """An item. properties: boxes, or pairs of a box and whether it is essential. about: after the name. further: bytes that
+    its length says more than there are."""
 
-    def __init__(self, data=COLOUR, properties=(AV1C, ispe(), PIXI, NCLX), kind=b"av01"):
-        self.data, self.kind = data, kind
+    def __init__(self, data=COLOUR, properties=(AV1C, ispe(), PIXI, NCLX), kind=b"av01", about=b"", further=0):
+        self.data, self.kind, self.about, self.further = data, kind, about, further
         self.properties = [p if isinstance(p, tuple) else (p, p[4:8] in (b"av1C", b"irot", b"clap")) for p in properties]
 
     def more(self, *properties, first=False):
@@ -74,16 +75,16 @@ def grid(columns, *properties):
     return Item(struct.pack(">BBBBHH", 0, 0, 0, columns - 1, 64 * columns, 64), (ispe(64 * columns, 64), *properties), b"grid")
 
 
-def heif(items, references=(), primary=1, ends_at_file=False):
+def heif(items, references=(), primary=1, ends_at_file=False, brand=b"avif"):
     """items[0] has the number 1. references: (type, from, to...). The box meta is the last one."""
-    ftyp = box(b"ftyp", b"avif\0\0\0\0avifmif1miaf")
+    ftyp = box(b"ftyp", brand, b"\0\0\0\0", brand, b"mif1miaf")
     mdat = box(b"mdat", *(item.data for item in items))
     at, iloc, infe, ipma, numbers = len(ftyp) + 8, b"", b"", b"", {}
     for i, item in enumerate(items, 1):
         if item.data:
-            iloc += struct.pack(">HHHII", i, 0, 1, at, len(item.data))
+            iloc += struct.pack(">HHHII", i, 0, 1, at, len(item.data) + item.further)
         at += len(item.data)
-        infe += full(b"infe", struct.pack(">HH4s", i, 0, item.kind), b"\0", version=2)
+        infe += full(b"infe", struct.pack(">HH4s", i, 0, item.kind), b"\0", item.about, version=2)
         ipma += struct.pack(">HB", i, len(item.properties))
         for content, essential in item.properties:
             ipma += bytes([numbers.setdefault(content, len(numbers) + 1) | essential << 7])
@@ -95,11 +96,45 @@ def heif(items, references=(), primary=1, ends_at_file=False):
     return ftyp + mdat + (bytes(4) + meta[4:] if ends_at_file else meta)
 
 
+def mdat_last(file):
+    """The same file with the box mdat at the end, and the places of the items moved with it."""
+    ftyp = struct.unpack(">I", file[:4])[0]
+    mdat = struct.unpack(">I", file[ftyp : ftyp + 4])[0]
+    meta = file[ftyp + mdat :]
+    iloc = meta.index(b"iloc") + 4 + 4 + 2
+    for i in range(struct.unpack(">H", meta[iloc : iloc + 2])[0]):
+        at = iloc + 2 + 14 * i + 6
+        meta = meta[:at] + struct.pack(">I", struct.unpack(">I", meta[at : at + 4])[0] + len(meta)) + meta[at + 4 :]
+    return file[:ftyp] + meta + file[ftyp : ftyp + mdat]
+
+
 def layers(number):
     return box(b"lsel", struct.pack(">H", number))
 
 
+def described():
+    """Images with metadata of every kind, and errors in it. Item 3 is an image, too; there is no item 99."""
+    image, exif = Item(), Item(b"\0\0\0\0II*\0\x08" + bytes(9), (), b"Exif")
+    images = [image, exif, image]
+    for name, to in (("1", [1]), ("2", [1, 3]), ("hidden", [3]), ("twice", [1, 1]), ("nothing", []), ("missing", [99]),
+                     ("some", [1, 99]), ("many", [1, 3] * 700)):
+        yield f"describes-{name}", heif(images, [(b"cdsc", 2, *to), (b"thmb", 3, 1)])
+    yield "describes-alone", heif(images[:2], [(b"cdsc", 2, 1, 99)])
+    yield "describes-parts", heif([grid(2, PIXI, NCLX), exif, image, image], [(b"cdsc", 2, 1, 3, 4), (b"dimg", 1, 3, 4)])
+    yield "describes-two-boxes", heif(images, [(b"cdsc", 2, 1), (b"thmb", 3, 1), (b"cdsc", 2, 3)])
+    long = Item(exif.data, (), b"Exif", further=1 << 20)
+    yield "describes-outside", heif([image, long], [(b"cdsc", 2, 1)])
+    xmp = Item(b"<x:xmpmeta/>", (), b"mime", b"application/rdf+xml\0compress_zlib\0")
+    yield "describes-xmp", heif([image, xmp, image], [(b"thmb", 3, 1), (b"cdsc", 2, 1, 3)])
+    region = Item(b"\0\0\0\1\0\1\1\0\0\0\0\0", (), b"rgan")
+    yield "describes-region", heif([image, region, image], [(b"thmb", 3, 1), (b"cdsc", 2, 1, 99), (b"mask", 2, 98)])
+    yield "describes-uri", heif([image, Item(b"\1", (), b"uri ", b"urn:a\0"), image], [(b"thmb", 3, 1), (b"cdsc", 2, 1, 3)])
+    yield "describes-cut", mdat_last(heif([image, exif], [(b"cdsc", 2, 1)]))
+    yield "describes-itself", heif(images, [(b"cdsc", 2, 2), (b"thmb", 3, 1)])
+
+
 def files():
+    yield from described()
     image, alpha, depth = Item(), alpha_item(), alpha_item(what=IS_DEPTH)
     of_1 = (b"auxl", 2, 1)
     yield "plain", heif([image])
@@ -132,7 +167,9 @@ def files():
     yield "layer-1", heif([image.more((layers(1), True))])
     yield "point-1", heif([image.more((box(b"a1op", b"\1"), True))])
     yield "alpha-of-tiles", heif([grid(2, PIXI), *tiles, alpha, alpha], [of_grids[0], (b"auxl", 4, 2), (b"auxl", 5, 3)])
-    yield "uncompressed", heif([Item(bytes(64 * 64 * 3), (ispe(), PIXI), b"unci")])
+    pixels = (bytes((200, 30, 90)) * 32 + bytes((10, 220, 130)) * 32) * 64
+    yield "uncompressed", heif([Item(pixels, (ispe(), (full(b"uncC", b"rgb3", version=1), True), PIXI), b"unci")])
+    yield "unconfigured", heif([Item(pixels, (ispe(), PIXI), b"unci")])
     yield "same", heif([Item(b"", (ispe(),), b"iden"), image], [(b"dimg", 1, 2)])
     yield "no-primary", heif([image], primary=7)
     yield "frames", heif([image, image, depth, Item(b"\0", (ispe(),), b"tmap"), image, image.more(ROTATED)],
