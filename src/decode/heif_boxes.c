@@ -402,7 +402,7 @@ static struct ih_span item_data(const struct heif_meta *m, uint32_t item)
         const uint64_t offset = base + ih_span_take(&extent, offset_bytes);
         const uint64_t length = ih_span_take(&extent, length_bytes);
         in = is_elsewhere ? in : method == 0 ? m->file : ih_box_find(m->meta, "idat");
-        if (n_bytes == 0 || method > 1 || offset < base || offset > in.n)
+        if (n_bytes == 0 || method > 1 || offset < base || offset >= in.n)
             return (struct ih_span){NULL, 0};
         in = (struct ih_span){in.p + offset, in.n - (size_t)offset};
         in.n = length > 0 && length < in.n ? (size_t)length : in.n;
@@ -802,10 +802,9 @@ static enum ih_status check_colours(const struct heif_meta *m, uint32_t item, bo
     struct ih_span left = m->ipco;
     struct heif_property p;
     struct heif_colours colours;
-    struct ih_error ignored;
     unsigned n_searches = SEARCHES_MAX;
     for (unsigned i = 1; i < NUMBERS && ih_box_next(&left, p.type, &p.content); i++)
-        refused[i] = read_nclx(&p, &colours) && check_matrix(&colours, is_deep, &ignored) != IH_OK;
+        refused[i] = read_nclx(&p, &colours) && check_matrix(&colours, is_deep, NULL) != IH_OK;
     while (next_association(&a)) {
         if (!refused[a.number] || !is_part(m, item, a.item, DEPTH_MAX, &n_searches))
             continue;
