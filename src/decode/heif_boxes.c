@@ -709,6 +709,13 @@ static bool find_nclx(const struct heif_properties *of_item, struct heif_colours
     return is_found;
 }
 
+/* Matrices with the same weights. libheif converts a grid with the matrix of its tiles up to
+ * version 1.17, and with its own in 1.23. */
+static uint32_t weights_of(uint32_t matrix)
+{
+    return matrix == UNSPECIFIED || matrix == 5 ? 6 : matrix;
+}
+
 /* Reads what the codec of the item's first part states. */
 static struct heif_colours read_coded_colours(const struct heif_meta *m, uint32_t item,
                                               const struct heif_properties *of_part)
@@ -845,8 +852,20 @@ enum ih_status ih_heif_boxes_read(const uint8_t *file, size_t size_bytes, uint32
         if (!told->is_gray && check_matrix(&part_colours, is_deep, err) != IH_OK)
             return err->status;
     }
-    told->range = find_nclx(&of_item, &colours) ? colours.range : part_colours.range;
-    return told->is_gray ? IH_OK : check_colours(&m, item, is_deep, err);
+    const bool has_nclx = find_nclx(&of_item, &colours);
+    told->range = has_nclx ? colours.range : part_colours.range;
+    if (told->is_gray)
+        return IH_OK;
+    if (check_colours(&m, item, is_deep, err) != IH_OK)
+        return err->status;
+    if (has_nclx && part_colours.range != IH_RANGE_UNKNOWN && find_item(&m, item, &known) &&
+        ih_box_is(known.type, "grid") &&
+        weights_of(colours.matrix) != weights_of(part_colours.matrix))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "HEIF with another colour matrix (%u) than that of its tiles (%u) is "
+                            "not supported",
+                            colours.matrix, part_colours.matrix);
+    return IH_OK;
 }
 
 bool ih_heif_boxes_primary(const uint8_t *file, size_t size_bytes, char type[5])

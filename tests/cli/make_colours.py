@@ -92,6 +92,12 @@ def files():
             yield f"{name}.{codec}", heif(parts, of_grid, brand=brand), words(*bad)
         parts = [grid(2, PIXI), image(codec, None, bad), image(codec, None, bad)]
         yield f"tile-bits.{codec}", heif(parts, of_grid, brand=brand), words(*bad)
+        parts = [grid(2, PIXI, nclx(*plain)), image(codec), image(codec)]
+        yield (f"tiles-of-other-matrix.{codec}", heif(parts, of_grid, brand=brand),
+               "HEIF with another colour matrix (1) than that of its tiles (9) is not supported")
+        parts = [grid(2, PIXI, nclx(1, 9, True)), image(codec), image(codec)]
+        same = [list(c) for c in zip(*(rgb(p, 1, 9, True) for p in YCBCR))]
+        yield f"tiles-of-same-matrix.{codec}", heif(parts, of_grid, brand=brand), same
         other = [image(codec, plain), image(codec, bad)]  # is not counted
         yield f"other.{codec}", heif(other, [(b"thmb", 2, 1)], brand=brand), values
     deep = Item(COLOUR_10, (AV1C_10, ispe(), nclx(1, 8, True)))
