@@ -270,8 +270,8 @@ static void heif_read_metadata(const struct heif_state *s, struct ih_image_info 
 
 /* Lists the images of the file. The frames of a sequence are in a track instead, which is not read:
  * its first frame is the primary image, too. */
-static enum ih_status heif_list_images(struct heif_state *s, struct ih_image_info *info,
-                                       struct ih_error *err)
+static enum ih_status heif_list_images(struct heif_state *s, bool is_sequence,
+                                       struct ih_image_info *info, struct ih_error *err)
 {
     int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
     heif_item_id primary;
@@ -292,8 +292,6 @@ static enum ih_status heif_list_images(struct heif_state *s, struct ih_image_inf
             s->images[i - 1] = primary;
         }
     s->images[0] = primary;
-    const bool is_sequence =
-        ih_box_find((struct ih_span){s->held.file, s->held.file_bytes}, "moov").n > 0;
     info->n_frames = is_sequence ? 0 : s->n_images;
     info->warnings |= is_sequence ? IH_WARNING_MORE_IMAGES : 0;
     return IH_OK;
@@ -368,6 +366,8 @@ static enum ih_status heif_read_header(struct heif_state *s,
     s->lib.heif_context_set_max_decoding_threads(s->context, 0);
     heif_set_limits_of_boxes(s, options->max_pixels);
     struct ih_heif_hidden hidden = {.n = 0};
+    const bool is_sequence =
+        ih_box_find((struct ih_span){s->held.file, s->held.file_bytes}, "moov").n > 0;
     if (!ih_heif_boxes_prepare(s->held.file, s->held.file_bytes, &hidden))
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: the file ends inside its box 'mdat'");
     const struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
@@ -375,7 +375,7 @@ static enum ih_status heif_read_header(struct heif_state *s,
     ih_heif_boxes_restore(&hidden);
     if (e.code != heif_error_Ok)
         return heif_failed(s, e, err);
-    enum ih_status status = heif_list_images(s, info, err);
+    enum ih_status status = heif_list_images(s, is_sequence, info, err);
     return status == IH_OK ? heif_open_image(s, info, err) : status;
 }
 

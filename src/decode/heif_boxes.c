@@ -221,7 +221,7 @@ static bool is_monochrome(const struct heif_properties *of_item)
     return is_gray;
 }
 
-/* Whether the box auxC of an item, or auxi of a track, says that the pixels are alpha. */
+/* Whether the box auxC of an item says that the pixels are alpha. */
 static bool is_alpha_name(struct ih_span box)
 {
     static const char *const names[] = {"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
@@ -905,22 +905,6 @@ static void put_size(uint8_t box[4], size_t size)
         box[i] = (uint8_t)(size >> (24 - 8 * i));
 }
 
-/* Whether a track has pictures or their alpha: no sound, no depth. */
-static bool is_wanted_track(struct ih_span trak)
-{
-    enum { HANDLER_AT = 8, ENTRY_BYTES = 78 /* of a sample entry, before its boxes */ };
-    const struct ih_span mdia = ih_box_find(trak, "mdia"), hdlr = ih_box_find(mdia, "hdlr");
-    struct ih_span stsd = ih_box_find(ih_box_find(ih_box_find(mdia, "minf"), "stbl"), "stsd");
-    ih_span_take(&stsd, 2 * FULL_BOX);
-    struct ih_span entry = ih_box_find(stsd, "av01");
-    entry = entry.n < ENTRY_BYTES ? (struct ih_span){NULL, 0}
-                                  : (struct ih_span){entry.p + ENTRY_BYTES, entry.n - ENTRY_BYTES};
-    const struct ih_span auxi = ih_box_find(entry, "auxi");
-    return (hdlr.n < HANDLER_AT + 4 ||
-            heif_type_is((const char *)hdlr.p + HANDLER_AT, "pictauxv")) &&
-           (auxi.n == 0 || is_alpha_name(auxi));
-}
-
 /* Whether an entry of iinf is of an item that describes images. */
 static bool is_metadata(struct ih_span infe)
 {
@@ -1022,18 +1006,15 @@ void ih_heif_boxes_restore(const struct ih_heif_hidden *hidden)
 
 bool ih_heif_boxes_prepare(uint8_t *file, size_t size_bytes, struct ih_heif_hidden *hidden)
 {
-    struct ih_span left = {file, size_bytes}, content, trak;
+    struct ih_span left = {file, size_bytes}, content;
     char type[4];
     uint8_t *box = file;
     for (; ih_box_next(&left, type, &content); box = file + size_bytes - left.n) {
         const size_t n_left = (size_t)(file + size_bytes - box);
         if (memcmp(box, "\0\0\0", 4) == 0 && n_left <= UINT32_MAX)
             put_size(box, n_left);
-        if (!ih_box_is(type, "moov"))
-            continue;
-        for (const uint8_t *at = content.p; ih_box_next(&content, type, &trak); at = content.p)
-            if (ih_box_is(type, "trak") && !is_wanted_track(trak))
-                memcpy(file + (at - file) + 4, "free", 4);
+        if (ih_box_is(type, "moov"))
+            memcpy(box + 4, "free", 4);
     }
     const struct heif_meta m = find_meta(file, size_bytes);
     hide_metadata(file, &m);

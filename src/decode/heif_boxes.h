@@ -49,7 +49,8 @@ struct ih_heif_hidden {
 /*
  * Changes what libraries refuse, or read only in newer versions:
  * - writes the size of the last box if it is 0, which means "up to the end of the file" (libheif
- *   before 1.19), and hides tracks of sound and of auxiliary pictures other than alpha (libavif)
+ *   before 1.19)
+ * - hides the tracks, which are not counted; libheif from 1.20 on would read them
  * - hides metadata and its references, because no pixel depends on it; versions of libheif refuse
  *   several references or none
  * - hides that unknown properties are essential, because libheif from 1.20 on then refuses the file
