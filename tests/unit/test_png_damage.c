@@ -318,14 +318,15 @@ TEST(verdicts)
         const char *letters;
         bool is_sound;
     } cases[] = {
-        {{2, 8}, "ie", true},    {{2, 8}, "gizzge", true}, {{2, 8}, "pie", true},
-        {{2, 8}, "ptie", true},  {{3, 2}, "pie", true},    {{3, 2}, "ptgie", true},
-        {{0, 8}, "tie", true},   {{2, 8}, "ie.", true},    {{3, 2}, "ie", false},
-        {{3, 2}, "tpie", false}, {{2, 8}, "agbe", false},  {{2, 8}, "tpie", false},
-        {{2, 8}, "Hie", false},  {{2, 8}, "ppie", false},  {{3, 2}, "ppie", false},
-        {{2, 8}, "Tie", false},  {{2, 8}, "ttie", false},  {{2, 8}, "ite", false},
-        {{2, 8}, "ae", false},   {{2, 8}, "1ie", false},   {{0, 8}, "Tie", false},
-        {{2, 8}, "uie", false},
+        {{2, 8}, "ie", true},     {{2, 8}, "gizzge", true}, {{2, 8}, "pie", true},
+        {{2, 8}, "ptie", true},   {{3, 2}, "pie", true},    {{3, 2}, "ptgie", true},
+        {{0, 8}, "tie", true},    {{2, 8}, "ie.", true},    {{3, 2}, "ie", false},
+        {{3, 2}, "tpie", false},  {{2, 8}, "agbe", false},  {{2, 8}, "tpie", false},
+        {{2, 8}, "Hie", false},   {{2, 8}, "ppie", false},  {{3, 2}, "ppie", false},
+        {{2, 8}, "Tie", false},   {{2, 8}, "ttie", false},  {{2, 8}, "ite", false},
+        {{2, 8}, "ae", false},    {{2, 8}, "1ie", false},   {{0, 8}, "Tie", false},
+        {{2, 8}, "uie", false},   {{2, 8}, "ptpie", false}, {{2, 8}, "pipe", false},
+        {{2, 16}, "tpie", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes file = file_of(&cases[i].kind, cases[i].letters);
@@ -359,9 +360,10 @@ TEST(chunks_without_effect)
         struct kind kind;
         const char *letters;
         unsigned n; /* of the chunk */
-    } cases[] = {{{0, 8}, "pie", 0}, {{4, 8}, "pie", 0}, {{2, 8}, "rie", 0},  {{6, 8}, "rie", 0},
-                 {{4, 8}, "tie", 0}, {{6, 8}, "Tie", 0}, {{3, 2}, "puie", 1}, {{3, 8}, "puie", 1},
-                 {{2, 8}, "iE", 1},  {{3, 2}, "piE", 2}, {{2, 8}, "ipe", 1},  {{0, 8}, "gie", 0}};
+    } cases[] = {{{0, 8}, "pie", 0},  {{4, 8}, "pie", 0},  {{2, 8}, "rie", 0},  {{6, 8}, "rie", 0},
+                 {{4, 8}, "tie", 0},  {{6, 8}, "Tie", 0},  {{3, 2}, "puie", 1}, {{3, 8}, "puie", 1},
+                 {{2, 8}, "iE", 1},   {{3, 2}, "piE", 2},  {{2, 8}, "ipe", 1},  {{0, 8}, "gie", 0},
+                 {{0, 8}, "tpie", 1}, {{6, 8}, "tpie", 1}, {{2, 8}, "tipe", 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes file = file_of(&cases[i].kind, cases[i].letters);
         struct bytes plain = without_chunk(&file, cases[i].n);

@@ -31,6 +31,7 @@ struct ih_png_stream {
     size_t n_data;
     uint32_t width, height;
     unsigned n_channels;
+    bool has_trns; /* a tRNS chunk was read, whatever libpng makes of it */
     bool is_started, is_complete;
     unsigned pass;     /* index of passes[] */
     uint32_t next_row; /* in the pass */
@@ -86,7 +87,8 @@ static void on_error(png_structp png, png_const_charp message)
 /*
  * What libpng calls benign is an error, except where no pixel depends on it:
  * - bytes in IDAT after the end of the zlib stream, which some encoders write as padding;
- * - PLTE in an image without a palette;
+ * - PLTE in an image without a palette, but not a second one, nor one between the tRNS of RGB and
+ *   the image: versions of libpng differ in what they make of those;
  * - tRNS without an entry in a palette image, or in an image with alpha;
  * - bytes in IEND.
  * Before the image, other chunks are not parsed, and a warning about IHDR is followed by an error.
@@ -98,7 +100,8 @@ static bool is_accepted(png_structp png, const char *message)
     if (is_in_chunk(png, "IDAT"))
         return strstr(message, "Extra compressed data") != NULL;
     if (is_in_chunk(png, "PLTE"))
-        return colour != PNG_COLOR_TYPE_PALETTE && !strstr(message, "tRNS"); /* before PLTE */
+        return colour != PNG_COLOR_TYPE_PALETTE && !strstr(message, "duplicate") &&
+               (s->is_started || colour != PNG_COLOR_TYPE_RGB || !s->has_trns);
     if (is_in_chunk(png, "tRNS"))
         return (colour & PNG_COLOR_MASK_ALPHA) ||
                (colour == PNG_COLOR_TYPE_PALETTE && s->n_data == 0);
@@ -142,6 +145,7 @@ static void note_bytes(struct ih_png_stream *s, const uint8_t *bytes, size_t siz
         const char name[4] = {(char)(type >> 24), (char)(type >> 16), (char)(type >> 8),
                               (char)type};
         ih_png_note(&s->notes, name, s->data, s->n_data);
+        s->has_trns |= is_in_chunk(s->png, "tRNS");
     } else {
         s->n_data = 0;
     }
