@@ -123,7 +123,7 @@ reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
   while IFS='|' read -r file n channels text; do
     imghist_ok $file --ndjson
     [ "$stderr" = "imghist: $file: note: only $text" ] || fail "$file: $stderr"
-    [ "$(jq -r '"\(.not_counted.samples)|\(.channels[:-1] | map(.name, .mean) | join(","))"' <<<"$output")" = "$n|$channels" ] ||
+    [ "$(jq -r '"\(.not_counted.samples)|\(.channels[:-1] | map(.name, .mean + 0) | join(","))"' <<<"$output")" = "$n|$channels" ] ||
       fail "$file: $(jq -c 'del(.channels)' <<<"$output")"
     [ "$(jq -r '.warnings | join(",")' <<<"$output")" = "extra samples of each pixel were not counted" ]
     echo "$output" >$file.ndjson
