@@ -3,8 +3,8 @@
 # SUITE, it runs only the suites with these names; * and ? match ("test_png", "chart", "test_*").
 #
 # Both kinds print TAP. A suite that crashes, hangs, ends early or reports nothing has failed, whatever it printed
-# before. Complete logs are kept in BUILD/test-logs/; failures are shown in full. The last line is
-# `N passed, N failed, N skipped`.
+# before. Complete logs are kept in BUILD/test-logs/; failures are shown in full. Each reason for skipped tests is shown
+# once, with their number. The last line is `N passed, N failed, N skipped`.
 #
 # TEST_TIMEOUT: seconds that a suite may take (300). TEST_JOBS: suites that run at the same time; by default one
 # per CPU core, at most 4, because most suites run several threads.
@@ -25,7 +25,7 @@ limit_s=${TEST_TIMEOUT:-300}
 n_cores=$(nproc)
 n_jobs=${TEST_JOBS:-$((n_cores < 4 ? n_cores : 4))}
 [ "$n_jobs" -ge 1 ] 2>/dev/null || { echo "run.sh: TEST_JOBS=$n_jobs is not a number of suites" >&2; exit 1; }
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 absent=''
 declare -A name_of=() start_of=() # of the running suites, by process
 trap 'kill "${!name_of[@]}" 2>/dev/null; exit 130' INT TERM # timeout passes it on
 
@@ -40,7 +40,7 @@ is_wanted() {
 }
 
 # Reads TAP and prints "passed failed skipped missing"; missing tests were planned but did not run.
-# cmocka prints a skipped test as "not ok N # SKIP", bats as "ok N name # skip why".
+# cmocka prints a skipped test as "not ok N # SKIP", bats as "ok N name # skip why". Unit tests print "# skipped: why".
 count_tap() {
   awk '
     /^[[:space:]]*1\.\.[0-9]+/      { sub(/^[[:space:]]*1\.\./, ""); planned += $1; next }
@@ -51,6 +51,14 @@ count_tap() {
       missing = planned - passed - failed - skipped
       print passed + 0, failed + 0, skipped + 0, (missing > 0 ? missing : 0)
     }' "$1"
+}
+
+# Prints why tests were skipped: a line for each reason, the most frequent first.
+show_reasons() {
+  {
+    sed -nE 's/^ok .* # skip ?//p; s/^# skipped: //p' "$logs"/*.tap
+    [ -z "$absent" ] || printf 'not in this build:%s\n' "$absent"
+  } | sed 's/^$/no reason given/' | sort | uniq -c | sort -rn
 }
 
 # Prints the output of a failed suite without the tests that passed.
@@ -124,7 +132,7 @@ is_built() {
   ! read -r units 2>/dev/null <"$build/units" || [[ " $units " == *" $1 "* ]] && return
   is_wanted "$1" || return
   printf '%-24s %4d passed %4d failed %4d skipped   not in this build\n' "$1" 0 0 1
-  skipped=$((skipped + 1))
+  skipped=$((skipped + 1)) absent+=" $1"
   return 1
 }
 
@@ -141,6 +149,10 @@ for source in "$TESTS"/cli/{package,install}.bats "$TESTS"/unit/test_*.c "$TESTS
 done
 wait_for_suites 0
 
+if [ "$skipped" -gt 0 ]; then
+  echo "skipped, and why:"
+  show_reasons
+fi
 [ $((passed + failed)) -gt 0 ] || echo "run.sh: nothing ran: no test in $build/tests or tests/cli matches ${wanted[*]:-anything}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ $((passed + failed)) -gt 0 ]

@@ -4,7 +4,8 @@
 load helpers
 
 browser() {
-  BROWSER=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no Chromium"
+  BROWSER=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+    skip "no Chromium, which opens the pages of --html: third_party/install.sh ci installs it"
 }
 
 # in_browser PAGE SCRIPT: runs SCRIPT after the page's own and prints what it passes to say().

@@ -45,6 +45,26 @@ assert_suite() {
   [ "${lines[-1]}" = "3 passed, 1 failed, 2 skipped" ] || fail "another sum"
 }
 
+@test "run: why tests were skipped, once each reason" {
+  suite unit 'echo 1..3' 'echo "# skipped: no GPU"' 'echo "not ok 1 # SKIP one"' 'echo ok 2 - two' \
+    'echo "# skipped: no \"x\" # y"' 'echo "not ok 3 # SKIP three"'
+  suite bats 'echo 1..4' 'echo "ok 1 one # skip no GPU"' 'echo "ok 2 two # skip no GPU"' 'echo "ok 3 a # b"' 'echo "ok 4 four # skip"'
+  touch tests/unit/test_elsewhere.c tests/unit/test_far.c
+  echo test_unit test_bats >build/units
+  run_suites
+  assert_status 0
+  [ "${lines[-1]}" = "2 passed, 0 failed, 7 skipped" ] || fail "another sum"
+  [ "$(sed -n '/^skipped, and why:$/,$p' <<<"$output" | sed '1d; $d; s/^ *//')" = '3 no GPU
+1 not in this build: test_elsewhere test_far
+1 no reason given
+1 no "x" # y' ] || fail "other reasons"
+  run_suites test_unit
+  assert_output_has 'no "x" # y'
+  suite unit 'echo 1..1' 'echo "ok 1 one"'
+  run_suites test_unit
+  refute_output_has "why"
+}
+
 @test "run: a suite that crashes, hangs, ends early, prints nothing or is missing fails" {
   suite crash 'echo 1..1' 'echo ok 1' 'kill -SEGV $$'
   suite hang 'echo 1..1' 'echo ok 1' 'sleep 60'

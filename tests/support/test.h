@@ -45,6 +45,14 @@ static inline bool is_emulated(void)
     return getenv("QEMU_LD_PREFIX") != NULL;
 }
 
+/* Skips the test. tests/run.sh shows the reason. */
+#undef skip
+static inline void skip(const char *why)
+{
+    printf("# skipped: %s\n", why);
+    _skip(__FILE__, __LINE__);
+}
+
 #define BEFORE_MAIN(name) __attribute__((constructor)) static void before_main_##name(void)
 
 /* Defines a test, which main runs. */

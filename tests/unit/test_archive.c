@@ -359,7 +359,7 @@ TEST(in_this_process)
     static uint8_t tar[SIZE];
     static const char image[] = "P5 1 1 255 x";
     if (!ih_archive_decoders[0])
-        skip();
+        skip("no libarchive in this build");
     make_header(tar, "a.pgm");
     memcpy(tar + BLOCK, image, sizeof image - 1);
     make_header(tar + 2 * BLOCK, "b.pgm");

@@ -143,7 +143,7 @@ TEST(planes)
         struct lane_fixture f;
         open_lane_beside(&f, NULL, n_idle_cores);
         if (!ih_backend_cpu.takes_planes(f.state))
-            skip();
+            skip("this CPU counts no planes");
         for (unsigned i = 0; i < sizeof images / sizeof images[0]; i++) {
             const struct planes_picture *p = &pictures[images[i].picture];
             struct ih_histogram expected, got;

@@ -141,8 +141,8 @@ PROCESS_TEST(sleep)
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 0;
-    if (is_emulated()) /* a process may take longer than a second to start */
-        skip();
+    if (is_emulated())
+        skip("an emulated process may take longer than a second to start");
     alarm(120); /* rather than hang */
     ih_decoder_process_init(h, &hurried);
     ih_budget_init(&budget, 1000);
@@ -184,8 +184,8 @@ PROCESS_TEST(slow_pipe)
     int ends[2];
     size_t n;
     pthread_t feeder;
-    if (is_emulated()) /* a process may take longer than a second to start */
-        skip();
+    if (is_emulated())
+        skip("an emulated process may take longer than a second to start");
     ih_decoder_process_init(h, &hurried);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
@@ -268,7 +268,7 @@ PROCESS_TEST(forbidden_calls)
     struct ih_error err = {0};
     unsigned n_tried = 0;
     if (strncmp(ih_sandbox_title(), "seccomp", 7) != 0)
-        skip();
+        skip("no seccomp in this build");
     decode(*state, ATTEMPTS, 1, NULL, &n_tried, &err);
     assert_string_equal(err.message, "");
     assert_true(n_tried >= 60);
@@ -279,8 +279,8 @@ PROCESS_TEST(address_space)
 {
     struct ih_error err = {0};
     unsigned has_limit = 0;
-    if (HAS_SANITIZER || is_emulated()) /* qemu-user ignores RLIMIT_AS */
-        skip();
+    if (HAS_SANITIZER || is_emulated())
+        skip("no limit of the address space");
     assert_int_equal(decode(*state, MAPPING, 1, NULL, &has_limit, &err), IH_OK);
     assert_int_equal(has_limit, 1);
 }
@@ -336,7 +336,7 @@ TEST(worker_killed)
     int ends[2];
     pid_t process = 0;
 #ifndef __linux__
-    skip();
+    skip("not Linux");
 #endif
     assert_int_equal(pipe(ends), 0);
     pid_t worker = fork();

@@ -131,7 +131,7 @@ TEST(seals)
 {
     int file;
 #ifndef F_ADD_SEALS
-    skip();
+    skip("this system has no sealed memory");
 #else
     struct ih_shared_pixels *memory = ih_shared_pixels_make(&file);
     assert_non_null(memory);
@@ -214,9 +214,8 @@ TEST(kept_memory)
     const unsigned long long page_bytes = (unsigned long long)sysconf(_SC_PAGESIZE);
     struct ih_decoder_process h;
     struct ih_error err;
-    /* A sanitizer has its own allocator, and an emulator its own pages. */
     if (HAS_SANITIZER || is_emulated() || !ih_machine_return_memory(KEPT))
-        skip();
+        skip("no allocator or pages of this system");
     ih_decoder_process_init(&h, &keeping);
     assert_int_equal(decode_order(&h, &small, 9, 0, &err), IH_OK);
     const unsigned long long n_faults = number_in(h.pid, "stat", MINOR_FAULTS),

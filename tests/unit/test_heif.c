@@ -149,7 +149,7 @@ static struct file write_file(const struct kind *k, bool is_lossless)
     struct heif_context *context = heif_context_alloc();
     if (heif_context_get_encoder_for_format(context, k->format, &encoder).code != heif_error_Ok) {
         heif_context_free(context);
-        skip();
+        skip("libheif has no encoder of this kind");
     }
     struct heif_encoding_options *options = heif_encoding_options_alloc();
     struct heif_color_profile_nclx *nclx = heif_nclx_color_profile_alloc();
@@ -466,9 +466,9 @@ TEST(heic_after_fork)
     const struct kind k = {.format = heif_compression_HEVC, .bits = 8};
     struct endless e = {.file = write_file(&k, true)};
     pthread_t thread;
-    if (HAS_SANITIZER || is_emulated()) { /* which have locks that fork leaves locked */
+    if (HAS_SANITIZER || is_emulated()) {
         free(e.file.bytes);
-        skip();
+        skip("sanitizers and emulators have locks that fork leaves locked");
     }
     assert_int_equal(pthread_create(&thread, NULL, decode_endlessly, &e), 0);
     for (unsigned i = 0; i < CHILDREN; i++) {

@@ -165,14 +165,13 @@ TEST(kept_memory)
 {
     enum { KEPT = 16 << 20, PAGE_MAX = 64 << 10 };
     long n_pages;
-    /* A sanitizer has its own allocator, and an emulator its own pages. */
     if (HAS_SANITIZER || is_emulated())
-        skip();
+        skip("no allocator or pages of this system");
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* huge pages are too few to be counted */
     ih_machine_keep_memory(KEPT, 1, false);
     free(written(KEPT / 2, &n_pages));
     if (!ih_machine_return_memory(KEPT))
-        skip();
+        skip("no allocator or pages of this system");
     free(written(KEPT / 2, &n_pages));
     assert_true(n_pages < 10);
 

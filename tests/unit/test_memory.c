@@ -361,7 +361,7 @@ TEST(image_of_more_than_the_budget)
 TEST(peak_memory)
 {
     if (HAS_SANITIZER || !getenv("IMGHIST"))
-        skip(); /* a sanitizer keeps freed memory */
+        skip("no program, or one whose sanitizer keeps freed memory");
     uint64_t one = peak_of(*state, 1, "1G");
     uint64_t within = peak_of(*state, N_IMAGES, TEXT(IMAGE_BYTES));
     uint64_t without = peak_of(*state, N_IMAGES, "1G");

@@ -188,7 +188,7 @@ static struct subject *subject_or_skip(void **state)
 {
     struct subject *s = *state;
     if (!s->device)
-        skip();
+        skip("this machine or build lacks the backend");
     return s;
 }
 

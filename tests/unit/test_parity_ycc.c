@@ -67,7 +67,7 @@ static int close_gpu(void **state)
 static void skip_without_gpu(void)
 {
     if (!t.is_here)
-        skip();
+        skip("no GPU, or no GPU code in this build");
 }
 
 /* ---- planes ---- */
@@ -504,7 +504,7 @@ PROGRAM_WITH(open_gpu, close_gpu)
 
 TEST(without_cuda)
 {
-    skip();
+    skip("no GPU, or no GPU code in this build");
 }
 
 #endif

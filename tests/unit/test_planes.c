@@ -74,7 +74,7 @@ static bool takes_planes(void)
 static struct ih_counter *make_planes_counter(void)
 {
     if (!takes_planes())
-        skip();
+        skip("this CPU counts no planes");
     return make_counter();
 }
 
@@ -221,7 +221,7 @@ TEST(full_tables)
                                     .height = 10,
                                     .n_chroma_rows = 10};
     if (!takes_planes())
-        skip();
+        skip("this CPU counts no planes");
     memset(planes[1], 128, sizeof planes[1]);
     memset(planes[2], 128, sizeof planes[2]);
     for (unsigned k = 0; k < N_LOOPS; k++) {

@@ -208,7 +208,7 @@ TEST(bytes_are_restored)
     const struct kind rgb = {IH_PNG_RGB, 8};
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
     if (!ih_png_has_libdeflate())
-        skip();
+        skip("no libdeflate in this build");
     for (size_t each = 1; each < 100; each += 7) {
         struct bytes rows = random_rows(&rgb, 9, 8, 0);
         rows.p[0] = 9; /* an unknown filter, found after the chunks were joined */

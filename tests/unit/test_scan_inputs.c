@@ -92,7 +92,7 @@ TEST(unit_that_does_not_exist)
         n_tried++;
     }
     if (n_tried == 0)
-        skip();
+        skip("no GPU code in this build");
 }
 
 TEST(backend_that_is_not_in_the_build)
@@ -231,7 +231,7 @@ static void run_members(struct members *m, const char *name, const char *content
 TEST(a_member_is_no_file)
 {
     if (!ih_archive_decoders[0])
-        skip();
+        skip("no libarchive in this build");
     char before[4096], *file = file_path(*state, "-/secret.pgm"), *folder = file_path(*state, "-");
     struct members m = {.paths = {"-"}, .n_wanted = 10};
     assert_non_null(getcwd(before, sizeof before));
@@ -252,7 +252,7 @@ TEST(a_member_is_no_file)
 TEST(an_early_end_within_an_archive)
 {
     if (!ih_archive_decoders[0])
-        skip();
+        skip("no libarchive in this build");
     char *one = file_path(*state, "one.pgm"), *two = file_path(*state, "two.pgm");
     struct members m = {.paths = {one, "-", two, one, two}, .n_wanted = 1};
     run_members(&m, "a.pgm", "P5 1 1 255 x", MEMBERS);

@@ -179,7 +179,7 @@ TEST(decoder_processes_end_with_the_run)
     struct ih_error err;
     struct run rare = {.n_inputs = 20}, all = {.n_inputs = 20};
     if (access(itself.program, X_OK) != 0)
-        skip(); /* no /proc: the test cannot start itself */
+        skip("no /proc: the test cannot start itself");
     assert_int_equal(RUN(&rare, psd, &cpu, &itself, false, &err), IH_OK);
     assert_int_equal(rare.sum, 7 * 20);
     assert_int_equal(RUN(&all, pgm, &cpu, &itself, true, &err), IH_OK);

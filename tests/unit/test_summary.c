@@ -16,7 +16,7 @@ static int use_utf8(void **state)
 static void needs_utf8(void)
 {
     if (MB_CUR_MAX < 4)
-        skip();
+        skip("no UTF-8 locale");
 }
 
 /* Counts n pixels of one value in every plane. */

@@ -307,7 +307,7 @@ TEST(samples_not_written)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "25 samples a pixel");
     struct kind webp = kind_of(PHOTOMETRIC_RGB, 8, 3, COMPRESSION_WEBP);
     if (!TIFFIsCODECConfigured(COMPRESSION_WEBP))
-        skip();
+        skip("libtiff has no WebP");
     write_block(&f, &webp, block);
     change_tag(&f, TIFFTAG_IMAGEWIDTH, 48);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
