@@ -21,9 +21,13 @@ for package in libstb-dev fonts-dejavu-core; do
   [ ! -f "/usr/share/doc/$package/copyright" ] || cp "/usr/share/doc/$package/copyright" "$into/licenses/$package-copyright"
 done
 "$PYTHON" - "$into/include/python" <<'END'
-import shutil, sys, sysconfig
-shutil.copytree(sysconfig.get_path("include"), sys.argv[1], dirs_exist_ok=True)
-shutil.copy(sysconfig.get_config_h_filename(), sys.argv[1] + "/pyconfig.h")
+import pathlib, shutil, sys, sysconfig
+include = pathlib.Path(sysconfig.get_path("include"))
+shutil.copytree(include, sys.argv[1], dirs_exist_ok=True)
+# Debian's pyconfig.h only includes that of the machine, from another folder. Both machines have the same types.
+config = include.parent / (sysconfig.get_config_var("MULTIARCH") or "") / include.name / "pyconfig.h"
+if config.exists():
+    shutil.copy(config, sys.argv[1])
 END
 
 # Warnings are errors only with gcc and clang, which CI checks; zig has others.
