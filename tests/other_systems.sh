@@ -3,6 +3,8 @@
 # other_systems.sh wheel [SYSTEM...]: installs build/wheel/*.whl with pip, pipx and uv where Python is all there is
 # (default: bookworm trixie sid), and tests the program: formats, archives, the sandbox, damaged files. bookworm:arm64
 # is the wheel of aarch64.
+# other_systems.sh wheel-build [SYSTEM...]: builds and installs the wheel by the lines of README.md, where make is all
+# there is (default: bookworm), tests it, and copies it to build/wheel. WITHOUT: as of packaging/wheel/codecs.sh.
 #
 # A system is a release of Debian or Ubuntu, or RELEASE:ARCHITECTURE, for example trixie:i386. mmdebstrap makes its
 # root in build/systems and the script keeps it for the next run. Another architecture runs under qemu-user.
@@ -46,13 +48,40 @@ make_root() {
 # in_root ROOT COMMAND...: with processes, a network and folders of its own.
 in_root() {
   cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+  # With the certificates of a proxy, if there is one.
+  [ ! -d "$1/etc/ssl/certs" ] || cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
   # shellcheck disable=SC2016 # expanded by the inner shell
   unshare --mount --pid --fork sh -c '
     mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev/shm" && mount -t devpts -o newinstance,ptmxmode=666 devpts "$0/dev/pts" &&
       touch "$0/dev/ptmx" && mount --bind "$0/dev/pts/ptmx" "$0/dev/ptmx" && exec chroot "$0" "$@"' \
     "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
     MAKEFLAGS="-j$(nproc) $MAKE_FLAGS" TEST_TIMEOUT="${TEST_TIMEOUT:-900}" TEST_JOBS="${TEST_JOBS:-}" \
-    SUITES="${SUITES:-}" "${@:2}" </dev/null
+    SUITES="${SUITES:-}" WITHOUT="${WITHOUT:-}" PIP_CERT=/etc/ssl/certs/ca-certificates.crt "${@:2}" </dev/null
+}
+
+# copy_sources ROOT: as a clone has them.
+copy_sources() {
+  mkdir -p "$1/imghist"
+  find "$1/imghist" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  git ls-files -co --exclude-standard -z | tar c --null --ignore-failed-read -T - 2>/dev/null | tar x -C "$1/imghist"
+}
+
+# write_agree ROOT: agree.py N compares the module's sums of at least N files with those of the program beside its Python.
+write_agree() {
+  cat >"$1/imghist/agree.py" <<'END'
+import csv, glob, imghist, io, os, subprocess, sys
+files = sorted(glob.glob("tests/formats/files/*"))
+program = os.path.join(os.path.dirname(sys.executable), "imghist")
+rows = csv.DictReader(io.StringIO(subprocess.run([program, "--csv=stats", *files], stdout=-1, text=True).stdout))
+sums = {(r["file"], r["channel"]): int(r["sum"]) for r in rows}
+counted = {f for f, _ in sums}
+assert len(counted) >= int(sys.argv[1]), len(counted)
+for f in sorted(counted):
+    c = imghist.count(f)
+    for name in c.planes:
+        assert c[name].sum == sums[f, name], (f, name)
+print(len(counted), "files: module and program agree")
+END
 }
 
 # compare_damaged RECORDS HOST_RECORDS: one version of a library may find damage that another does not. Files that both
@@ -97,6 +126,7 @@ try_wheel() {
   mkdir -p "$root/imghist/build/wheel" "$root/imghist/tools"
   git ls-files -z tests samples src/cli/imghist.1 | tar c --null --ignore-failed-read -T - 2>/dev/null | tar x -C "$root/imghist"
   cp build/wheel/imghist-*"$machine".whl "$root/imghist/build/wheel/" || end 1 "no wheel in build/wheel: run make wheel"
+  write_agree "$root"
   mapfile -t files < <(dpkg -L bats | grep -v '/doc\|/man')
   tar c --no-recursion "${files[@]}" 2>/dev/null | tar x -C "$root" --keep-directory-symlink
   [ "$arch" != "$native" ] || uv=${UV:-$(command -v uv)} pipx=${PIPX:-$(command -v pipx)}
@@ -116,18 +146,7 @@ try_wheel() {
       cp venv/bin/imghist bin/
       [ "$(venv/bin/python -m imghist --version)" = "$(bin/imghist --version)" ]
       [ -f venv/share/man/man1/imghist.1 ]
-      venv/bin/python -c "
-import imghist, glob, subprocess, csv, io
-files = sorted(glob.glob(\"tests/formats/files/*\"))
-rows = csv.DictReader(io.StringIO(subprocess.run([\"bin/imghist\", \"--csv=stats\", *files], stdout=-1, text=True).stdout))
-sums = {(r[\"file\"], r[\"channel\"]): int(r[\"sum\"]) for r in rows}
-counted = {f for f, _ in sums}
-assert len(counted) > 110
-for f in sorted(counted):
-    c = imghist.count(f)
-    for name in c.planes:
-        assert c[name].sum == sums[f, name], (f, name)
-print(len(counted), \"files: module and program agree\")"
+      venv/bin/python agree.py 110
       rm -rf ~/.local
       if command -v uv >/dev/null; then
         uv tool install -q --python "$python" "$wheel"
@@ -163,15 +182,32 @@ print(len(counted), \"files: module and program agree\")"
   return "$status"
 }
 
+# try_wheel_build SYSTEM: in a process of its own.
+try_wheel_build() {
+  local release=${1%%:*} arch=${1#*:} root=$here/wheel-build-${1/:/-} included=make,ca-certificates n_files=120
+  [ "$arch" != "$1" ] || arch=$(dpkg --print-architecture)
+  [ -z "${WITHOUT:-}" ] || n_files=100
+  mkdir -p "$here" build/wheel
+  [ -e "$root/made" ] || make_root "$release" "$arch" "$root"
+  copy_sources "$root"
+  write_agree "$root"
+  rm -rf "$root/imghist/build/wheel" "$root/root/imghist"
+  sed -n '/install.sh build wheel/,/^$/s/^    //p' README.md >"$root/imghist/lines"
+  in_root "$root" bash -c "
+    set -eux
+    cd /imghist
+    . ./lines
+    ~/imghist/bin/imghist samples/
+    ~/imghist/bin/python agree.py $n_files" && cp "$root"/imghist/build/wheel/*.whl build/wheel/
+}
+
 # try SYSTEM: in a process of its own.
 try() {
   local release=${1%%:*} arch=${1#*:} root=$here/${1/:/-} included=make,ca-certificates
   [ "$arch" != "$1" ] || arch=$(dpkg --print-architecture)
   mkdir -p "$here"
   [ -e "$root/made" ] || make_root "$release" "$arch" "$root"
-  mkdir -p "$root/imghist"
-  find "$root/imghist" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-  git ls-files -co --exclude-standard -z | tar c --null --ignore-failed-read -T - 2>/dev/null | tar x -C "$root/imghist"
+  copy_sources "$root"
   # shellcheck disable=SC2016 # expanded by the inner shell
   in_root "$root" bash -c '
     cd /imghist && [ -n "$TEST_JOBS" ] || unset TEST_JOBS
@@ -182,24 +218,26 @@ try() {
     fi'
 }
 
-try=try
-if [ "${1:-}" = wheel ]; then
-  try=try_wheel
-  shift
-  [ $# -gt 0 ] || set -- bookworm trixie sid
-fi
-[ $# -gt 0 ] || set -- trixie sid noble
+try=try systems='trixie sid noble'
+case ${1:-} in
+  wheel) try=try_wheel systems='bookworm trixie sid' ;;
+  wheel-build) try=try_wheel_build systems=bookworm ;;
+esac
+[ "$try" = try ] || shift
+# shellcheck disable=SC2086 # systems are words
+[ $# -gt 0 ] || set -- $systems
 [ "$(id -u)" -eq 0 ] || end 77 "skipped: making a root needs root"
 command -v mmdebstrap >/dev/null || end 77 "skipped: mmdebstrap is not installed"
 unshare --mount --pid --fork true 2>/dev/null || end 77 "skipped: this machine allows no new namespaces"
 for system in "$@"; do
   echo "== $system"
+  SECONDS=0
   ("$try" "$system")
   status=$?
   case $status in
-    0) echo "$system: passed" ;;
+    0) echo "$system: passed ($SECONDS s)" ;;
     77) echo "$system: skipped" ;;
-    *) echo "$system: FAILED" ;;
+    *) echo "$system: FAILED ($SECONDS s)" ;;
   esac
   [ "$status" -eq 0 ] || [ "$worst" -eq 1 ] || worst=$status
   [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || worst=1

@@ -5,7 +5,7 @@
 # apt-get (or the archives in build/codecs/archives), cmake, gperf, nasm, patch and pkg-config. What is built already is
 # kept. `make STATIC=1 DEPS=build/codecs/MACHINE` links with them. Exit status 77: a source cannot be had.
 #
-#   DEBIAN_MIRROR=URL   the archive with the sources; default: that of this system
+#   DEBIAN_MIRROR=URL   the archive with the sources; default: that of this system, on Ubuntu deb.debian.org
 #   WITHOUT='libde265'  leaves a library out: HEIC, whose HEVC is patented in some countries
 set -eu
 cd "$(dirname "$0")/../.."
@@ -63,7 +63,7 @@ apt_get() {
   if [ ! -e "$apt/updated" ]; then
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
     [ -n "$mirror" ] || mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 'Origin: Debian' | grep '/debian/$' | head -n 1)
-    [ -n "$mirror" ] || fail "no archive of Debian is known here: set DEBIAN_MIRROR"
+    mirror=${mirror:-http://deb.debian.org/debian} # Ubuntu knows none
     for release in bookworm trixie sid; do
       echo "deb-src [trusted=yes] $mirror $release main" # codecs.txt has the checksums
     done >"$apt/sources.list"
