@@ -30,7 +30,8 @@ class Make(build_ext):
         flags = [f"PYTHON_INCLUDE={sysconfig.get_path('include')}"]
         if machine:
             flags = ["STATIC=1", f"DEPS=build/codecs/{machine}", f"PYTHON_INCLUDE=build/codecs/{machine}/include/python"]
-        made = subprocess.run(["make", f"BUILD={built}", *flags, "python-package"], stderr=subprocess.PIPE, text=True)
+        jobs = f"-j{len(os.sched_getaffinity(0))}"  # pip passes no jobserver on
+        made = subprocess.run(["make", jobs, f"BUILD={built}", *flags, "python-package"], stderr=subprocess.PIPE, text=True)
         sys.stderr.write(made.stderr)
         if made.returncode:  # pip shows all output: what matters is repeated at its end
             lines = re.findall(r"^.*(?:error|undefined|not found|cannot|imghist|[*]{3}).*$", made.stderr, re.MULTILINE)
