@@ -92,7 +92,8 @@ struct jpeg_kind {
     J_COLOR_SPACE in, out;
     int h, v; /* sampling factors of the first component; the others have 1 */
     int progressive, restart, arithmetic;
-    int times; /* factor for width and height; 0: 1 */
+    int times;                         /* factor for width and height; 0: 1 */
+    int quality, optimised, one_table; /* quality 0: 75 */
 };
 
 static void write_jpeg(const struct jpeg_kind *kind)
@@ -115,6 +116,11 @@ static void write_jpeg(const struct jpeg_kind *kind)
         jpeg.comp_info[c].h_samp_factor = c == 0 ? kind->h : 1;
         jpeg.comp_info[c].v_samp_factor = c == 0 ? kind->v : 1;
     }
+    for (int c = 1; c < jpeg.num_components && kind->one_table; c++)
+        jpeg.comp_info[c].dc_tbl_no = jpeg.comp_info[c].ac_tbl_no = 0;
+    if (kind->quality)
+        jpeg_set_quality(&jpeg, kind->quality, TRUE);
+    jpeg.optimize_coding = (boolean)kind->optimised;
     jpeg.restart_interval = (unsigned)kind->restart;
     jpeg.arith_code = (boolean)kind->arithmetic;
     if (kind->progressive)
@@ -132,22 +138,26 @@ static void write_jpeg(const struct jpeg_kind *kind)
 
 static void write_jpegs(void)
 {
-    /* The JPEG validator and the decoder of all scans at once need the larger ones. */
+    /* The JPEG kernels and the decoder of all scans at once need the larger ones. */
     static const struct jpeg_kind kinds[] = {
-        {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0, 0},
-        {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 0},
-        {"422.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, 0},
-        {"420.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 0, 0},
-        {"440.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 2, 0, 0, 0, 0},
-        {"rgb.jpg", 3, JCS_RGB, JCS_RGB, 1, 1, 0, 0, 0, 0},
-        {"progressive.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, 0},
-        {"progressive_gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 1, 3, 0, 8},
-        {"progressive_large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, JPEG_TIMES_MAX},
-        {"restart.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 1, 0, 0},
-        {"arithmetic.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 1, 0},
-        {"cmyk.jpg", 4, JCS_CMYK, JCS_CMYK, 1, 1, 0, 0, 0, 0},
-        {"ycck.jpg", 4, JCS_CMYK, JCS_YCCK, 2, 2, 0, 0, 0, 0},
-        {"large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, JPEG_TIMES_MAX},
+        {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"422.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"420.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 0, 0, 0, 0, 0},
+        {"440.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 2, 0, 0, 0, 0, 0, 0, 0},
+        {"rgb.jpg", 3, JCS_RGB, JCS_RGB, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"progressive.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, 0, 0, 0, 0},
+        {"progressive_gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 1, 3, 0, 8, 0, 0, 0},
+        {"progressive_large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, JPEG_TIMES_MAX, 0, 0, 0},
+        {"restart.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 1, 0, 0, 0, 0, 0},
+        {"arithmetic.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 1, 0, 0, 0, 0},
+        {"cmyk.jpg", 4, JCS_CMYK, JCS_CMYK, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"ycck.jpg", 4, JCS_CMYK, JCS_YCCK, 2, 2, 0, 0, 0, 0, 0, 0, 0},
+        {"large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, JPEG_TIMES_MAX, 0, 0, 0},
+        {"optimised.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 4, 0, 4, 0, 1, 0},
+        {"one_table.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 4, 0, 0, 1},
+        {"gray_restart.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 7, 0, 4, 30, 0, 0},
+        {"noisy.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 0, JPEG_TIMES_MAX, 95, 0, 0},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         write_jpeg(&kinds[i]);

@@ -58,6 +58,7 @@ seeds() {
   "$tests/cli/make_dng.py" "$into/previews.dng" "$into/420.jpg" "$into/444.jpg"
   find "$tests/../samples" "$crashers" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
+  [ "$1" != fuzz_jpeg_kernels ] || find "$into" -type f ! -name '*.jpg' ! -name '*jpeg*' -delete
 }
 
 # As many fuzzers run in parallel as there are cores. All take the same time, so they end in the order
@@ -77,6 +78,7 @@ start() { # FUZZER
     fuzz_options)
       cp "$tests/fuzz/options.dict" "$dir/$target.dict"
       sed -nE 's/^ *\{ROW\([A-Z]+, [A-Z |]+, "([a-z0-9-]+)".*/"--\1"\n"--\1="/p' "$tests/../src/cli/option_table.c" >>"$dir/$target.dict" ;;
+    fuzz_jpeg_kernels) cp "$tests/fuzz/jpeg.dict" "$dir/$target.dict" ;;
     fuzz_lists | fuzz_records) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
     fuzz_count | fuzz_archive | fuzz_decoder_process | fuzz_saved) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;

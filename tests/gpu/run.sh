@@ -14,8 +14,8 @@
 #              memcheck and racecheck clean
 #   cli        imghist with each kernel, and of native samples, against imghist on the CPU: identical bytes
 #   regions    --region and --mask on generated images against NumPy and Pillow, if they are there
-#   jpeg       sound and damaged JPEG files through hardware JPEG decoders and libjpeg-turbo: identical
-#              records, memcheck and racecheck clean; on a GPU without them, the reason
+#   jpeg       sound and damaged JPEG files by the JPEG kernels and by libjpeg-turbo: identical planes, also when
+#              decoded again in changing batches, and identical records; memcheck and racecheck clean
 #   auto       a run that the CPU begins and the GPU joins later: identical bytes
 #   several    the same on two GPUs at once, if there are two
 #
@@ -254,17 +254,18 @@ ladder="$n_steps steps right, memcheck and racecheck clean"
 library+=", memcheck and racecheck clean"
 say "memcheck: 0 errors; racecheck: 0 hazards"
 
-# ---- the hardware JPEG decoders ----------------------------------------------------------------
+# ---- JPEG files ---------------------------------------------------------------------------------
 
-jpeg="jpeg: not tried: $("$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg 2>&1 >/dev/null || :)"
-if "$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg >/dev/null 2>&1; then
-  jpeg=$(tests/gpu/jpeg.sh "$build" "${photos[@]}" 2>"$logs/jpeg.log") || { tail -n 20 "$logs/jpeg.log" >&2; fail "the hardware JPEG decoders"; }
-fi
+# shellcheck disable=SC2086 # DEPS has no spaces or is empty
+nvcc -O3 -std=c++17 -lineinfo -arch="sm_$arch" -I. -Isrc ${DEPS:+-I"$DEPS/include" -L"$DEPS/lib" -Xlinker -rpath="$DEPS/lib"} \
+  -o "$build/jpeg_planes" tests/gpu/jpeg_planes.cu "$build/tested.a" -ljpeg >"$logs/jpeg.log" 2>&1 ||
+  { tail -n 20 "$logs/jpeg.log" >&2; fail "jpeg_planes does not build"; }
+jpeg=$(tests/gpu/jpeg.sh "$build" "${photos[@]}" 2>"$logs/jpeg.log") || { tail -n 20 "$logs/jpeg.log" >&2; fail "the JPEG kernels"; }
 say "$jpeg"
 
 # ---- the GPU joins a run -----------------------------------------------------------------------
 
-# Long enough for any GPU and its JPEG decoders to start; without -v they are not stopped at the end.
+# Long enough for any GPU to start; without -v it is not stopped at the end.
 for _ in {1..20000}; do printf '%s\n' samples/scene.jpg samples/scene.png; done >"$logs/auto.list"
 on_cpu=$(run_imghist "$logs/cpu.csv" --device=cpu --csv=stats --files-from="$logs/auto.list")
 for how in "-v --jpeg=cpu" "-q --jpeg=cpu" "-v" "-q"; do

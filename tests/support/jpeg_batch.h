@@ -1,13 +1,16 @@
-/* Batches of JPEG files that the JPEG kernels decode on the CPU, compared with libjpeg. */
+/*
+ * Batches of JPEG files that the JPEG kernels decode on the CPU, compared with libjpeg. For unit
+ * tests and fuzzers.
+ */
 #ifndef IH_TESTS_JPEG_BATCH_H
 #define IH_TESTS_JPEG_BATCH_H
 
-#include "tests/support/test.h"
-
 #include "jpeg_gpu/plan.h"
+#include "tests/fuzz/promised.h"
 #include "tests/support/jpeg_emulated.h"
-#include "tests/support/jpeg_files.h"
 #include "tests/support/jpeg_reference.h"
+
+enum { FILES_MAX = 64 };
 
 /* The files of a batch one after the other, as the queue lays them out. */
 struct files {
@@ -15,14 +18,14 @@ struct files {
     void *arrays;
     uint8_t *bytes;
     size_t n_bytes, n;
-    struct ih_gpu_jpeg_verdict verdicts[64];
+    struct ih_gpu_jpeg_verdict verdicts[FILES_MAX];
     uint8_t *planes;
 };
 
 static inline void begin_files(struct files *f)
 {
     *f = (struct files){.arrays = malloc(ih_jpeg_batch_bytes())};
-    assert_non_null(f->arrays);
+    PROMISED(f->arrays);
     ih_jpeg_batch_begin(&f->batch, f->arrays);
 }
 
@@ -35,11 +38,11 @@ static inline enum ih_jpeg_reason add_file(struct files *f, const uint8_t *bytes
         const size_t at = (f->n_bytes + IH_JPEG_FILE_ALIGNMENT - 1) / IH_JPEG_FILE_ALIGNMENT *
                           IH_JPEG_FILE_ALIGNMENT;
         f->bytes = realloc(f->bytes, at + n);
-        assert_non_null(f->bytes);
+        PROMISED(f->bytes);
         memcpy(f->bytes + at, bytes, n);
         f->n_bytes = at + n;
         f->n++;
-        assert_true(ih_jpeg_batch_add(&f->batch, &plan, (uint32_t)at));
+        PROMISED(ih_jpeg_batch_add(&f->batch, &plan, (uint32_t)at));
     }
     ih_jpeg_plan_reset(&plan);
     return reason;
@@ -48,7 +51,7 @@ static inline enum ih_jpeg_reason add_file(struct files *f, const uint8_t *bytes
 static inline void decode_files(struct files *f)
 {
     f->planes = malloc(f->batch.planes_bytes);
-    assert_true(f->planes && f->n <= 64);
+    PROMISED(f->planes && f->n <= FILES_MAX);
     emulate(&f->batch, f->bytes, f->planes, f->verdicts);
 }
 
@@ -62,7 +65,8 @@ static inline void end_files(struct files *f)
 static inline bool has_planes(const struct files *f, uint32_t i, const struct reference *r)
 {
     const struct ih_gpu_jpeg_image *image = &f->batch.images[i];
-    assert_int_equal(image->n_components, r->n_components);
+    if (image->n_components != r->n_components)
+        return false;
     for (uint32_t k = 0; k < image->n_components; k++) {
         const struct ih_gpu_jpeg_component *c = &f->batch.components[image->first_component + k];
         for (uint32_t y = 0; y < r->height[k]; y++)
@@ -73,14 +77,27 @@ static inline bool has_planes(const struct files *f, uint32_t i, const struct re
     return true;
 }
 
+/* Whether image i has a fault, or libjpeg reads the file without a warning and to the same planes.
+ * Prints what is wrong otherwise. */
+static inline bool is_right(const struct files *f, uint32_t i, const uint8_t *bytes, size_t n)
+{
+    if (f->verdicts[i].faults != 0)
+        return true;
+    struct reference r = reference_decode(bytes, n);
+    const bool is_equal = r.is_sound && has_planes(f, i, &r);
+    if (!is_equal)
+        fprintf(stderr, "no fault, but libjpeg %s\n",
+                r.is_sound ? "gives other planes" : r.warning);
+    reference_reset(&r);
+    return is_equal;
+}
+
 /* What becomes of a file alone: the reason why it is left to the CPU, and its faults. */
 struct outcome {
     enum ih_jpeg_reason reason;
     uint32_t faults;
 };
 
-/* Decodes a file alone. Without a fault, libjpeg must read it without a warning, to the same
- * planes. */
 static inline struct outcome decode_alone(const uint8_t *bytes, size_t n)
 {
     struct outcome o = {IH_JPEG_REASON_NONE, 0};
@@ -89,23 +106,11 @@ static inline struct outcome decode_alone(const uint8_t *bytes, size_t n)
     o.reason = add_file(&f, bytes, n);
     if (o.reason == IH_JPEG_REASON_NONE) {
         decode_files(&f);
+        PROMISED(is_right(&f, 0, bytes, n));
         o.faults = f.verdicts[0].faults;
-    }
-    if (o.reason == IH_JPEG_REASON_NONE && o.faults == 0) {
-        struct reference r = reference_decode(bytes, n);
-        if (!r.is_sound || !has_planes(&f, 0, &r))
-            fail_msg("no fault, but libjpeg %s", r.is_sound ? "gives other planes" : r.warning);
-        reference_reset(&r);
     }
     end_files(&f);
     return o;
-}
-
-/* A sound file of any kind, alone. */
-static inline bool is_decoded(const struct jpeg_file *f)
-{
-    const struct outcome o = decode_alone(f->bytes, f->n);
-    return o.reason == IH_JPEG_REASON_NONE && o.faults == 0;
 }
 
 #endif

@@ -28,14 +28,14 @@ struct emulated {
     struct ih_jpeg_coefficients coefficients;
 };
 
-/* Memory with random bytes in it. */
-static inline void *emulated_memory(size_t n_bytes)
+/* Memory with random bytes in it, the same for the same batch. */
+static inline void *emulated_memory(size_t n_bytes, uint32_t *random)
 {
-    uint8_t *memory = malloc(n_bytes + 8);
+    uint8_t *memory = malloc(n_bytes ? n_bytes : 1);
     if (!memory)
         abort();
     for (size_t i = 0; i < n_bytes; i++)
-        memory[i] = (uint8_t)(next_random() >> 13);
+        memory[i] = (uint8_t)(random_next(random) >> 13);
     return memory;
 }
 
@@ -302,22 +302,23 @@ static inline void emulate(const struct ih_gpu_jpeg_batch *batch, const uint8_t 
                            uint8_t *planes, struct ih_gpu_jpeg_verdict *verdicts)
 {
     const size_t n = batch->n_subsequences;
+    uint32_t random = batch->bits_bytes + 1;
     struct emulated e = {
         .batch = batch,
         .files = files,
         .planes = planes,
         .verdicts = verdicts,
-        .bits = emulated_memory(batch->bits_bytes + IH_JPEG_INTERVAL_SLACK_BYTES),
-        .n_bits = emulated_memory(batch->n_intervals * sizeof *e.n_bits),
-        .interval_of = emulated_memory(n * sizeof *e.interval_of),
-        .tables = emulated_memory(batch->n_codes * sizeof *e.tables),
-        .passes = emulated_memory(n * sizeof *e.passes),
-        .records = emulated_memory(n * IH_JPEG_PIECES * sizeof *e.records),
-        .blocks_before = emulated_memory((n + 1) * sizeof *e.blocks_before),
-        .ac_before = emulated_memory((n + 1) * sizeof *e.ac_before),
-        .coefficients = {.ac = emulated_memory(n * IH_JPEG_SUBSEQUENCE_AC * 2),
-                         .dc = emulated_memory(batch->n_blocks * sizeof(int16_t)),
-                         .first = emulated_memory(batch->n_blocks * sizeof(uint32_t))},
+        .bits = emulated_memory(batch->bits_bytes + IH_JPEG_INTERVAL_SLACK_BYTES, &random),
+        .n_bits = emulated_memory(batch->n_intervals * sizeof *e.n_bits, &random),
+        .interval_of = emulated_memory(n * sizeof *e.interval_of, &random),
+        .tables = emulated_memory(batch->n_codes * sizeof *e.tables, &random),
+        .passes = emulated_memory(n * sizeof *e.passes, &random),
+        .records = emulated_memory(n * IH_JPEG_PIECES * sizeof *e.records, &random),
+        .blocks_before = emulated_memory((n + 1) * sizeof *e.blocks_before, &random),
+        .ac_before = emulated_memory((n + 1) * sizeof *e.ac_before, &random),
+        .coefficients = {.ac = emulated_memory(n * IH_JPEG_SUBSEQUENCE_AC * 2, &random),
+                         .dc = emulated_memory(batch->n_blocks * sizeof(int16_t), &random),
+                         .first = emulated_memory(batch->n_blocks * sizeof(uint32_t), &random)},
     };
     for (uint32_t i = 0; i < batch->n_images; i++)
         verdicts[i] = (struct ih_gpu_jpeg_verdict){0, 0};

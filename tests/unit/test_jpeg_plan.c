@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 
 #include "tests/support/jpeg_batch.h"
+#include "tests/support/jpeg_files.h"
 
 static const struct jpeg_kind colour = {.h = 2, .v = 2}, gray = {.h = 1, .v = 1, .is_gray = true};
 
