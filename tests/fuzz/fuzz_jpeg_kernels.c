@@ -4,10 +4,12 @@
  * planes; the sound files never have a fault. Half of the mutations change only the entropy-coded
  * data.
  */
+#define EMULATED_THREADS 4 /* a thread block decodes a kilobyte */
+
 #include "decode/jpeg/markers.h"
 #include "tests/support/jpeg_batch.h"
 
-enum { PIXELS_MAX = 1 << 18, SOUND_SIDE = 40 };
+enum { PIXELS_MAX = 1 << 16, SOUND_SIDE = 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed);
@@ -51,12 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static uint8_t *sound;
     static size_t n_sound;
-    struct files f;
+    static struct files f;
     if (!is_taken(bytes, size))
         return 0;
-    if (!sound)
+    if (!sound) {
         n_sound = make_sound(&sound);
-    begin_files(&f);
+        begin_files(&f);
+    }
     PROMISED(add_file(&f, sound, n_sound) == IH_JPEG_REASON_NONE);
     PROMISED(add_file(&f, bytes, size) == IH_JPEG_REASON_NONE);
     PROMISED(add_file(&f, sound, n_sound) == IH_JPEG_REASON_NONE);
@@ -64,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     PROMISED(is_right(&f, 1, bytes, size));
     for (uint32_t i = 0; i < 3; i += 2)
         PROMISED(f.verdicts[i].faults == 0 && is_right(&f, i, sound, n_sound));
-    end_files(&f);
+    empty_files(&f);
     return 0;
 }
 

@@ -157,7 +157,6 @@ static void write_jpegs(void)
         {"optimised.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 4, 0, 4, 0, 1, 0},
         {"one_table.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 4, 0, 0, 1},
         {"gray_restart.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 7, 0, 4, 30, 0, 0},
-        {"noisy.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 0, JPEG_TIMES_MAX, 95, 0, 0},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         write_jpeg(&kinds[i]);

@@ -9,8 +9,9 @@ tests=$(cd "$(dirname "$0")/.." && pwd)
 crashers=$tests/crashers
 failed=0 found=0
 
-# Larger inputs slow a fuzzer down too much.
+# Larger inputs slow a fuzzer down too much; the JPEG kernels on the CPU even sooner.
 size_max=65536
+size_max_jpeg_kernels=8192
 
 # seeds TARGET: fills DIR/seeds/TARGET.
 seeds() {
@@ -69,7 +70,7 @@ declare -A pid_of=()
 trap 'kill "${pid_of[@]}" 2>/dev/null; exit 130' INT TERM
 
 start() { # FUZZER
-  local target corpus
+  local target corpus size=$size_max
   target=$(basename "$1")
   corpus=$dir/corpus/$target
   mkdir -p "$corpus" "$crashers"
@@ -78,12 +79,14 @@ start() { # FUZZER
     fuzz_options)
       cp "$tests/fuzz/options.dict" "$dir/$target.dict"
       sed -nE 's/^ *\{ROW\([A-Z]+, [A-Z |]+, "([a-z0-9-]+)".*/"--\1"\n"--\1="/p' "$tests/../src/cli/option_table.c" >>"$dir/$target.dict" ;;
-    fuzz_jpeg_kernels) cp "$tests/fuzz/jpeg.dict" "$dir/$target.dict" ;;
+    fuzz_jpeg_kernels)
+      size=$size_max_jpeg_kernels
+      cp "$tests/fuzz/jpeg.dict" "$dir/$target.dict" ;;
     fuzz_lists | fuzz_records) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
     fuzz_count | fuzz_archive | fuzz_decoder_process | fuzz_saved) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
-  "$1" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
+  "$1" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size" \
     -dict="$dir/$target.dict" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
     -artifact_prefix="$crashers/$target-" >"$dir/$target.log" 2>&1 </dev/null &
   pid_of[$target]=$!

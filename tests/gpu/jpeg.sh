@@ -114,7 +114,7 @@ each_gpu() {
   echo "$text"
 }
 
-compare "$work/sound.list" 0 "$((${SOUND:-1000} * 8 / 10))" "$named"
+compare "$work/sound.list" 0 "$((${SOUND:-1000} * 7 / 10))" "$named"
 by_gpu=$(each_gpu)
 sound="$n_records sound files, $n_decoded by the kernels$by_gpu"
 

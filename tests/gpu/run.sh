@@ -257,8 +257,9 @@ say "memcheck: 0 errors; racecheck: 0 hazards"
 # ---- JPEG files ---------------------------------------------------------------------------------
 
 # shellcheck disable=SC2086 # DEPS has no spaces or is empty
-nvcc -O3 -std=c++17 -lineinfo -arch="sm_$arch" -I. -Isrc ${DEPS:+-I"$DEPS/include" -L"$DEPS/lib" -Xlinker -rpath="$DEPS/lib"} \
-  -o "$build/jpeg_planes" tests/gpu/jpeg_planes.cu "$build/tested.a" -ljpeg >"$logs/jpeg.log" 2>&1 ||
+{ nvcc -O3 -std=c++17 -lineinfo -arch="sm_$arch" -I. -Isrc ${DEPS:+-I"$DEPS/include"} -c -o "$build/jpeg_planes.o" tests/gpu/jpeg_planes.cu &&
+  c++ -o "$build/jpeg_planes" "$build/jpeg_planes.o" "$build/tested.a" "${library_libs[@]}" \
+    -L"${cuda_include%/include}/lib64" -lcudart_static -ldl -lrt ${DEPS:+-Wl,-rpath,"$DEPS/lib"}; } >"$logs/jpeg.log" 2>&1 ||
   { tail -n 20 "$logs/jpeg.log" >&2; fail "jpeg_planes does not build"; }
 jpeg=$(tests/gpu/jpeg.sh "$build" "${photos[@]}" 2>"$logs/jpeg.log") || { tail -n 20 "$logs/jpeg.log" >&2; fail "the JPEG kernels"; }
 say "$jpeg"

@@ -55,11 +55,19 @@ static inline void decode_files(struct files *f)
     emulate(&f->batch, f->bytes, f->planes, f->verdicts);
 }
 
-static inline void end_files(struct files *f)
+/* For another batch in the same arrays, which are large. */
+static inline void empty_files(struct files *f)
 {
-    free(f->arrays);
     free(f->bytes);
     free(f->planes);
+    *f = (struct files){.arrays = f->arrays};
+    ih_jpeg_batch_begin(&f->batch, f->arrays);
+}
+
+static inline void end_files(struct files *f)
+{
+    empty_files(f);
+    free(f->arrays);
 }
 
 static inline bool has_planes(const struct files *f, uint32_t i, const struct reference *r)

@@ -15,6 +15,11 @@
 
 enum { EMULATED_FIX_ROUNDS = 3 };
 
+/* Of a thread block. With fewer, small files have several. */
+#ifndef EMULATED_THREADS
+#define EMULATED_THREADS IH_JPEG_THREADS
+#endif
+
 struct emulated {
     const struct ih_gpu_jpeg_batch *batch;
     const uint8_t *files;
@@ -32,10 +37,15 @@ struct emulated {
 static inline void *emulated_memory(size_t n_bytes, uint32_t *random)
 {
     uint8_t *memory = malloc(n_bytes ? n_bytes : 1);
+    size_t n = 0;
     if (!memory)
         abort();
-    for (size_t i = 0; i < n_bytes; i++)
-        memory[i] = (uint8_t)(random_next(random) >> 13);
+    for (; n < n_bytes && n < 1024; n++)
+        memory[n] = (uint8_t)(random_next(random) >> 13);
+    for (size_t more; n < n_bytes; n += more) { /* repeated: faster under a fuzzer */
+        more = n < n_bytes - n ? n : n_bytes - n;
+        memcpy(memory + n, memory, more);
+    }
     return memory;
 }
 
@@ -109,13 +119,13 @@ static inline bool emulated_has_before(const struct emulated *e, uint32_t s)
 static inline void emulated_synchronise(struct emulated *e, const struct ih_jpeg_tables *t,
                                         uint32_t first, uint32_t end)
 {
-    uint32_t exits[IH_JPEG_THREADS];
+    uint32_t exits[EMULATED_THREADS];
     bool is_changed = true;
     for (uint32_t s = first; s < end; s++) {
         e->passes[s] = (struct ih_jpeg_pass){0, 0, 0};
         emulated_pass(e, t, s, 0);
     }
-    for (int round = 0; round < IH_JPEG_THREADS && is_changed; round++) {
+    for (int round = 0; round < EMULATED_THREADS && is_changed; round++) {
         is_changed = false;
         for (uint32_t s = first; s < end; s++)
             exits[s - first] = e->passes[s].exit;
@@ -163,9 +173,10 @@ static inline void emulated_find_starts(struct emulated *e)
     for (int round = 0; round <= EMULATED_FIX_ROUNDS; round++)
         for (uint32_t i = 0; i < b->n_groups; i++) {
             const struct ih_gpu_jpeg_group *g = &b->groups[i];
-            for (uint32_t n = 0; n < g->n_subsequences; n += IH_JPEG_THREADS) {
+            for (uint32_t n = 0; n < g->n_subsequences; n += EMULATED_THREADS) {
                 const uint32_t first = g->first_subsequence + n;
-                const uint32_t end = first + emulated_least(IH_JPEG_THREADS, g->n_subsequences - n);
+                const uint32_t end =
+                    first + emulated_least(EMULATED_THREADS, g->n_subsequences - n);
                 if (round == 0)
                     emulated_synchronise(e, &e->tables[g->codes], first, end);
                 else if (n > 0)
