@@ -74,7 +74,7 @@ directory() {
   ways=(imghist decode)
   if $has_cuda; then
     ways+=(imghist-auto imghist-cuda)
-    if [ "$set" != png ]; then ways+=(imghist-nvjpeg); fi
+    if [ "$set" != png ]; then ways+=(imghist-kernels); fi
   fi
   if [ "$set" = jpeg ] && [ "$cores" -gt 1 ]; then ways+=(imghist-1 decode-1); fi
   ways+=("${peer_ways[@]}")
@@ -94,7 +94,7 @@ directory() {
   if $has_cuda; then
     decode_bar imghist-auto 1.03
     decode_bar imghist-cuda 1.03
-    if [ "$set" != png ]; then decode_bar imghist-nvjpeg 1.03; fi
+    if [ "$set" != png ]; then decode_bar imghist-kernels 1.03; fi
   fi
 }
 

@@ -15,7 +15,7 @@ command_of() {
     imghist-1) label="imghist -j1" cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
     imghist-auto) label="imghist -j$cores --device=auto" cmd=("${own[@]}") ;;
     imghist-cuda) label="imghist -j$cores --device=cuda --jpeg=cpu" cmd=("${own[@]}" --device=cuda --jpeg=cpu) ;;
-    imghist-nvjpeg) label="imghist -j$cores --device=cuda" cmd=("${own[@]}" --device=cuda) ;;
+    imghist-kernels) label="imghist -j$cores --device=cuda" cmd=("${own[@]}" --device=cuda) ;;
     decode) label="decode only, $cores processes" cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
     decode-1) label="decode only, 1 process" cmd=("$bin/decode_only" -j 1 -f "$list") ;;
     vips-files) label="libvips, $cores workers of 1 thread" cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 1 "$list") ;;

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # jpeg_cards.sh: measures how the speed of JPEG files grows with the number of GPUs. Each GPU brings
-# its share of the CPU cores: of 2 GPUs and 32 cores, one GPU runs with 16.
+# its share of the CPU cores: of 2 GPUs and 32 cores, one GPU runs with 16. One GPU starts for each 16
+# workers, so a share is at least 16 cores.
 #
-# Small files are those of jpeg_small.sh, photos those of jpeg_gpu.sh. All are in the page cache.
+# Small files and photos are those of jpeg_small.sh and jpeg_gpu.sh. All are in the page cache.
 # Times are from the start of the process to its end. The outputs of all runs are compared. spin.c
-# shows how the cores themselves scale: no program that uses them all can scale better.
+# shows how the cores themselves scale: no program that uses them all can scale better. The bar:
+# photos on 4 GPUs at least twice as fast as on one.
 #
 #   IMGHIST   the program (./imghist)
 #   PHOTOS    a directory with base/, baseline photos; needs Pillow
-#   FILES     how many crops (2000)
-#   NAMES     how many names their directory has (200000)
-#   TIMES     how often the list of photos names each (1500)
+#   FILES     how many crops of each size (2000)
+#   NAMES     how many names their directories have (200000)
+#   LISTED    how many names the list of photos has (120000)
 #   ROUNDS    how often each run is measured, in turn; the median is printed (3)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,7 +20,7 @@ imghist=${IMGHIST:-./imghist}
 photos=${PHOTOS:?a directory with base/}
 files=${FILES:-2000}
 names=${NAMES:-200000}
-times=${TIMES:-1500}
+listed=${LISTED:-120000}
 rounds=${ROUNDS:-3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,11 +33,14 @@ die() {
 }
 
 [ "$n_cards" -ge 2 ] || die "there is one GPU"
-mkdir "$work/made" "$work/all"
+[ "$((n_cores / n_cards))" -ge 16 ] || die "$n_cores cores are not 16 for each of $n_cards GPUs"
+mkdir "$work/made" "$work/all" "$work/made224" "$work/all224"
 cc -O2 -pthread -o "$work/spin" tests/bench/spin.c
 python3 tests/bench/small_jpegs.py "$photos/base" "$work/made" "$files" "$work/all" "$names"
+python3 tests/bench/small_jpegs.py "$photos/base" "$work/made224" "$files" "$work/all224" "$names" 224
 find "$photos/base" -name '*.jpg' | sort >"$work/base"
-for ((i = 0; i < times; i++)); do cat "$work/base"; done >"$work/list"
+repeat() { awk -v n="$2" '{ all[NR - 1] = $0 } END { for (i = 0; i < n; i++) print all[i % NR] }' "$1"; }
+repeat "$work/base" "$listed" >"$work/list"
 
 cores() { echo $((n_cores * $1 / n_cards)); }
 
@@ -67,31 +72,38 @@ counts() { for ((n = 1; n <= n_cards; n *= 2)); do echo "$n"; done; }
 for ((round = 0; round < rounds; round++)); do
   for n in $(counts); do
     measure_cores "$n"
-    measure "$n" start-auto -v --jpeg=gpu samples/scene.jpg # with -v it waits for all decoders
-    measure "$n" small-auto -q "$work/all"
-    measure "$n" small-cpu -q --device=cpu "$work/all"
+    repeat <(echo samples/scene.jpg) "$((16 * n))" >"$work/few"
+    measure "$n" "start$n-auto" -v --jpeg=gpu -j "$((16 * n))" --files-from="$work/few" # it waits for all GPUs
+    for size in "" 224; do
+      measure "$n" "small$size-auto" -q "$work/all$size"
+      measure "$n" "small$size-cpu" -q --device=cpu "$work/all$size"
+    done
     measure "$n" photos-auto -q --files-from="$work/list"
   done
 done
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 echo "date       $(date -u +%Y-%m-%d), $n_cores cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
-echo "command    FILES=$files NAMES=$names TIMES=$times ROUNDS=$rounds tests/bench/jpeg_cards.sh"
+echo "command    FILES=$files NAMES=$names LISTED=$listed ROUNDS=$rounds tests/bench/jpeg_cards.sh"
 megapixels() { awk -F, '$4 == "luma" { n += $5 } END { printf "%.0f", n / 1e6 }' "$work/$1.first"; }
-echo "small      $names names of $files crops, $(megapixels small) MP"
-echo "photos     $(wc -l <"$work/base") photos $times times, $(megapixels photos) MP"
+echo "small      $names names of $files crops of 500x375, $(megapixels small) MP, and of 224x224, $(megapixels small224) MP"
+echo "photos     $listed names of $(wc -l <"$work/base") photos, $(megapixels photos) MP"
+# file_of WHAT CARDS: where measure has put the times
+file_of() { [ "$1" != start-auto ] && echo "$1.$2" || echo "start$2-auto.$2"; }
 median() { sort -n "$work/$1" | awk '{ v[NR] = $1 } END { printf "%.2f", v[int((NR + 1) / 2)] }'; }
-for what in small-auto small-cpu cores photos-auto start-auto; do
+for what in small-auto small-cpu small224-auto small224-cpu cores photos-auto start-auto; do
   case $what in
-    small-auto) title="small files" ;;
-    small-cpu) title="small files, --device=cpu" ;;
+    small-auto) title="crops of 500x375" ;;
+    small-cpu) title="crops of 500x375, --device=cpu" ;;
+    small224-auto) title="crops of 224x224" ;;
+    small224-cpu) title="crops of 224x224, --device=cpu" ;;
     cores) title="the same work for one GPU's cores (spin.c)" ;;
-    photos-auto) title="photos" ;;
-    start-auto) title="one file, when all decoders have started" ;;
+    photos-auto) title="photos (bar: 2.00 on 4 GPUs)" ;;
+    start-auto) title="16 small files a GPU, when all GPUs have started" ;;
   esac
-  printf '\n%-42s %8s %14s\n' "$title" s "of one GPU's"
+  printf '\n%-48s %8s %14s\n' "$title" s "of one GPU's"
   for n in $(counts); do
-    awk -v n="$n" -v cores="$(cores "$n")" -v s="$(median "$what.$n")" -v one="$(median "$what.1")" \
-      'BEGIN { printf "%-42s %8.2f %14.2f\n", n " GPUs, " cores " cores", s, one / s }'
+    awk -v n="$n" -v cores="$(cores "$n")" -v s="$(median "$(file_of "$what" "$n")")" -v one="$(median "$(file_of "$what" 1)")" \
+      'BEGIN { printf "%-48s %8.2f %14.2f\n", n " GPUs, " cores " cores", s, one / s }'
   done
 done

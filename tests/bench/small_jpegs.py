@@ -1,5 +1,6 @@
-"""small_jpegs.py PHOTOS MADE N ALL NAMES: makes N small JPEG files of crops of the photos in the
-folder MADE, and NAMES hard links to them in folders of ALL. The same N makes the same files."""
+"""small_jpegs.py PHOTOS MADE N ALL NAMES [SIDE]: makes N small JPEG files of crops of the photos in the
+folder MADE, and NAMES hard links to them in folders of ALL. Crops are SIDE x SIDE, or 500x375 for the
+most part. The same arguments make the same files."""
 
 import glob
 import os
@@ -9,10 +10,10 @@ from multiprocessing import Pool
 
 from PIL import Image
 
-photos, made, n, everything, names = sys.argv[1:]
+photos, made, n, everything, names, *side = sys.argv[1:]
 n, names = int(n), int(names)
 sources = sorted(glob.glob(f"{photos}/*.jp*g"))
-SIZES = [(500, 375)] * 6 + [(500, 333), (375, 500), (480, 360), (500, 400)]
+SIZES = [(int(side[0]),) * 2] if side else [(500, 375)] * 6 + [(500, 333), (375, 500), (480, 360), (500, 400)]
 
 
 def make(index):
@@ -20,7 +21,7 @@ def make(index):
     image = Image.open(sources[index]).convert("RGB")
     for i in range(index, n, len(sources)):
         width = rng.randint(500, min(image.width, image.height * 4 // 3))
-        height = width * 3 // 4
+        width, height = (width * 3 // 4,) * 2 if side else (width, width * 3 // 4)
         x, y = rng.randint(0, image.width - width), rng.randint(0, image.height - height)
         box = (x, y, x + width, y + height)
         small = image.resize(rng.choice(SIZES), Image.BICUBIC, box, reducing_gap=2.0)
