@@ -57,8 +57,8 @@ struct ih_count_vectors {
 };
 
 /* The state of a count, about 170 KiB. Small images touch at most 35 KiB of it. Private, but tests
- * may set `fold_pixels`, `pairs_from_pixels` and `vectors` between begin and end, and read
- * `n_unfolded` and `has_pairs`. */
+ * may set `fold_pixels`, `pairs_from_pixels`, `vectors` and `finds_noise` between begin and end,
+ * and read `n_unfolded`, `has_pairs` and `is_noise`. */
 struct ih_counter {
     const struct ih_count_method *method;
     struct ih_count_spec spec;
@@ -74,6 +74,12 @@ struct ih_counter {
     uint64_t pairs_from_pixels; /* smaller images do not use pairs */
     uint32_t pairs[4][IH_COUNT_PAIR_ROWS * IH_BINS + IH_COUNT_PADDING];
     const struct ih_count_vectors *vectors;
+
+    /* Whether noise goes to few tables, and whether the pixels that come are noise. count_tables.c
+     * says why. */
+    bool finds_noise, is_noise;
+    unsigned n_looks, n_alike; /* since the last decision */
+    size_t n_unseen_bytes;     /* until the next look */
 
     /* Pixels of planes that are not counted yet: Y, Cb and Cr at full size. */
     uint8_t chunk[3][IH_COUNT_CHUNK_PIXELS + IH_COUNT_CHUNK_PADDING];
@@ -116,6 +122,9 @@ static inline void ih_counter_add(struct ih_counter *counter, const uint8_t *pix
  * not built), and the fastest that this CPU can run. */
 extern const struct ih_count_vectors *const ih_count_vectors_base, *const ih_count_vectors_avx2;
 const struct ih_count_vectors *ih_count_vectors_best(void);
+
+/* Whether this CPU counts noise faster in few tables. */
+bool ih_count_finds_noise(void);
 
 /* Whether ih_counter_add_planes works: the method must have it, and the CPU must have SIMD. */
 static inline bool ih_counter_takes_planes(const struct ih_count_method *method)

@@ -9,6 +9,10 @@ static void begin(struct ih_counter *t)
     t->fold_pixels = IH_COUNT_FOLD_PIXELS;
     t->pairs_from_pixels = PAIRS_FROM_PIXELS;
     t->vectors = ih_count_vectors_best();
+    t->finds_noise = ih_count_finds_noise();
+    t->is_noise = false;
+    t->n_looks = t->n_alike = 0;
+    t->n_unseen_bytes = 0;
     t->n_chunk = 0;
     ih_count_clear(t);
 }

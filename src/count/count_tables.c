@@ -37,6 +37,17 @@
 #include <assert.h>
 #include <string.h>
 
+/* gcc and clang both know the attribute. At -O2 gcc would not inline all functions whose arguments
+ * are constants. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum {
+    LOOKS = 32,            /* at 8 samples each, that decide */
+    NOISE_ALIKE = 3,       /* of noise, 1 is expected */
+    LOOK_STEP = 32,        /* the least bytes from one look to the next */
+    UNSEEN_BYTES = 1 << 16 /* after a decision */
+};
+
 /* ---- the loops ---- */
 
 /* The 8 bytes at p in the CPU's byte order, which byte_of knows. Shifting single bytes together
@@ -112,17 +123,20 @@ static void count_rest(struct ih_counter *t, const uint8_t *p, size_t n, unsigne
         ih_count_same(t, p, 1, n_channels);
 }
 
-/* Eight gray samples, each into its own table, the first into table `first`. */
-static inline void count_gray_word(struct ih_counter *t, uint64_t w, unsigned first)
+/* Eight gray samples, each into the next of n_tables tables, a power of 2, from table `first` on.
+ */
+ALWAYS_INLINE void count_gray_word(struct ih_counter *t, uint64_t w, unsigned first,
+                                   unsigned n_tables)
 {
-    t->subtables[first][byte_of(w, 0)]++;
-    t->subtables[first + 1][byte_of(w, 1)]++;
-    t->subtables[first + 2][byte_of(w, 2)]++;
-    t->subtables[first + 3][byte_of(w, 3)]++;
-    t->subtables[first + 4][byte_of(w, 4)]++;
-    t->subtables[first + 5][byte_of(w, 5)]++;
-    t->subtables[first + 6][byte_of(w, 6)]++;
-    t->subtables[first + 7][byte_of(w, 7)]++;
+    const unsigned last = n_tables - 1;
+    t->subtables[(first + 0) & last][byte_of(w, 0)]++;
+    t->subtables[(first + 1) & last][byte_of(w, 1)]++;
+    t->subtables[(first + 2) & last][byte_of(w, 2)]++;
+    t->subtables[(first + 3) & last][byte_of(w, 3)]++;
+    t->subtables[(first + 4) & last][byte_of(w, 4)]++;
+    t->subtables[(first + 5) & last][byte_of(w, 5)]++;
+    t->subtables[(first + 6) & last][byte_of(w, 6)]++;
+    t->subtables[(first + 7) & last][byte_of(w, 7)]++;
 }
 
 /* Four pixels into tables k to k + 3 of gray, and of alpha. */
@@ -141,7 +155,8 @@ static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsig
 /* 16 bytes belong to one run if each byte equals the byte one pixel later. The loads of that
  * comparison overlap, to stay inside the step. */
 
-static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
+ALWAYS_INLINE void count_gray_in(struct ih_counter *t, const uint8_t *p, size_t n,
+                                 unsigned n_tables)
 {
     for (size_t n_done; n >= 32; p += n_done, n -= n_done) {
         const uint64_t w = load64(p), x = load64(p + 8), y = load64(p + 16), z = load64(p + 24);
@@ -151,12 +166,22 @@ static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
             n_done = ih_count_run(t, p, n, 1);
             continue;
         }
-        count_gray_word(t, w, 0);
-        count_gray_word(t, x, 8);
-        count_gray_word(t, y, 0);
-        count_gray_word(t, z, 8);
+        count_gray_word(t, w, 0, n_tables);
+        count_gray_word(t, x, 8, n_tables);
+        count_gray_word(t, y, 0, n_tables);
+        count_gray_word(t, z, 8, n_tables);
     }
     count_rest(t, p, n, 1);
+}
+
+static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    if (t->is_noise)
+        count_gray_in(t, p, n, 2);
+    else if (t->finds_noise)
+        count_gray_in(t, p, n, 8);
+    else
+        count_gray_in(t, p, n, 16);
 }
 
 static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
@@ -276,8 +301,9 @@ void ih_count_fold(struct ih_counter *t)
     const bool has_luma = n_channels >= 3 && ih_count_has_luma(t);
     for (unsigned c = 0; t->has_pairs && c < 4; c++)
         fold_pairs(c < 3 ? t->subtables[c * n_each] : t->luma[0], t->pairs[c]);
+    const unsigned n_used = n_channels == 1 && t->finds_noise ? 8 : n_each;
     for (unsigned c = 0; c < n_channels; c++)
-        fold_plane(h->bins[c], &t->subtables[c * n_each], n_each);
+        fold_plane(h->bins[c], &t->subtables[c * n_each], n_used);
     if (has_luma)
         fold_plane(h->bins[IH_LUMA], t->luma, IH_COUNT_LUMA_SUBTABLES);
 }
@@ -300,12 +326,40 @@ size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
     return n;
 }
 
+/* ---- noise ---- */
+
+/* Looks at some of n_bytes samples, spread over all, and decides whether they are noise: whether
+ * few equal the sample of their channel that would wait for the same counter. */
+static void look(struct ih_counter *t, const uint8_t *p, size_t n_bytes, unsigned n_channels)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t alpha = n_channels == 4 ? UINT64_C(0xFF000000FF000000) : 0;
+    const unsigned distance = n_channels == 1 ? 2 : n_channels;
+    size_t step = n_bytes / LOOKS / LOOK_STEP * LOOK_STEP;
+    if (t->n_unseen_bytes > n_bytes) {
+        t->n_unseen_bytes -= n_bytes;
+        return;
+    }
+    step = step < LOOK_STEP ? LOOK_STEP : step;
+    for (size_t i = 0; i + 8 + distance <= n_bytes; i += step, t->n_looks++) {
+        const uint64_t x = (load64(p + i) ^ load64(p + i + distance)) | alpha;
+        t->n_alike += ((x - ones) & ~x & ones << 7) != 0; /* a byte of x is 0 */
+    }
+    if (t->n_looks < LOOKS)
+        return;
+    t->is_noise = t->n_alike * LOOKS <= NOISE_ALIKE * t->n_looks;
+    t->n_looks = t->n_alike = 0;
+    t->n_unseen_bytes = UNSEEN_BYTES;
+}
+
 /* ---- pixels ---- */
 
 void ih_count_add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
     while (n_pixels > 0) {
         const size_t n = ih_count_make_room(t, n_pixels);
+        if (t->finds_noise)
+            look(t, pixels, n * t->spec.n_channels, t->spec.n_channels);
         count_interleaved(t, pixels, n);
         pixels += n * t->spec.n_channels;
         n_pixels -= n;
@@ -319,6 +373,8 @@ void ih_count_add_planar(struct ih_counter *t, const uint8_t *const samples[], s
         const size_t n = ih_count_make_room(t, n_pixels - n_done);
         for (unsigned c = 0; c < t->spec.n_channels; c++)
             at[c] = samples[c] + n_done;
+        if (t->finds_noise)
+            look(t, at[0], n, 1);
         count_planar(t, at, n);
         n_done += n;
     }

@@ -175,20 +175,23 @@ ALWAYS_INLINE void count_values(struct ih_counter *t, const uint8_t *const v[4],
     }
 }
 
-/* The table for sample i of interleaved pixels; NULL: alpha. */
-ALWAYS_INLINE uint32_t *table_of(struct ih_counter *t, unsigned i, unsigned n_channels)
+/* The table, of n_tables of each channel, for sample i of interleaved pixels; NULL: alpha. */
+ALWAYS_INLINE uint32_t *table_of(struct ih_counter *t, unsigned i, unsigned n_channels,
+                                 unsigned n_tables)
 {
-    const unsigned c = i % n_channels, k = i / n_channels % 4;
+    const unsigned c = i % n_channels, k = i / n_channels % n_tables;
     return c < 3 ? t->subtables[4 * c + k] : NULL;
 }
 
 /* Counts the eight samples at p, the samples i to i + 7 of interleaved pixels. */
-ALWAYS_INLINE void count_word(struct ih_counter *t, const uint8_t *p, unsigned i, unsigned n)
+ALWAYS_INLINE void count_word(struct ih_counter *t, const uint8_t *p, unsigned i, unsigned n,
+                              unsigned n_tables)
 {
-    uint64_t word = count_two(table_of(t, i, n), table_of(t, i + 1, n), load64(p));
-    word = count_two(table_of(t, i + 2, n), table_of(t, i + 3, n), word);
-    word = count_two(table_of(t, i + 4, n), table_of(t, i + 5, n), word);
-    (void)count_two(table_of(t, i + 6, n), table_of(t, i + 7, n), word);
+    uint64_t word =
+        count_two(table_of(t, i, n, n_tables), table_of(t, i + 1, n, n_tables), load64(p));
+    word = count_two(table_of(t, i + 2, n, n_tables), table_of(t, i + 3, n, n_tables), word);
+    word = count_two(table_of(t, i + 4, n, n_tables), table_of(t, i + 5, n, n_tables), word);
+    (void)count_two(table_of(t, i + 6, n, n_tables), table_of(t, i + 7, n, n_tables), word);
 }
 
 /* Does a quarter of the increments of a group. */
@@ -292,22 +295,24 @@ ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const stru
  */
 
 /* Counts the colours of eight interleaved pixels. */
-ALWAYS_INLINE void count_eight(struct ih_counter *t, const uint8_t *p, unsigned n_channels)
+ALWAYS_INLINE void count_eight(struct ih_counter *t, const uint8_t *p, unsigned n_channels,
+                               unsigned n_tables)
 {
-    count_word(t, p, 0, n_channels);
-    count_word(t, p + 8, 8, n_channels);
-    count_word(t, p + 16, 16, n_channels);
+    count_word(t, p, 0, n_channels, n_tables);
+    count_word(t, p + 8, 8, n_channels, n_tables);
+    count_word(t, p + 16, 16, n_channels, n_tables);
     if (n_channels == 4)
-        count_word(t, p + 24, 24, n_channels);
+        count_word(t, p + 24, 24, n_channels, n_tables);
 }
 
-ALWAYS_INLINE void count_interleaved(struct ih_counter *t, const uint8_t *p, unsigned n_channels)
+ALWAYS_INLINE void count_interleaved(struct ih_counter *t, const uint8_t *p, unsigned n_channels,
+                                     unsigned n_tables)
 {
-    count_eight(t, p, n_channels);
-    count_eight(t, p + 8 * n_channels, n_channels);
+    count_eight(t, p, n_channels, n_tables);
+    count_eight(t, p + 8 * n_channels, n_channels, n_tables);
     if (GROUP == 32) {
-        count_eight(t, p + 16 * n_channels, n_channels);
-        count_eight(t, p + 24 * n_channels, n_channels);
+        count_eight(t, p + 16 * n_channels, n_channels, n_tables);
+        count_eight(t, p + 24 * n_channels, n_channels, n_tables);
     }
 }
 
@@ -318,6 +323,18 @@ ALWAYS_INLINE void count_planar(struct ih_counter *t, const uint8_t *const sampl
     if (GROUP == 32) {
         count_values(t, samples, 16, 8, false);
         count_values(t, samples, 24, 8, false);
+    }
+}
+
+/* Noise: one plane after the other, into two tables of each. */
+ALWAYS_INLINE void count_planar_noise(struct ih_counter *t, const uint8_t *const samples[4])
+{
+    for (unsigned c = 0; c < 3; c++) {
+        uint32_t *const a = t->subtables[4 * c], *const b = t->subtables[4 * c + 1];
+        for (unsigned i = 0; i < GROUP; i += 8) {
+            const uint64_t word = count_two(a, b, count_two(a, b, load64(samples[c] + i)));
+            (void)count_two(a, b, count_two(a, b, word));
+        }
     }
 }
 
@@ -355,7 +372,7 @@ ALWAYS_INLINE void count_alpha(struct ih_counter *t, vec alpha, const uint8_t *s
 }
 
 ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels,
-                                     unsigned n_channels, bool has_luma)
+                                     unsigned n_channels, unsigned n_tables, bool has_luma)
 {
     const size_t n_read = n_channels == 3 ? VEC_PIXELS_READ : GROUP;
     struct groups all;
@@ -386,7 +403,7 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
                 pack_rgb(rgb, &v);
                 count_clips(&all, rgb, false);
             }
-            count_interleaved(t, p, n_channels);
+            count_interleaved(t, p, n_channels, n_tables);
         }
         if (n_channels == 4)
             count_alpha(t, vec_pack(alpha[0], alpha[1]), p + 3, 4);
@@ -399,14 +416,16 @@ ALWAYS_INLINE size_t count_groups_of(struct ih_counter *t, const uint8_t *pixels
 
 static size_t count_rgb_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
-    return ih_count_has_luma(t) ? count_groups_of(t, pixels, n_pixels, 3, true)
-                                : count_groups_of(t, pixels, n_pixels, 3, false);
+    return ih_count_has_luma(t) ? count_groups_of(t, pixels, n_pixels, 3, 4, true)
+           : t->is_noise        ? count_groups_of(t, pixels, n_pixels, 3, 1, false)
+                                : count_groups_of(t, pixels, n_pixels, 3, 4, false);
 }
 
 static size_t count_rgba_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
-    return ih_count_has_luma(t) ? count_groups_of(t, pixels, n_pixels, 4, true)
-                                : count_groups_of(t, pixels, n_pixels, 4, false);
+    return ih_count_has_luma(t) ? count_groups_of(t, pixels, n_pixels, 4, 4, true)
+           : t->is_noise        ? count_groups_of(t, pixels, n_pixels, 4, 1, false)
+                                : count_groups_of(t, pixels, n_pixels, 4, 4, false);
 }
 
 /*
@@ -462,7 +481,7 @@ static inline size_t flat_length(const uint8_t *const samples[3], size_t i, size
 
 /* Planes of Y, Cb and Cr, or of red, green, blue and perhaps alpha. */
 ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *const samples[],
-                                        size_t n_pixels, bool is_ycc, bool has_luma)
+                                        size_t n_pixels, bool is_ycc, bool has_luma, bool is_noise)
 {
     struct groups all;
     size_t n_done = 0;
@@ -506,7 +525,10 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
                     vec_store(g->values[c], rgb[c]);
                 at[c] = is_ycc ? g->values[c] : samples[c] + n_done;
             }
-            count_planar(t, at);
+            if (is_noise)
+                count_planar_noise(t, at);
+            else
+                count_planar(t, at);
         }
         if (!is_ycc && t->spec.n_channels == 4)
             count_alpha(t, vec_read(samples[3] + n_done), samples[3] + n_done, 1);
@@ -520,15 +542,16 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
 static size_t count_ycc_groups(struct ih_counter *t, const uint8_t *const samples[],
                                size_t n_pixels)
 {
-    return ih_count_has_luma(t) ? count_plane_groups(t, samples, n_pixels, true, true)
-                                : count_plane_groups(t, samples, n_pixels, true, false);
+    return ih_count_has_luma(t) ? count_plane_groups(t, samples, n_pixels, true, true, false)
+                                : count_plane_groups(t, samples, n_pixels, true, false, false);
 }
 
 static size_t count_planar_groups(struct ih_counter *t, const uint8_t *const samples[],
                                   size_t n_pixels)
 {
-    return ih_count_has_luma(t) ? count_plane_groups(t, samples, n_pixels, false, true)
-                                : count_plane_groups(t, samples, n_pixels, false, false);
+    return ih_count_has_luma(t) ? count_plane_groups(t, samples, n_pixels, false, true, false)
+           : t->is_noise        ? count_plane_groups(t, samples, n_pixels, false, false, true)
+                                : count_plane_groups(t, samples, n_pixels, false, false, false);
 }
 
 /* One filter serves 4:2:0 and 4:2:2. s is 3 times the sample of the near row plus that of the far

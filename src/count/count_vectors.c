@@ -21,3 +21,13 @@ const struct ih_count_vectors *ih_count_vectors_best(void)
 #endif
     return ih_count_vectors_base;
 }
+
+/* AMD's Zen 5 (family 26) and later; it is AMD's first with these instructions. */
+bool ih_count_finds_noise(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect");
+#else
+    return false;
+#endif
+}
