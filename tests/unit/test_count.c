@@ -174,3 +174,52 @@ TEST(full_tables)
     }
     free(counter);
 }
+
+/* Pixels that are noise, smooth, in turn, or of two values: whole images and rows, interleaved and
+ * planar, by each instruction set, with and without the search for noise. */
+TEST(noise_and_few_tables)
+{
+    enum { N = 150001, N_ROW = 997, N_KINDS = 4, N_WAYS = 16 };
+    uint8_t *const pixels = malloc((size_t)IH_CHANNELS_MAX * N);
+    uint8_t *const planes = malloc((size_t)IH_CHANNELS_MAX * N);
+    struct ih_counter *const counter = make_counter();
+    struct ih_histogram expected, got;
+    uint32_t random = 1;
+    assert_true(pixels && planes);
+    for (unsigned i = 0; i < N_KINDS * 2 * IH_CHANNELS_MAX; i++) {
+        const unsigned kind = i % N_KINDS, n_channels = i / N_KINDS / 2 + 1;
+        const struct ih_luma_weights *luma = i / N_KINDS % 2 ? &ih_luma_bt709 : &ih_luma_none;
+        const struct ih_count_spec spec = {n_channels, luma, 10, 240, 0};
+        for (size_t k = 0; k < (size_t)n_channels * N; k++) {
+            const unsigned noise = random_next(&random) >> 24;
+            const bool is_noise = kind == 0 || (kind == 2 && k / 70000 % 2 == 0);
+            pixels[k] = (uint8_t)(is_noise ? noise : kind == 3 ? noise & 1 : k / 1000);
+            planes[k % n_channels * N + k / n_channels] = pixels[k];
+        }
+        count_with(&ih_count_reference, &spec, pixels, N, &expected);
+        for (unsigned way = 0; way < N_WAYS; way++) {
+            const size_t n_each = way & 1 ? N_ROW : N;
+            ih_counter_begin(counter, &ih_count_tables, &spec);
+            counter->finds_noise = way & 2;
+            counter->vectors = way & 4 ? ih_count_vectors_base : ih_count_vectors_best();
+            const bool is_planar = way & 8 && n_channels >= 3 && counter->vectors->planar;
+            for (size_t done = 0, n; done < N; done += n) {
+                const uint8_t *const at[IH_CHANNELS_MAX] = {planes + done, planes + N + done,
+                                                            planes + (size_t)2 * N + done,
+                                                            planes + (size_t)3 * N + done};
+                n = n_each < N - done ? n_each : N - done;
+                if (is_planar)
+                    ih_counter_add_planar(counter, at, n);
+                else
+                    ih_counter_add(counter, pixels + done * n_channels, n);
+            }
+            if (kind != 2)
+                assert_int_equal(counter->is_noise, counter->finds_noise && kind == 0);
+            ih_counter_end(counter, &got);
+            assert_same(&expected, &got);
+        }
+    }
+    free(counter);
+    free(planes);
+    free(pixels);
+}
