@@ -103,13 +103,14 @@ ALWAYS_INLINE unsigned fold_block(uint8_t *restrict from, uint64_t *restrict to,
         const unsigned n_before = *n_pixels;
         sum += add_word(from + k, n_pixels);
         sum += k * (*n_pixels - n_before);
+        memset(from + k, 0, 8); /* all at once, gcc clears 256 bytes by a slow instruction */
     }
     for (; i < n; i++) {
         to[i] = is_set ? to[i] + from[i] : from[i];
         *n_pixels += from[i];
         sum += i * from[i];
+        from[i] = 0;
     }
-    memset(from, 0, n);
     return sum;
 }
 
