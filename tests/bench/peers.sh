@@ -3,6 +3,7 @@
 #
 #   WORK=build/bench/peers   where the virtual environment, photos and data sets are
 #   PARTS="arrays files sets"
+#   ARRAYS="wide one all"    uint16; uint8 with one thread; uint8 with all cores
 #   N_SMALL=20000            small JPEG files of the data set
 #   PHOTOS=DIR               of JPEG photos; default: desktop backgrounds of the distribution (batch_photos.sh)
 #
@@ -22,7 +23,9 @@ if [ -z "${PHOTOS:-}" ]; then
 fi
 if [ ! -x "$work/venv/bin/python" ]; then
   python3 -m venv "$work/venv"
-  "$work/venv/bin/pip" install -q --disable-pip-version-check numpy pillow opencv-python-headless ihist "pyvips[binary]"
+  # Where pyvips finds the distribution's libvips, it builds a module for that one in place of pyvips-binary's.
+  PKG_CONFIG_LIBDIR=/nonexistent PKG_CONFIG_PATH='' \
+    "$work/venv/bin/pip" install -q --disable-pip-version-check --no-cache-dir numpy pillow opencv-python-headless ihist "pyvips[binary]"
   for tool in imgeda cleanvision pixel-patrol; do # each may be missing: the table says so
     "$work/venv/bin/pip" install -q --disable-pip-version-check "$tool" || say "$tool cannot be installed"
   done
@@ -30,7 +33,7 @@ fi
 "$work/venv/bin/pip" install -q --disable-pip-version-check --force-reinstall --no-deps .
 make -s "${MAKE_OPTIONS:-CUDA=0}" all
 echo "$(date +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg)"
-echo "command: tests/bench/peers.sh"
+echo "command: ${ARRAYS:+ARRAYS='$ARRAYS' }${PARTS:+PARTS='$PARTS' }tests/bench/peers.sh"
 "$work/venv/bin/pip" list --disable-pip-version-check --format freeze |
   grep -iE '^(numpy|pillow|opencv-python-headless|ihist|pyvips|pyvips-binary|imgeda|cleanvision|pixel.patrol|imghist)=' | paste -sd' '
 photo=$(find "$PHOTOS" -name '*.jpg' -size +1000k | LC_ALL=C sort | head -n 1)

@@ -145,6 +145,7 @@ static inline void check_loops(const struct count_job *job, struct ih_counter *c
     if (job->skips_transparent && n % 2 == 0)
         n_pixels = ih_pixels_drop_transparent(pixels, n_pixels, (unsigned)n);
     ih_counter_begin(counter, &ih_count_tables, &job->spec);
+    counter->finds_noise = job->misalignment % 2;
     if (job->has_low_limits) {
         counter->fold_pixels = job->fold_pixels;
         counter->pairs_from_pixels = 0;

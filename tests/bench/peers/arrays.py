@@ -171,10 +171,12 @@ def main():
     sizes = os.environ.get("SIZES", ",".join(SIZES)).split(",")
     pyvips.cache_set_max(0)
     cv2.setNumThreads(1)
-    wide(photo)
-    for threads, clock, n_cv2 in ((1, time.process_time, 1), (None, time.perf_counter, 0)):
-        cv2.setNumThreads(n_cv2 or os.cpu_count())
-        if str(threads) not in os.environ.get("THREADS", "1 None"):
+    parts = os.environ.get("ARRAYS", "wide one all").split()
+    if "wide" in parts:
+        wide(photo)
+    for part, threads, clock in (("one", 1, time.process_time), ("all", None, time.perf_counter)):
+        cv2.setNumThreads(threads or os.cpu_count())
+        if part not in parts:
             continue
         print(f"\n{'one thread, CPU time' if threads else 'all cores, time'}, microseconds a call, least; fastest peer / imghist")
         ratios = []
