@@ -33,7 +33,7 @@ fi
 "$work/venv/bin/pip" install -q --disable-pip-version-check --force-reinstall --no-deps .
 make -s "${MAKE_OPTIONS:-CUDA=0}" all
 echo "$(date +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg)"
-echo "command: ${ARRAYS:+ARRAYS='$ARRAYS' }${PARTS:+PARTS='$PARTS' }tests/bench/peers.sh"
+echo "command: ${ARRAYS:+ARRAYS=\"$ARRAYS\" }${PARTS:+PARTS=\"$PARTS\" }tests/bench/peers.sh"
 "$work/venv/bin/pip" list --disable-pip-version-check --format freeze |
   grep -iE '^(numpy|pillow|opencv-python-headless|ihist|pyvips|pyvips-binary|imgeda|cleanvision|pixel.patrol|imghist)=' | paste -sd' '
 photo=$(find "$PHOTOS" -name '*.jpg' -size +1000k | LC_ALL=C sort | head -n 1)
