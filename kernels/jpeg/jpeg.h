@@ -1,8 +1,7 @@
 /*
  * JPEG decoded by CUDA kernels: the files of a batch in, planes of Y, Cb and Cr out.
  *
- *     stuffed bytes -> unstuff -> synchronise -> prefix sums -> write -> DC -> inverse DCT ->
- * planes
+ *     stuffed bytes -> unstuff -> synchronise -> write -> DC -> inverse DCT -> planes
  *
  * The steps are told in this order in unstuff.cu, synchronise.cu, write.cu and transform.cu;
  * decode.h has what one thread does in each, for the CPU too. decode.cu runs them.
@@ -28,8 +27,7 @@ enum {
     IH_JPEG_THREADS = 128,
     /* A thread block of unstuff.cu takes a chunk. */
     IH_JPEG_CHUNK_BYTES = 4096,
-    /* Unstuffed intervals begin at multiples of this, and the decoder may read so far behind them.
-     */
+    /* Unstuffed intervals begin at multiples of this; the decoder reads a little behind them. */
     IH_JPEG_INTERVAL_ALIGNMENT = 128,
     IH_JPEG_INTERVAL_SLACK_BYTES = 64,
     /* Files begin at multiples of this, and this many bytes follow the last. */
@@ -122,13 +120,7 @@ struct ih_gpu_jpeg_verdict {
     uint32_t end_offset; /* of the marker that ends the data, in the bytes of all files */
 };
 
-#ifdef __CUDACC__
-#define IH_JPEG_KERNELS 1
-#elif defined(IH_WITH_CUDA)
-#define IH_JPEG_KERNELS 1
-#endif
-
-#ifdef IH_JPEG_KERNELS
+#if defined(__CUDACC__) || defined(IH_WITH_CUDA)
 #include <cuda_runtime_api.h>
 
 #ifdef __cplusplus

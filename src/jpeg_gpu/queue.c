@@ -351,7 +351,6 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
     return status;
 }
 
-/* "kernels on cuda:0,1 2 x NVIDIA H100, 2.1 GB of GPU memory" */
 static void report_sessions(struct ih_jpeg_queue *q)
 {
     struct ih_jpeg_report *report = q->options.report;

@@ -24,7 +24,7 @@ enum ih_jpeg_side {
 
 /* What became of JPEG files. */
 struct ih_jpeg_report {
-    char decoders[512];                 /* "kernels on cuda:0 NVIDIA H100, 2.1 GB"; "": none */
+    char decoders[512]; /* "kernels on cuda:0 NVIDIA H100, 3 batches of 2.5 GB of GPU memory" */
     struct ih_error why_none;           /* IH_OK: they were not started, or some work */
     uint64_t n_decoded;                 /* files, by the GPU */
     uint64_t n_left[IH_JPEG_N_REASONS]; /* files left to the CPU, by reason */

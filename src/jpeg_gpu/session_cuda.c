@@ -7,7 +7,7 @@
  * memory is taken once, when it starts:
  *
  *   - pinned: FILES_BYTES for the files, and 27 MB for the batch and its totals;
- *   - of the GPU: the same again, and at most GPU_BYTES for the decoding. All sessions together
+ *   - of the GPU: the same again, and at most GPU_BYTES for the decoding. All sessions of a GPU
  *     take at most a third of the memory that was free.
  */
 #include "device/cuda_unit.h"
@@ -55,10 +55,11 @@ static cudaError_t allocate(struct ih_jpeg_session *session, struct state *s)
     size_t n_free = 0, n_all;
     cudaError_t c = cudaMemGetInfo(&n_free, &n_all);
     const size_t n_share = n_free / (GPU_PART * SESSIONS);
-    session->gpu_bytes = n_share < GPU_BYTES ? n_share : GPU_BYTES;
-    session->files_bytes = (size_t)session->gpu_bytes / FILES_PART;
-    if (session->files_bytes > FILES_BYTES)
-        session->files_bytes = FILES_BYTES;
+    const size_t n_other = n_share / FILES_PART + ih_jpeg_batch_bytes() + n_totals + n_plan;
+    if (c == cudaSuccess && n_share < 2 * n_other)
+        c = cudaErrorMemoryAllocation;
+    session->gpu_bytes = n_share - n_other < GPU_BYTES ? n_share - n_other : GPU_BYTES;
+    session->files_bytes = n_share / FILES_PART < FILES_BYTES ? n_share / FILES_PART : FILES_BYTES;
     if (c == cudaSuccess)
         c = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
     if (c == cudaSuccess) /* a blocking wait: workers need this thread's core */

@@ -86,9 +86,9 @@ enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
 /* Inputs of a slow file system are not held back until FETCH_MOST are fetched. */
 #define FETCH_NS ((uint64_t)1000 * 1000)
 
-/* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. A
- * GPU with hardware decoders takes one to two seconds to start and 0.3 s to end: runs that end soon
- * after its start would take up to a quarter longer (tests/bench/auto.py). */
+/* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. On
+ * an H100 a GPU and its JPEG sessions take about 0.5 s to start and 0.1 s to end, of which a run
+ * without JPEG files gains little (tests/bench/auto.py). */
 #define LONG_AFTER_S 0.25
 #define LONG_LEFT_S 2.0
 

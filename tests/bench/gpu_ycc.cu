@@ -9,8 +9,8 @@
  * medians of single launches between two events, after warm-up launches, in microseconds. Images
  * are at changing places of the pool, which is much larger than the L2 cache. Neither kernel
  * branches on the data; the kinds of data show it. GB/s are 1e9 bytes of planes, read once; the
- * roofline is the best of a few kernels that only read the same bytes. The last column compares with
- * the time in which the JPEG kernels decode as many pixels at 150 GP/s.
+ * roofline is the best of a few kernels that only read the same bytes. The last column compares
+ * with the time in which the JPEG kernels decode as many pixels at 150 GP/s.
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
