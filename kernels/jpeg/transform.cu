@@ -10,8 +10,8 @@
  * dequantised, by a prefix sum of the runs; then a thread transforms a column, then a row. Halves
  * of a block without coefficients are not computed, nor fours of blocks with DC alone.
  *
- * 340 photos take 0.9 ms and 6.5 ms of 13.6 on an H100. Its limit is the issue of instructions, 70
- * to 75 % of the slots. Without skipping empty halves: 7.6 ms.
+ * DC takes 9 % of the time of 340 photos, the inverse DCT 47 %. Its limit is the issue of
+ * instructions, 70 to 75 % of the slots. Without skipping empty halves it takes 1.17 times as long.
  */
 #include "parts.cuh"
 
