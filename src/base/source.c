@@ -171,7 +171,8 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
 {
     for (size_t i = 0; i < n; i++)
         if (outputs[i].device == input->device && outputs[i].inode == input->inode)
-            return ih_error_set(err, IH_CONFLICT, "is both an input and the output file");
+            return ih_error_set(err, IH_CONFLICT,
+                                "is both an input and the output file; name another output");
     return IH_OK;
 }
 

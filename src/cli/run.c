@@ -264,7 +264,7 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
     }
     if (status != IH_END) {
         if (status == IH_UNAVAILABLE && !subject && o->jpeg == IH_JPEG_GPU)
-            ih_error_append(&err, "--jpeg=gpu asks for one; --jpeg=auto decodes on the CPU then");
+            ih_error_append(&err, "--jpeg=gpu needs one; without this option the CPU decodes them");
         ih_writer_give_up(writer, item ? item->path : subject, &err);
     }
     ih_writer_complete(writer, ih_inputs_hash(inputs));
