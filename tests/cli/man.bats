@@ -188,5 +188,3 @@ extract_readme() {
   fi
   [ $n_tools -gt 0 ] || skip "no groff, man or mandoc here"
 }
-
-@test "man: README.md has at most 1,500 words" { [ "$(wc -w <"$README")" -le 1500 ]; }
