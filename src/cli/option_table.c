@@ -421,7 +421,7 @@ const struct ih_option ih_option_table[] = {
      FIELD(makes_thumbnails)},
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
-    {ROW(OUTPUT, RUN, "output", "FILE for the format before -o, or of its name"), .letter = 'o',
+    {ROW(OUTPUT, RUN, "output", "write to FILE; its name can tell the format"), .letter = 'o',
      FILE_NAME("FILE"), .repeats = true, .set = set_output_path},
     {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"),
      .once = "join the conditions with 'and'"},

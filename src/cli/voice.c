@@ -187,7 +187,7 @@ static void note_shard(struct ih_voice *v)
                       "parts with a total beside their records are not merged; leave out --total, "
                       "which the merge takes");
     if (!is_merged)
-        ih_voice_note(v, NULL, "%sparts are merged from --ndjson, which is not written",
+        ih_voice_note(v, NULL, "%sonly files of --ndjson can be merged, and this run writes none",
                       o->with_total ? "the total is that of this part; " : "");
 }
 

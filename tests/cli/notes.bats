@@ -399,12 +399,12 @@ name it .hist.png" ] || fail "$chart"
   for arguments in --csv --json "--text --json -o x.json"; do
     # shellcheck disable=SC2086 # words
     imghist_ok a.pgm b.pgm --shard=1/2 $arguments
-    [ "$stderr" = "imghist: note: parts are merged from --ndjson, which is not written" ] || fail "$arguments"
+    [ "$stderr" = "imghist: note: only files of --ndjson can be merged, and this run writes none" ] || fail "$arguments"
   done
   for arguments in "--total --csv=stats" "--total-only --text" "--total --json" "--total --chart=c.png"; do
     # shellcheck disable=SC2086 # words
     imghist_ok a.pgm b.pgm --shard=1/2 $arguments
-    assert_stderr_has "imghist: note: the total is that of this part; parts are merged from --ndjson, which is not written"
+    assert_stderr_has "imghist: note: the total is that of this part; only files of --ndjson can be merged, and this run writes none"
   done
   for arguments in --ndjson "--csv -o x.csv --ndjson -o x.ndjson" "--json --total-only" --check --print0 "--csv -q"; do
     # shellcheck disable=SC2086 # words
