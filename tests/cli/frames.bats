@@ -83,15 +83,32 @@ write("two.tif", slices, link=1)
 write("other.tif", slices, b"images=3\nimages=3\n\0")
 write("number.tif", slices, b"ImageJ=1\nimages=1\n\0")
 write("large.tif", slices, b"ImageJ=1\nimages=99999999999999999999\n\0")
+
+# The first of two slices begins in the directory, or holds a thumbnail's; the second has one at its place that leads back to itself.
+def looped(name, in_thumbnail):
+    first, size = 8 + len(text), 2 + 12 * 11 + 4
+    strip, n = first + (size if in_thumbnail else 1), size + 20
+    def directory(link, is_reduced):
+        values = [(254, is_reduced), (256, n), (257, 1), (258, 8), (259, 1), (262, 1), (270, 8), (273, strip), (277, 1), (278, 1), (279, n)]
+        return struct.pack("<H", 11) + b"".join(
+            struct.pack("<HHII", t, 2 if t == 270 else 4, len(text) if t == 270 else 1, v) for t, v in values) + struct.pack("<I", link)
+    if in_thumbnail:
+        slices = directory(0, 1).ljust(n, b"x") + directory(strip, 1).ljust(n, b"y")
+        body = directory(strip, 0) + slices
+    else:
+        body = directory(0, 0).ljust(n + 1, b"x") + directory(first, 0)[1:].ljust(n, b"y")
+    open(name, "wb").write(b"II*\0" + struct.pack("<I", first) + text + body + bytes(99))
+looped("within.tif", False)
+looped("thumbnail.tif", True)
 END
   filled stack.tif >actual
   [ "$(cat actual)" = "$(for v in {0..11}; do echo "stack.tif#$((v / 4 + 1)),gray,$v,1"; done)" ] || fail "$(cat actual)"
   imghist_ok short.tif --csv=images
   assert_stderr_has "only the first of 3 images was counted"
   imghist_fails 1 "short.tif#2: damaged TIFF: the file ends before the image does" short.tif --csv=images --frames
-  for file in one padded packed behind other number large; do
+  for file in one padded packed behind other number large within thumbnail; do
     imghist_quiet $file.tif --csv=images
-    imghist_quiet $file.tif --csv=images --frames
+    imghist_quiet $file.tif --csv=images --frames --timeout=9
     [ "$(wc -l <<<"$output")" -eq 2 ] || fail "$file: $output"
   done
   imghist_quiet two.tif --csv=images --frames # pages are images, whatever the description says

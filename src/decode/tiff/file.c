@@ -342,15 +342,17 @@ bool ih_tiff_next_image(const struct ih_tiff *s, uint64_t *at, bool *has_mask)
 
 /*
  * ImageJ writes a stack above 4 GiB with one directory. The first slice is where that says, and the
- * others follow it. A program that saves a single image may keep the description of a stack, but
- * then nothing follows an image that stands after its directory.
+ * others follow it. A slice takes the place of the first one, so the directory must not lie there,
+ * and is the only one: another could be replaced by a list without end. A program that saves a
+ * single image may keep the description of a stack, but then nothing follows an image that stands
+ * after its directory.
  */
 unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, uint64_t *n_bytes)
 {
     enum { SLICES_MAX = 1000000000 };
     char description[256];
     struct reader r;
-    uint64_t directory_at;
+    uint64_t directory_at, n_entries, next_at;
     uint16_t compression = COMPRESSION_NONE;
     const char *images;
     if (!ih_tiff_text(s, TIFFTAG_IMAGEDESCRIPTION, description, sizeof description) ||
@@ -359,7 +361,11 @@ unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, 
     const unsigned long n = strtoul(images + 8, NULL, 10);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
     if (compression != COMPRESSION_NONE || s->lib.TIFFIsTiled(t) ||
-        !open_page(s, &r, &directory_at))
+        !open_page(s, &r, &directory_at) || !count_entries(&r, directory_at, &n_entries))
+        return 1;
+    const uint64_t link_at = directory_at + count_bytes(&r) + n_entries * entry_bytes(&r);
+    const unsigned link_bytes = r.is_big_tiff ? 8 : 4;
+    if (!get(&r, link_at, link_bytes, &next_at) || next_at != 0)
         return 1;
     *first_at = s->lib.TIFFGetStrileOffset(t, 0);
     *n_bytes = 0;
@@ -368,7 +374,8 @@ unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, 
             return 1;
         *n_bytes += s->lib.TIFFGetStrileByteCount(t, i);
     }
-    const bool has_more = *n_bytes > 0 && *first_at > directory_at && *first_at < r.file_bytes &&
+    const bool has_more = *n_bytes > 0 && *first_at >= link_at + link_bytes &&
+                          *first_at < r.file_bytes &&
                           r.file_bytes - *first_at > *n_bytes + 1; /* padding */
     return has_more && n > 1 && n <= SLICES_MAX ? (unsigned)n : 1;
 }
