@@ -367,7 +367,8 @@ perturb: all ## decode damaged files under two fills of new memory: the records 
 fuzzers: needs $(FUZZ_BINS)
 
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o chartfile.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_rules.o option_table.o \
+                     destinations.o chartfile.o)
 	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

@@ -44,7 +44,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         promised(options.with_total || !options.only_total);
         promised(options.action != IH_ACTION_RUN || options.n_outputs > 0 || options.chart_path);
         promised(options.action != IH_ACTION_RUN || options.n_paths > 0 || options.list_path);
-        promised(options.action != IH_ACTION_BENCH || (options.n_paths == 0 && !options.list_path));
     } else {
         promised(status == IH_USAGE || status == IH_UNAVAILABLE);
         promised(status == err.status && err.message[0] != '\0');
