@@ -151,17 +151,23 @@ static const struct view comparisons[] = {
     {NULL, NULL, 0},
 };
 
+/* value NULL: any */
 static const struct {
     const char *option;
     unsigned needs;
-    const char *what;
+    const char *what, *value;
 } shown[] = {
-    {"luma", SHOWS_COUNTS, "counts"},          {"alpha", SHOWS_COUNTS, "counts"},
-    {"bins", SHOWS_COUNTS, "counts"},          {"depth", SHOWS_COUNTS, "counts"},
-    {"range", SHOWS_COUNTS, "counts"},         {"clip", SHOWS_CLIPPED, "clipped pixels"},
-    {"against", SHOWS_DISTANCES, "distances"}, {"percentiles", SHOWS_PERCENTILES, "percentiles"},
-    {"total", SHOWS_TOTAL, "a total"},         {"by", SHOWS_GROUPS, "groups"},
-    {"color", SHOWS_COLOURS, "colours"},
+    {"luma", SHOWS_COUNTS, "counts", NULL},
+    {"alpha", SHOWS_COUNTS, "counts", NULL},
+    {"bins", SHOWS_COUNTS, "counts", NULL},
+    {"depth", SHOWS_COUNTS, "counts", NULL},
+    {"range", SHOWS_COUNTS, "counts", NULL},
+    {"clip", SHOWS_CLIPPED, "clipped pixels", NULL},
+    {"against", SHOWS_DISTANCES, "distances", NULL},
+    {"percentiles", SHOWS_PERCENTILES, "percentiles", NULL},
+    {"total", SHOWS_TOTAL, "a total", NULL},
+    {"by", SHOWS_GROUPS, "groups", NULL},
+    {"color", SHOWS_COLOURS, "colours", "always"},
 };
 
 /* ---- inputs ---- */
@@ -265,7 +271,9 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
     all |= o->where || o->fail_if ? SHOWS_COUNTS | SHOWS_CLIPPED : 0;
     all |= o->uses_distance ? SHOWS_DISTANCES : 0;
     for (size_t i = 0; i < N_ROWS(shown); i++) {
-        if (!ih_option_is_given(o, shown[i].option) || shown[i].needs & all)
+        const char *const value = ih_option_value(o, shown[i].option);
+        if (!ih_option_is_given(o, shown[i].option) || shown[i].needs & all ||
+            (shown[i].value && value && strcmp(value, shown[i].value) != 0))
             continue;
         o->needs_rare = ih_option_find(shown[i].option)->is_rare;
         return ih_error_set(err, IH_USAGE, "--%s: cannot be used with %s%s: no output shows %s",

@@ -367,9 +367,13 @@ static void *work(void *argument)
 {
     struct ih_scan *s = argument;
     struct worker w;
-    struct ih_error error = {0};
-    if (open_worker(&w, s, &error) == IH_OK)
-        work_on_inputs(s, &w, &error);
+    struct ih_error error = {0}, ignored;
+    if (open_worker(&w, s, &error) == IH_OK && work_on_inputs(s, &w, &error) != IH_OK) {
+        pthread_mutex_lock(&s->lock);
+        ih_scan_stop(s);
+        pthread_mutex_unlock(&s->lock);
+        work_on_inputs(s, &w, &ignored); /* those that the JPEG queue still returns */
+    }
     close_worker(&w);
     if (s->options.decode.n_idle_cores)
         ih_idle_core_give(

@@ -264,6 +264,7 @@ END
 }
 
 @test "text: --color=always and never; a pipe has the same view without colours" {
+  imghist_ok "$SAMPLES/scene.png" --csv --color=never # an alias may always pass it
   export TERM=xterm
   for view in full lines; do
     "$IMGHIST" "$SAMPLES/gray16.png" --text=$view --color=always >coloured
