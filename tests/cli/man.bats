@@ -10,7 +10,7 @@ FORMATS=$TESTS/../src/cli/imghist-formats.5
 README=$TESTS/../README.md
 
 # plain [PAGE]...: man pages without formatting, with `-` for `\-`; default: imghist(1).
-plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "${@:-$MAN}"; }
+plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "$MAN"; }
 
 @test "man: the endings of charts, in imghist(1) and imghist.h" {
   endings=$("$IMGHIST" --help | sed -n 's/.*--chart\[=PATH\] *a \(.*\), or a directory/\1/p')
