@@ -9,7 +9,7 @@ MAN=$TESTS/../src/cli/imghist.1
 FORMATS=$TESTS/../src/cli/imghist-formats.5
 README=$TESTS/../README.md
 
-# plain [PAGE]...: man pages without formatting, with `-` for `\-`; default: imghist(1).
+# plain: imghist(1) without formatting, with `-` for `\-`.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "$MAN"; }
 
 @test "man: the endings of charts, in imghist(1) and imghist.h" {
