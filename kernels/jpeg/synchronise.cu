@@ -21,6 +21,13 @@
 
 enum { FIX_ROUNDS = 3 };
 
+/* Threads on a multiprocessor, for which the compiler keeps registers; capability 7.5 has fewer. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define RESIDENT_THREADS 1024
+#else
+#define RESIDENT_THREADS 1536
+#endif
+
 static __global__ void __launch_bounds__(IH_JPEG_THREADS) tables_kernel(const struct ih_jpeg_work w)
 {
     __shared__ uint32_t s_limits[IH_JPEG_CODES][16], s_offsets[IH_JPEG_CODES][16];
@@ -48,7 +55,7 @@ static __device__ inline ih_jpeg_counts widen(uint32_t counts)
     return (ih_jpeg_counts)n_ac << 32 | (counts & 0xffff);
 }
 
-static __global__ void __launch_bounds__(IH_JPEG_THREADS, 1536 / IH_JPEG_THREADS)
+static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_JPEG_THREADS)
     synchronise_kernel(const struct ih_jpeg_work w)
 {
     __shared__ __align__(16) struct ih_jpeg_tables s_tables;

@@ -45,7 +45,6 @@ struct ih_jpeg_queue {
     struct lane **lanes;  /* owned, [n_lanes] */
     struct lane *filling; /* NULL: none */
     unsigned n_lanes, n_starting, n_working;
-    unsigned n_closed;     /* batches that wait for the GPU or are on it */
     struct ih_error error; /* the last of a session */
 };
 
@@ -54,7 +53,6 @@ struct ih_jpeg_queue {
 static void close_batch(struct ih_jpeg_queue *q)
 {
     q->filling->state = CLOSED;
-    q->n_closed++;
     pthread_cond_signal(&q->filling->on_change);
     q->filling = NULL;
 }
@@ -212,7 +210,6 @@ static void work(struct lane *l)
         l->n_bytes = 0;
         l->gpu_bytes = 0;
         l->state = status == IH_OK ? FREE : BROKEN;
-        q->n_closed--;
         close_if_due(q);
         pthread_cond_broadcast(&q->on_room);
     }
