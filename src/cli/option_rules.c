@@ -172,10 +172,11 @@ static const struct {
 
 /* ---- inputs ---- */
 
-/* Options about decoding, which result files do not need. */
+/* Options about decoding, which result files do not need. Those about the machine, as --device,
+ * stay allowed: a wrapper may always pass them. */
 static const char *const of_images[] = {"frames",  "raw-preview", "max-pixels",   "lenient",
                                         "isolate", "thumbnails",  "list-skipped", "timeout",
-                                        "device",  "kernel",      "jpeg"};
+                                        "kernel",  "jpeg"};
 
 /* ---- the rules ---- */
 
@@ -298,8 +299,7 @@ static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
         if (!is_result_file(o->paths[i]))
             return IH_OK;
     for (size_t i = 0; i < N_ROWS(of_images); i++) {
-        if (!ih_option_is_given(o, of_images[i]) ||
-            (strcmp(of_images[i], "device") == 0 && o->has_device_variable))
+        if (!ih_option_is_given(o, of_images[i]))
             continue;
         o->needs_rare = ih_option_find(of_images[i])->is_rare;
         return ih_error_set(err, IH_USAGE,

@@ -528,10 +528,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     status = ih_destinations_settle(o, err);
     if (status != IH_OK)
         return status;
-    if (device_variable && *device_variable && !ih_option_is_given(o, "device")) {
+    if (device_variable && *device_variable && !ih_option_is_given(o, "device"))
         status = apply(o, find_option("device", 6), "IMGHIST_DEVICE", device_variable, err);
-        o->has_device_variable = true;
-    }
     if (status == IH_OK)
         status = find_resume_file(o, err);
     return status == IH_OK ? check_run(o, err) : status;

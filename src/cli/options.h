@@ -66,7 +66,6 @@ struct ih_options {
     bool helps_all;  /* --help=all */
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
-    bool has_device_variable; /* IMGHIST_DEVICE set it */
     const struct ih_luma_weights *luma;
     int takes_native;                    /* --bins=native */
     uint16_t clip_low, clip_high;        /* clip_high 0: with native bins, the largest value */
