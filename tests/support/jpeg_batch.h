@@ -50,7 +50,7 @@ static inline enum ih_jpeg_reason add_file(struct files *f, const uint8_t *bytes
 
 static inline void decode_files(struct files *f)
 {
-    f->planes = malloc(f->batch.planes_bytes);
+    f->planes = malloc((size_t)f->batch.planes_bytes);
     PROMISED(f->planes && f->n <= FILES_MAX);
     emulate(&f->batch, f->bytes, f->planes, f->verdicts);
 }
