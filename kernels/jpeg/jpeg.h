@@ -27,7 +27,7 @@ enum {
     IH_JPEG_THREADS = 128,
     /* A thread block of unstuff.cu takes a chunk. */
     IH_JPEG_CHUNK_BYTES = 4096,
-    /* Unstuffed intervals begin at multiples of this; the decoder reads a little behind them. */
+    /* Unstuffed intervals begin at multiples of this; the decoder reads a little past them. */
     IH_JPEG_INTERVAL_ALIGNMENT = 128,
     IH_JPEG_INTERVAL_SLACK_BYTES = 64,
     /* Files begin at multiples of this, and this many bytes follow the last. */
@@ -107,7 +107,7 @@ struct ih_gpu_jpeg_batch {
 /* Why an image is not decoded: a set. Every file that libjpeg-turbo warns about has one. */
 enum ih_gpu_jpeg_fault {
     IH_JPEG_FAULT_CODE = 1,    /* a code that the file does not define */
-    IH_JPEG_FAULT_PLACE = 2,   /* a coefficient behind the last of its block */
+    IH_JPEG_FAULT_PLACE = 2,   /* a coefficient after the last of its block */
     IH_JPEG_FAULT_SHORT = 4,   /* the data ends before the last block */
     IH_JPEG_FAULT_LONG = 8,    /* bytes follow the last block */
     IH_JPEG_FAULT_MARKER = 16, /* another marker than EOI ends the data */

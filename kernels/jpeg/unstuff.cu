@@ -1,7 +1,7 @@
 /*
- * Step 1: the data of each interval without the zeros that JPEG stuffs behind bytes of 255.
+ * Step 1: the data of each interval without the zeros that JPEG stuffs after bytes of 255.
  *
- * A thread takes 16 bytes and the byte before them. A zero behind a 255 is dropped; any other byte
+ * A thread takes 16 bytes and the byte before them. A zero after a 255 is dropped; any other byte
  * there is a marker, and the first one ends the interval. One kernel counts the zeros of each
  * chunk, a prefix sum says how many come before it, and a second kernel moves the bytes, through
  * shared memory, so that stores are coalesced: 4 % of the time of 340 photos.

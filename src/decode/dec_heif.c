@@ -155,7 +155,7 @@ static enum ih_status heif_failed(const struct heif_state *s, struct heif_error 
     case heif_error_Invalid_input:
         /* libheif blames the item or the whole file if it does not know the item's type, or a box
          * that belongs to it, or that the type needs no bytes. The format's rules are broken if
-         * there is no such item. Of the types that all versions read, other errors are damage. */
+         * there is no such item. Other errors are damage if all versions read the type. */
         is_blamed = e.subcode == heif_suberror_Nonexisting_item_referenced ||
                     e.subcode == heif_suberror_No_item_data ||
                     e.subcode == heif_suberror_No_meta_box;

@@ -1,5 +1,5 @@
 /*
- * PNG, by one of two paths. Of an animated one (APNG), the first image is decoded.
+ * PNG, by one of two paths. The first image of an animated one (APNG) is decoded.
  *
  * The fast path (png/fast.c) holds the file and the inflated rows in memory and uses libdeflate; it
  * is two to three times as fast as libpng. open takes it if

@@ -17,7 +17,7 @@ enum { ENOUGH_FILES = 512 };
 enum state { STARTING, FREE, FILLING, CLOSED, BROKEN };
 
 /* A session and the batch in it. */
-struct lane {
+struct batch {
     struct ih_jpeg_queue *queue;
     unsigned unit;
     pthread_t thread;
@@ -42,9 +42,9 @@ struct ih_jpeg_queue {
     pthread_mutex_t lock;             /* guards what follows, and the report */
     pthread_cond_t on_room, on_start; /* of batches; of sessions */
     bool has_tried, has_starter, is_closing;
-    struct lane **lanes;  /* owned, [n_lanes] */
-    struct lane *filling; /* NULL: none */
-    unsigned n_lanes, n_starting, n_working;
+    struct batch **batches; /* owned, [n_batches] */
+    struct batch *filling;  /* NULL: none */
+    unsigned n_batches, n_starting, n_working;
     struct ih_error error; /* the last of a session */
 };
 
@@ -60,40 +60,40 @@ static void close_batch(struct ih_jpeg_queue *q)
 static unsigned n_closed_of(const struct ih_jpeg_queue *q, unsigned unit)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < q->n_lanes; i++)
-        n += q->lanes[i]->unit == unit && q->lanes[i]->state == CLOSED;
+    for (unsigned i = 0; i < q->n_batches; i++)
+        n += q->batches[i]->unit == unit && q->batches[i]->state == CLOSED;
     return n;
 }
 
 /* The free batch of the GPU with the least to do; NULL: none is free. */
-static struct lane *find_free(const struct ih_jpeg_queue *q)
+static struct batch *find_free(const struct ih_jpeg_queue *q)
 {
-    struct lane *best = NULL;
-    for (unsigned i = 0; i < q->n_lanes; i++)
-        if (q->lanes[i]->state == FREE &&
-            (!best || n_closed_of(q, q->lanes[i]->unit) < n_closed_of(q, best->unit)))
-            best = q->lanes[i];
+    struct batch *best = NULL;
+    for (unsigned i = 0; i < q->n_batches; i++)
+        if (q->batches[i]->state == FREE &&
+            (!best || n_closed_of(q, q->batches[i]->unit) < n_closed_of(q, best->unit)))
+            best = q->batches[i];
     return best;
 }
 
 static void close_if_due(struct ih_jpeg_queue *q)
 {
-    const struct lane *l = q->filling;
-    if (!l || l->n_planned == 0)
+    const struct batch *b = q->filling;
+    if (!b || b->n_planned == 0)
         return;
-    const bool is_enough = l->n_planned >= ENOUGH_FILES || l->n_bytes >= ENOUGH_BYTES;
-    if (n_closed_of(q, l->unit) == 0 || (is_enough && find_free(q)))
+    const bool is_enough = b->n_planned >= ENOUGH_FILES || b->n_bytes >= ENOUGH_BYTES;
+    if (n_closed_of(q, b->unit) == 0 || (is_enough && find_free(q)))
         close_batch(q);
 }
 
-static bool has_room(const struct lane *l, size_t n_bytes)
+static bool has_room(const struct batch *b, size_t n_bytes)
 {
-    return l->n_jobs < IH_JPEG_BATCH_IMAGES && n_bytes <= l->session.files_bytes - l->n_bytes &&
-           (l->n_jobs == 0 || l->gpu_bytes < l->session.gpu_bytes);
+    return b->n_jobs < IH_JPEG_BATCH_IMAGES && n_bytes <= b->session.files_bytes - b->n_bytes &&
+           (b->n_jobs == 0 || b->gpu_bytes < b->session.gpu_bytes);
 }
 
 /* Waits for a batch with room for a file. NULL: no session works, or the file is too large. */
-static struct lane *wait_for_room(struct ih_jpeg_queue *q, size_t n_bytes)
+static struct batch *wait_for_room(struct ih_jpeg_queue *q, size_t n_bytes)
 {
     while (q->n_working > 0) {
         if (q->filling && has_room(q->filling, n_bytes))
@@ -138,7 +138,7 @@ static unsigned warnings_of(const uint8_t *file, size_t end_offset, size_t file_
     return next ? IH_WARNING_MORE_IMAGES : 0;
 }
 
-static void complete(const struct lane *l, const struct ih_jpeg_job *job)
+static void complete(const struct batch *b, const struct ih_jpeg_job *job)
 {
     const struct ih_jpeg_plan *plan = &job->plan;
     struct ih_result *r = job->result;
@@ -149,67 +149,64 @@ static void complete(const struct lane *l, const struct ih_jpeg_job *job)
                                      .source_depth = 8,
                                      .range = IH_RANGE_FULL,
                                      .not_applied = plan->notes.not_applied,
-                                     .warnings = warnings_of(l->session.files + job->file_offset,
+                                     .warnings = warnings_of(b->session.files + job->file_offset,
                                                              job->end_offset, plan->file_bytes)};
     r->library = ih_decoder_jpeg.version;
     r->decoder_version = "JPEG kernels";
     r->kernel = "ycc";
-    r->counted_by = l->session.counted_by;
+    r->counted_by = b->session.counted_by;
     r->spec = job->spec;
 }
 
 /* Hands out the files of a batch; those of a broken session uncounted. The run may end with the
  * last. */
-static void deliver_batch(struct lane *l, unsigned n, enum ih_jpeg_reason why_not)
+static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_not)
 {
-    struct ih_jpeg_queue *q = l->queue;
+    struct ih_jpeg_queue *q = b->queue;
+    struct ih_jpeg_report *report = q->options.report;
     for (unsigned i = 0; i < n; i++) {
-        struct ih_jpeg_job *job = &l->jobs[i];
-        if (!job->is_planned)
-            continue;
+        struct ih_jpeg_job *job = &b->jobs[i];
         if (job->is_counted)
-            complete(l, job);
-        ih_jpeg_plan_reset(&job->plan);
-        if (!job->is_counted)
-            leave(q, why_not);
+            complete(b, job);
+        if (job->is_planned)
+            ih_jpeg_plan_reset(&job->plan);
     }
-    if (q->options.report) {
-        pthread_mutex_lock(&q->lock);
-        for (unsigned i = 0; i < n; i++)
-            q->options.report->n_decoded += l->jobs[i].is_planned && l->jobs[i].is_counted;
-        pthread_mutex_unlock(&q->lock);
-    }
+    pthread_mutex_lock(&q->lock);
+    for (unsigned i = 0; i < n && report; i++)
+        if (b->jobs[i].is_planned)
+            ++*(b->jobs[i].is_counted ? &report->n_decoded : &report->n_left[why_not]);
+    pthread_mutex_unlock(&q->lock);
     for (unsigned i = 0; i < n; i++)
-        if (l->jobs[i].is_planned)
-            q->deliver(q->user, l->jobs[i].ticket, l->jobs[i].result, l->jobs[i].is_counted);
+        if (b->jobs[i].is_planned)
+            q->deliver(q->user, b->jobs[i].ticket, b->jobs[i].is_counted);
 }
 
 /* Decodes batches until the queue is closed or the session breaks. The lock is held. */
-static void work(struct lane *l)
+static void work(struct batch *b)
 {
-    struct ih_jpeg_queue *q = l->queue;
-    while (l->state != BROKEN) {
-        while ((l->state != CLOSED || l->n_reading > 0) && !q->is_closing)
-            pthread_cond_wait(&l->on_change, &q->lock);
-        if (l->state != CLOSED)
+    struct ih_jpeg_queue *q = b->queue;
+    while (b->state != BROKEN) {
+        while ((b->state != CLOSED || b->n_reading > 0) && !q->is_closing)
+            pthread_cond_wait(&b->on_change, &q->lock);
+        if (b->state != CLOSED)
             return;
-        const unsigned n = l->n_jobs;
+        const unsigned n = b->n_jobs;
         struct ih_error error = {0};
         pthread_mutex_unlock(&q->lock);
         const enum ih_status status =
-            q->options.backend->batch(&l->session, l->jobs, n, l->n_bytes, &error);
+            q->options.backend->batch(&b->session, b->jobs, n, b->n_bytes, &error);
         pthread_mutex_lock(&q->lock);
         if (status != IH_OK) { /* before the last file is delivered */
             q->error = error;
             q->n_working--;
         }
         pthread_mutex_unlock(&q->lock);
-        deliver_batch(l, n, status == IH_OK ? IH_JPEG_REASON_DATA : IH_JPEG_REASON_STOPPED);
+        deliver_batch(b, n, status == IH_OK ? IH_JPEG_REASON_DATA : IH_JPEG_REASON_STOPPED);
         pthread_mutex_lock(&q->lock);
-        l->n_jobs = l->n_planned = 0;
-        l->n_bytes = 0;
-        l->gpu_bytes = 0;
-        l->state = status == IH_OK ? FREE : BROKEN;
+        b->n_jobs = b->n_planned = 0;
+        b->n_bytes = 0;
+        b->gpu_bytes = 0;
+        b->state = status == IH_OK ? FREE : BROKEN;
         close_if_due(q);
         pthread_cond_broadcast(&q->on_room);
     }
@@ -217,43 +214,43 @@ static void work(struct lane *l)
 
 static void *run_session(void *argument)
 {
-    struct lane *l = argument;
-    struct ih_jpeg_queue *q = l->queue;
+    struct batch *b = argument;
+    struct ih_jpeg_queue *q = b->queue;
     struct ih_error error = {0};
     const enum ih_status status =
-        q->options.backend->start(q->device->units[l->unit], &l->session, &error);
+        q->options.backend->start(q->device->units[b->unit], &b->session, &error);
     pthread_mutex_lock(&q->lock);
     q->n_starting--;
-    l->state = status == IH_OK ? FREE : BROKEN;
+    b->state = status == IH_OK ? FREE : BROKEN;
     q->n_working += status == IH_OK ? 1 : 0;
     if (status != IH_OK)
         q->error = error;
     pthread_cond_broadcast(&q->on_start);
     pthread_cond_broadcast(&q->on_room);
     if (status == IH_OK)
-        work(l);
+        work(b);
     pthread_mutex_unlock(&q->lock);
     if (status == IH_OK)
-        q->options.backend->stop(&l->session);
+        q->options.backend->stop(&b->session);
     return NULL;
 }
 
 /* The lock is held. */
-static struct lane *add_lane(struct ih_jpeg_queue *q, unsigned unit)
+static struct batch *add_batch(struct ih_jpeg_queue *q, unsigned unit)
 {
-    struct lane *l = calloc(1, sizeof *l);
-    if (!l)
+    struct batch *b = calloc(1, sizeof *b);
+    if (!b)
         return NULL;
-    l->queue = q;
-    l->unit = unit;
-    pthread_cond_init(&l->on_change, NULL);
-    if (pthread_create(&l->thread, NULL, run_session, l) == 0) {
+    b->queue = q;
+    b->unit = unit;
+    pthread_cond_init(&b->on_change, NULL);
+    if (pthread_create(&b->thread, NULL, run_session, b) == 0) {
         q->n_starting++;
-        q->lanes[q->n_lanes++] = l;
-        return l;
+        q->batches[q->n_batches++] = b;
+        return b;
     }
-    pthread_cond_destroy(&l->on_change);
-    free(l);
+    pthread_cond_destroy(&b->on_change);
+    free(b);
     return NULL;
 }
 
@@ -282,14 +279,14 @@ static void *start_sessions(void *argument)
     pthread_mutex_lock(&q->lock);
     const unsigned n = status == IH_OK ? q->options.backend->n_sessions : 0;
     if (n > 0)
-        q->lanes = calloc((size_t)q->device->n_units * n, sizeof(struct lane *));
-    for (unsigned k = 0; q->lanes && k < n; k++)
+        q->batches = calloc((size_t)q->device->n_units * n, sizeof(struct batch *));
+    for (unsigned k = 0; q->batches && k < n; k++)
         for (unsigned unit = 0; unit < q->device->n_units; unit++)
-            add_lane(q, unit);
+            add_batch(q, unit);
     q->n_starting--; /* this thread */
-    if (status == IH_OK && q->n_lanes == 0)
+    if (status == IH_OK && q->n_batches == 0)
         ih_error_set(&error, IH_MEMORY, "out of memory");
-    if (q->n_lanes == 0)
+    if (q->n_batches == 0)
         q->error = error;
     pthread_cond_broadcast(&q->on_start);
     pthread_mutex_unlock(&q->lock);
@@ -353,9 +350,9 @@ static void report_sessions(struct ih_jpeg_queue *q)
     struct ih_jpeg_report *report = q->options.report;
     uint64_t gpu_bytes = 0;
     unsigned n = 0;
-    for (unsigned i = 0; i < q->n_lanes; i++) {
-        n += q->lanes[i]->session.gpu_bytes > 0;
-        gpu_bytes += q->lanes[i]->session.gpu_bytes;
+    for (unsigned i = 0; i < q->n_batches; i++) {
+        n += q->batches[i]->session.gpu_bytes > 0;
+        gpu_bytes += q->batches[i]->session.gpu_bytes;
     }
     if (n > 0)
         snprintf(report->decoders, sizeof report->decoders,
@@ -371,8 +368,8 @@ void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
     pthread_mutex_lock(&q->lock);
     const bool is_left = q->options.is_last && (q->n_working > 0 || q->n_starting > 0);
     q->is_closing = !is_left;
-    for (unsigned i = 0; i < q->n_lanes; i++)
-        pthread_cond_signal(&q->lanes[i]->on_change);
+    for (unsigned i = 0; i < q->n_batches; i++)
+        pthread_cond_signal(&q->batches[i]->on_change);
     pthread_mutex_unlock(&q->lock);
     if (is_left) {
         ih_device_leave(q->device);
@@ -380,15 +377,15 @@ void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
     }
     if (q->has_starter)
         pthread_join(q->starter, NULL);
-    for (unsigned i = 0; i < q->n_lanes; i++)
-        pthread_join(q->lanes[i]->thread, NULL);
+    for (unsigned i = 0; i < q->n_batches; i++)
+        pthread_join(q->batches[i]->thread, NULL);
     if (q->options.report)
         report_sessions(q);
-    for (unsigned i = 0; i < q->n_lanes; i++) {
-        pthread_cond_destroy(&q->lanes[i]->on_change);
-        free(q->lanes[i]);
+    for (unsigned i = 0; i < q->n_batches; i++) {
+        pthread_cond_destroy(&q->batches[i]->on_change);
+        free(q->batches[i]);
     }
-    free(q->lanes);
+    free(q->batches);
     pthread_cond_destroy(&q->on_start);
     pthread_cond_destroy(&q->on_room);
     pthread_mutex_destroy(&q->lock);
@@ -449,10 +446,10 @@ static enum ih_jpeg_reason check_sessions(struct ih_jpeg_queue *q)
 }
 
 /* Reads a file into its place and plans it. */
-static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct lane *l,
+static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct batch *b,
                                      struct ih_source *src, size_t n_bytes, struct ih_jpeg_job *job)
 {
-    uint8_t *const bytes = l->session.files + job->file_offset;
+    uint8_t *const bytes = b->session.files + job->file_offset;
     struct ih_error ignored;
     size_t got = 0;
     if (ih_source_read(src, bytes, n_bytes, &got, &ignored) != IH_OK)
@@ -460,7 +457,7 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
     const enum ih_jpeg_reason reason = ih_jpeg_plan_make(&job->plan, bytes, got);
     const bool is_small = reason == IH_JPEG_REASON_NONE &&
                           (uint64_t)job->plan.width * job->plan.height <= q->options.max_pixels &&
-                          ih_jpeg_plan_gpu_bytes(&job->plan) <= l->session.gpu_bytes;
+                          ih_jpeg_plan_gpu_bytes(&job->plan) <= b->session.gpu_bytes;
     if (reason != IH_JPEG_REASON_NONE || !is_small) {
         ih_jpeg_plan_reset(&job->plan);
         return is_small ? IH_JPEG_REASON_NOT_A_FILE : reason ? reason : IH_JPEG_REASON_NOT_A_FILE;
@@ -475,29 +472,29 @@ static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_source *src
                                   void *ticket, struct ih_result *result)
 {
     pthread_mutex_lock(&q->lock);
-    struct lane *l = wait_for_room(q, n_bytes);
-    if (!l) {
+    struct batch *b = wait_for_room(q, n_bytes);
+    if (!b) {
         const bool is_working = q->n_working > 0;
         pthread_mutex_unlock(&q->lock);
         return is_working ? IH_JPEG_REASON_NOT_A_FILE : IH_JPEG_REASON_STOPPED;
     }
-    struct ih_jpeg_job *job = &l->jobs[l->n_jobs++];
+    struct ih_jpeg_job *job = &b->jobs[b->n_jobs++];
     *job = (struct ih_jpeg_job){
-        .file_offset = (uint32_t)l->n_bytes, .result = result, .ticket = ticket};
+        .file_offset = (uint32_t)b->n_bytes, .result = result, .ticket = ticket};
     const size_t n_taken =
         (n_bytes + IH_JPEG_FILE_ALIGNMENT - 1) / IH_JPEG_FILE_ALIGNMENT * IH_JPEG_FILE_ALIGNMENT;
-    const size_t n_left = l->session.files_bytes - l->n_bytes;
-    l->n_bytes += n_taken < n_left ? n_taken : n_left;
-    l->n_reading++;
+    const size_t n_left = b->session.files_bytes - b->n_bytes;
+    b->n_bytes += n_taken < n_left ? n_taken : n_left;
+    b->n_reading++;
     pthread_mutex_unlock(&q->lock);
-    const enum ih_jpeg_reason reason = plan_file(q, l, src, n_bytes, job);
+    const enum ih_jpeg_reason reason = plan_file(q, b, src, n_bytes, job);
     result->times.read_ns = src->read_ns;
     pthread_mutex_lock(&q->lock);
     job->is_planned = reason == IH_JPEG_REASON_NONE;
-    l->n_planned += job->is_planned ? 1 : 0;
-    l->gpu_bytes += job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
-    if (--l->n_reading == 0)
-        pthread_cond_signal(&l->on_change);
+    b->n_planned += job->is_planned ? 1 : 0;
+    b->gpu_bytes += job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
+    if (--b->n_reading == 0)
+        pthread_cond_signal(&b->on_change);
     close_if_due(q);
     pthread_mutex_unlock(&q->lock);
     return reason;

@@ -44,7 +44,7 @@ struct ih_jpeg_queue_options {
 
 /* Called from another thread for each file that was taken. Unless is_counted, the result is
  * invalid, and the caller counts the file on the CPU. */
-typedef void ih_jpeg_deliver(void *user, void *ticket, struct ih_result *result, bool is_counted);
+typedef void ih_jpeg_deliver(void *user, void *ticket, bool is_counted);
 
 struct ih_jpeg_queue;
 

@@ -48,11 +48,10 @@ static void count_input(struct worker *w, const struct ih_input *input, struct i
 
 /* Called by the JPEG queue when an input is done. A worker finishes it: the statistics of small
  * images take longer than their decoding. */
-static void on_queued(void *scan, void *ticket, struct ih_result *result, bool is_counted)
+static void on_queued(void *scan, void *ticket, bool is_counted)
 {
     struct ih_scan *s = scan;
     struct slot *slot = ticket;
-    (void)result;
     slot->is_counted = is_counted;
     slot->next_fetched = NULL;
     pthread_mutex_lock(&s->lock);
@@ -86,9 +85,9 @@ enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
 /* Inputs of a slow file system are not held back until FETCH_MOST are fetched. */
 #define FETCH_NS ((uint64_t)1000 * 1000)
 
-/* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. On
- * an H100 a GPU and its JPEG sessions take about 0.5 s to start and 0.1 s to end, of which a run
- * without JPEG files gains little (tests/bench/auto.py). */
+/* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. An
+ * H100 and its JPEG sessions take about 0.5 s to start and 0.1 s to end. A run without JPEG files
+ * gains little from them (tests/bench/auto.py). */
 #define LONG_AFTER_S 0.25
 #define LONG_LEFT_S 2.0
 

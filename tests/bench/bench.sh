@@ -3,7 +3,7 @@
 # is timed, and then with code that only reads the same bytes. GB are 10^9 bytes.
 #
 #   CUDA=1     also the kernels, on the first GPU
-#   REPEATS=N  runs of the CPU's code, of which the median counts; 21 by default
+#   REPEATS=N  runs of the CPU's code; the median counts (21)
 set -eu
 cd "$(dirname "$0")"
 echo "CPU: $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"

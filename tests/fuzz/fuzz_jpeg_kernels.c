@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* Finds the entropy-coded data of a restart interval, or of the scan if it has none: [*from, *end).
+/* Finds the entropy-coded data of a restart interval, or of a scan without intervals: [*from,
+ * *end).
  */
 static bool find_data(const uint8_t *bytes, size_t size, unsigned n, size_t *from, size_t *end)
 {

@@ -4,7 +4,7 @@
 # BUILD/jpeg_planes; prints one line. With several GPUs, each must have decoded files.
 #
 # SOUND, DAMAGED   how many files it makes (1000, 20000)
-# SECONDS_HASHED   how long it decodes the files of which all planes were right, in changing batches (10)
+# SECONDS_HASHED   how long it decodes the files whose planes were right, in changing batches (10)
 # DEPS             as for make
 set -euo pipefail
 build=$1

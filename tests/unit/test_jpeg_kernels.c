@@ -134,7 +134,7 @@ static void check_fault(const struct jpeg_file *f, uint32_t expected)
 {
     const struct outcome o = decode_alone(f->bytes, f->n);
     const uint32_t faults = o.reason == IH_JPEG_REASON_DATA ? (uint32_t)LOST : o.faults;
-    if ((expected == IH_JPEG_FAULT_SHORT && faults & IH_JPEG_FAULT_CODE) || /* of bits behind it */
+    if ((expected == IH_JPEG_FAULT_SHORT && faults & IH_JPEG_FAULT_CODE) || /* of bits after it */
         (expected != SOUND && faults == LOST))
         return;
     if (expected == SOUND ? faults != 0 : !(faults & expected))

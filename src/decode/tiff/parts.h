@@ -105,7 +105,8 @@ enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
  * single integer, else UINT64_MAX. */
 bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value);
 
-/* The text of a tag of the page, cut at the end of `text`. Returns false if it has none. */
+/* The text of a tag of the page, cut at the end of `text`. Returns false if the page has no such
+ * tag. */
 bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size_bytes);
 
 /* Whether the page with the directory at `at` (0: the first) is a smaller copy of another. */
