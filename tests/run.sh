@@ -3,8 +3,8 @@
 # SUITE, it runs only the suites with these names; * and ? match ("test_png", "chart", "test_*").
 #
 # Both kinds print TAP. A suite that crashes, hangs, ends early or reports nothing has failed, whatever it printed
-# before. Complete logs are kept in BUILD/test-logs/; failures are shown in full. Each reason for skipped tests is shown
-# once, with their number. The last line is `N passed, N failed, N skipped`.
+# before. Complete logs are kept in BUILD/test-logs/. At the end each reason for skipped tests is shown
+# once, with their number, and failures in full. The last line is `N passed, N failed, N skipped`.
 #
 # TEST_TIMEOUT: seconds that a suite may take (300). TEST_JOBS: suites that run at the same time; by default one
 # per CPU core, at most 4, because most suites run several threads.
@@ -25,7 +25,7 @@ limit_s=${TEST_TIMEOUT:-300}
 n_cores=$(nproc)
 n_jobs=${TEST_JOBS:-$((n_cores < 4 ? n_cores : 4))}
 [ "$n_jobs" -ge 1 ] 2>/dev/null || { echo "run.sh: TEST_JOBS=$n_jobs is not a number of suites" >&2; exit 1; }
-passed=0 failed=0 skipped=0 absent=''
+passed=0 failed=0 skipped=0 absent='' failures=''
 declare -A name_of=() start_of=() # of the running suites, by process
 trap 'kill "${!name_of[@]}" 2>/dev/null; exit 130' INT TERM # timeout passes it on
 
@@ -116,10 +116,7 @@ report() {
 
   printf '%-24s %4d passed %4d failed %4d skipped %8.1f s\n' "$name" "$n_passed" "$n_failed" "$n_skipped" \
     "$((elapsed_us / 100000))e-1"
-  if [ "$n_failed" -gt 0 ]; then
-    show_failure "$tap" "$errors"
-    [ -z "$why" ] || echo "    $name: $why"
-  fi
+  [ "$n_failed" -eq 0 ] || failures+=$(echo "$name:${why:+ $why}"; show_failure "$tap" "$errors")$'\n'
   passed=$((passed + n_passed))
   failed=$((failed + n_failed))
   skipped=$((skipped + n_skipped))
@@ -154,5 +151,6 @@ if [ "$skipped" -gt 0 ]; then
   show_reasons
 fi
 [ $((passed + failed)) -gt 0 ] || echo "run.sh: nothing ran: no test in $build/tests or tests/cli matches ${wanted[*]:-anything}"
+[ -z "$failures" ] || printf 'failed:\n%s' "$failures"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ $((passed + failed)) -gt 0 ]

@@ -72,7 +72,7 @@ late_image() {
 @test "device: --jpeg=gpu and a device that this build lacks say what to do" {
   "$IMGHIST" --list | grep -q '^  cuda  *not in this build' || skip "CUDA is in this build"
   cp "$SAMPLES/scene.jpg" .
-  imghist_refused 3 "(--jpeg=gpu asks for one; --jpeg=auto decodes on the CPU then)" scene.jpg --jpeg=gpu --csv
+  imghist_refused 3 "(--jpeg=gpu needs one; without this option the CPU decodes them)" scene.jpg --jpeg=gpu --csv
   IMGHIST_DEVICE=cuda imghist scene.jpg --csv
   assert_refused 3 "IMGHIST_DEVICE: this build has no GPU code (make CUDA=1 adds it); auto and cpu count on the CPU"
 }
