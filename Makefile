@@ -187,7 +187,7 @@ endif
 # ---- build rules ------------------------------------------------------------------------------
 
 LIB_SRCS  := $(wildcard $(foreach d,base histogram decode decode/jpeg decode/progressive decode/png decode/tiff \
-               isolate count device jpeg_gpu output chart scan library,src/$(d)/*.c))
+               isolate count device jpeg_gpu output chart scan records library,src/$(d)/*.c))
 LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)/%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
   LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/cuda_unit.c src/jpeg_gpu/session_cuda.c,$(LIB_SRCS))

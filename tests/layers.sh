@@ -21,11 +21,12 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
     may["chart"]    = "chart histogram base third_party stb"
     may["output"]   = "output histogram base public third_party stb"
-    may["scan"]     = "scan output jpeg_gpu device decode histogram base public"
-    may["library"]  = "library chart scan output device decode histogram base public"   # what implements imghist.h
+    may["records"]  = "records output histogram base public"
+    may["scan"]     = "scan records output jpeg_gpu device decode histogram base public"
+    may["library"]  = "library chart records scan output device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python public"
-    may["cli"]      = "cli output chart scan isolate device count decode histogram base kernels public third_party stb"
-    known = " library base histogram kernels decode isolate count device jpeg_gpu output chart scan cli python third_party stb src tests samples "
+    may["cli"]      = "cli output chart records scan isolate device count decode histogram base kernels public third_party stb"
+    known = " library records base histogram kernels decode isolate count device jpeg_gpu output chart scan cli python third_party stb src tests samples "
   }
 
   function violation(why) {

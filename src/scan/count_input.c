@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "decode/archive.h"
-#include "output/records.h"
+#include "records/records.h"
 
 #include <errno.h>
 #include <stdlib.h>

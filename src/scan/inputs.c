@@ -2,7 +2,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "output/records.h"
+#include "records/records.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "decode/archive.h"
 #include "imghist.h"
 #include "jpeg_gpu/queue.h"
-#include "output/shards.h"
+#include "records/shards.h"
 #include "scan/scan.h"
 
 #include <pthread.h>

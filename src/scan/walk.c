@@ -2,7 +2,7 @@
 
 #include "base/path.h"
 #include "decode/archive.h"
-#include "output/records.h"
+#include "records/records.h"
 #include "scan/endings.h"
 
 #include <dirent.h>

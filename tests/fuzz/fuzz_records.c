@@ -3,7 +3,7 @@
 #include "tests/fuzz/promised.h"
 
 #include "output/output.h"
-#include "output/records.h"
+#include "records/records.h"
 
 #include <stdlib.h>
 #include <string.h>

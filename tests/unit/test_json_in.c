@@ -1,7 +1,7 @@
 /* The JSON reader, against the grammar of RFC 8259. */
 #include "tests/support/test.h"
 
-#include "output/json_in.h"
+#include "records/json_in.h"
 
 #include <math.h>
 

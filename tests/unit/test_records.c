@@ -3,7 +3,7 @@
 
 #include "histogram/total.h"
 #include "output/output.h"
-#include "output/records.h"
+#include "records/records.h"
 
 struct outcome {
     enum ih_status status; /* of the whole file */

@@ -5,8 +5,8 @@
  * A file is read line by line, so memory does not depend on its size. A record is believed only if
  * it holds together: the statistics must be those of its histograms.
  */
-#ifndef IH_OUTPUT_RECORDS_H
-#define IH_OUTPUT_RECORDS_H
+#ifndef IH_RECORDS_RECORDS_H
+#define IH_RECORDS_RECORDS_H
 
 #include "base/source.h"
 #include "histogram/result.h"

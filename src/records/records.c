@@ -1,8 +1,8 @@
-#include "output/records.h"
+#include "records/records.h"
 
 #include "base/text.h"
-#include "output/json_in.h"
 #include "output/schema.h"
+#include "records/json_in.h"
 
 #include <inttypes.h>
 #include <limits.h>

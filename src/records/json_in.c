@@ -1,4 +1,4 @@
-#include "output/json_in.h"
+#include "records/json_in.h"
 
 #include "base/text.h"
 

@@ -9,8 +9,8 @@
  *
  * Source: RFC 8259. Numbers are read as integers of 64 bits or as reals, never converted.
  */
-#ifndef IH_OUTPUT_JSON_IN_H
-#define IH_OUTPUT_JSON_IN_H
+#ifndef IH_RECORDS_JSON_IN_H
+#define IH_RECORDS_JSON_IN_H
 
 #include "histogram/histogram.h"
 

@@ -1,4 +1,4 @@
-#include "output/shards.h"
+#include "records/shards.h"
 
 #include "base/path.h"
 

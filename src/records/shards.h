@@ -10,10 +10,10 @@
  * descriptors that the process may have; the others are opened again for each record. A stream
  * cannot be opened again, so it has a reader of its own.
  */
-#ifndef IH_OUTPUT_SHARDS_H
-#define IH_OUTPUT_SHARDS_H
+#ifndef IH_RECORDS_SHARDS_H
+#define IH_RECORDS_SHARDS_H
 
-#include "output/records.h"
+#include "records/records.h"
 
 struct ih_shards;
 
