@@ -121,6 +121,9 @@ struct ih_writer {
 
     _Atomic(struct ih_charts *) charts;
     struct sink sinks[IH_DATA_OUTPUTS_MAX]; /* options->n_outputs */
+    FILE *memory;                           /* of one record, from the start for each; into bytes */
+    char *bytes;                            /* owned */
+    size_t n_bytes;
 
     pthread_mutex_t lock;     /* held while a record is written; guards what follows */
     bool is_open;             /* the outputs have been opened and not been completed */
@@ -216,7 +219,8 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     w->other = w->reference = w->total;
     *subject = NULL;
     w->folder = ih_common_folder(o);
-    if (!w->folder)
+    w->memory = open_memstream(&w->bytes, &w->n_bytes);
+    if (!w->folder || !w->memory)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
     if (status == IH_OK) {
@@ -302,6 +306,15 @@ static void check_sink(struct ih_writer *w, const struct sink *s, bool flushes)
     give_up_sink(w, s, error, reason.message);
 }
 
+static void write_record(struct ih_writer *w, const struct sink *s, const struct ih_result *result)
+{
+    rewind(w->memory);
+    s->data->output->render(s->state, result, w->memory);
+    if (fflush(w->memory) != 0 || ferror(w->memory))
+        give_up(w, IH_EXIT_FAILED, result->path, "out of memory");
+    s->data->output->put(s->state, result, w->bytes, w->n_bytes);
+}
+
 /* comparison   written instead of the result; NULL: none */
 static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result,
                        const struct ih_comparison *comparison)
@@ -312,7 +325,7 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
             ih_look_of(s->file.stream, w->options, s->data, w->folder, w->n_images == 1);
         s->data->output->compare(s->file.stream, &look, comparison);
     } else {
-        s->data->output->record(s->state, result);
+        write_record(w, s, result);
     }
     check_sink(w, s, s->flushes_records);
 }
@@ -824,6 +837,9 @@ void ih_writer_close(struct ih_writer *w)
     ih_total_reset(&w->total);
     ih_total_reset(&w->other);
     ih_total_reset(&w->reference);
+    if (w->memory)
+        fclose(w->memory);
+    free(w->bytes);
     free(w->folder);
     free(w->total_folder);
     free(w->voice.hashes);

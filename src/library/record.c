@@ -39,8 +39,8 @@ static enum ih_status write_line(const struct ih_result *result, char **line, si
         return ih_error_set(err, IH_MEMORY, "out of memory");
     bool is_written = output->begin(stream, &(struct ih_output_options){0}, &state, NULL) == IH_OK;
     if (is_written) {
-        output->record(state, result);
-        output->end(state);
+        output->render(state, result, stream);
+        putc('\n', stream);
         output->close(state);
         is_written = !ferror(stream);
     }

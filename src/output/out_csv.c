@@ -30,7 +30,7 @@ struct layout {
     const char *header;       /* the names of the columns */
     bool has_stats, has_bins; /* the statistics, and bin_0 to bin_255, follow */
     bool has_failures;        /* a failed input has a row */
-    void (*image)(const struct csv_state *s, const char *name, const struct ih_result *r);
+    void (*image)(const struct csv_state *s, FILE *f, const char *name, const struct ih_result *r);
 };
 
 /* NAME_BYTES holds the field of any path, even one made of quotes alone. */
@@ -105,8 +105,8 @@ static void put_percentile(FILE *f, const struct ih_result *r, unsigned plane, u
 }
 
 /* The percentiles of choice, or the names of their columns, without those that there are anyway. */
-static void put_percentiles(const struct csv_state *s, const struct ih_result *r, unsigned plane,
-                            bool (*is_there)(const char *key))
+static void put_percentiles(const struct csv_state *s, FILE *f, const struct ih_result *r,
+                            unsigned plane, bool (*is_there)(const char *key))
 {
     char key[IH_PERCENT_KEY_MAX];
     for (unsigned i = 0; s->percents && i < s->percents->n; i++) {
@@ -114,17 +114,16 @@ static void put_percentiles(const struct csv_state *s, const struct ih_result *r
         if (is_there(ih_percent_key(percent, key)))
             continue;
         if (!r)
-            fprintf(s->stream, ",%s", key);
+            fprintf(f, ",%s", key);
         else
-            put_percentile(s->stream, r, plane, percent);
+            put_percentile(f, r, plane, percent);
     }
 }
 
 /* printf would take several times as long. */
-static void put_stats(const struct csv_state *s, const char *name, const struct ih_result *r,
-                      unsigned plane)
+static void put_stats(const struct csv_state *s, FILE *f, const char *name,
+                      const struct ih_result *r, unsigned plane)
 {
-    FILE *f = s->stream;
     struct ih_stats stats;
     char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_STATISTICS_MAX * (IH_REAL_MAX + 1)];
     char *end = row;
@@ -143,15 +142,16 @@ static void put_stats(const struct csv_state *s, const char *name, const struct 
         end = ih_put_field(end, field, &stats, stats.count > 0);
     }
     fwrite(row, 1, (size_t)(end - row), f);
-    put_percentiles(s, r, plane, ih_is_statistic);
+    put_percentiles(s, f, r, plane, ih_is_statistic);
 }
 
-static void image_channels(const struct csv_state *s, const char *name, const struct ih_result *r)
+static void image_channels(const struct csv_state *s, FILE *f, const char *name,
+                           const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_histogram_plane(&r->histogram, p))
             continue;
-        put_stats(s, name, r, p);
+        put_stats(s, f, name, r, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
             if (r->histogram.native) /* its bins have no columns */
@@ -159,7 +159,7 @@ static void image_channels(const struct csv_state *s, const char *name, const st
             else
                 end = format_field(end, r->histogram.bins[p][v]);
         *end++ = '\n';
-        fwrite(row, 1, (size_t)(end - row), s->stream);
+        fwrite(row, 1, (size_t)(end - row), f);
     }
 }
 
@@ -169,8 +169,10 @@ static const char *const bins_columns[] = {"gray", "red", "green", "blue", "alph
 enum { N_BINS_COLUMNS = sizeof bins_columns / sizeof bins_columns[0] };
 
 /* 256 rows; of a native histogram, those of the values that occur. */
-static void image_bins(const struct csv_state *s, const char *name, const struct ih_result *r)
+static void image_bins(const struct csv_state *s, FILE *f, const char *name,
+                       const struct ih_result *r)
 {
+    (void)s;
     const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_histogram_plane(&r->histogram, p);
@@ -194,12 +196,14 @@ static void image_bins(const struct csv_state *s, const char *name, const struct
         if (!occurs)
             continue;
         *end++ = '\n';
-        fwrite(row, 1, (size_t)(end - row), s->stream);
+        fwrite(row, 1, (size_t)(end - row), f);
     }
 }
 
-static void image_long(const struct csv_state *s, const char *name, const struct ih_result *r)
+static void image_long(const struct csv_state *s, FILE *f, const char *name,
+                       const struct ih_result *r)
 {
+    (void)s;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_histogram_plane(&r->histogram, p);
         char row[NAME_BYTES + CHANNEL_BYTES + 2 * (IH_COUNT_MAX + 1) + 1];
@@ -213,7 +217,7 @@ static void image_long(const struct csv_state *s, const char *name, const struct
             char *end = format_field(row + n_prefix, v);
             end = format_field(end, bins[v]);
             *end++ = '\n';
-            fwrite(row, 1, (size_t)(end - row), s->stream);
+            fwrite(row, 1, (size_t)(end - row), f);
         }
     }
 }
@@ -226,12 +230,13 @@ static bool has_column(const struct csv_state *s, const struct ih_record_field *
 }
 
 /* One row with all fields that have a column; the first is the name. */
-static void image_fields(const struct csv_state *s, const char *name, const struct ih_result *r)
+static void image_fields(const struct csv_state *s, FILE *f, const char *name,
+                         const struct ih_result *r)
 {
     struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
     ih_fields_compute(&view, r, values);
-    fputs(name, s->stream);
+    fputs(name, f);
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         char text[NAME_BYTES];
         text[0] = '\0';
@@ -243,11 +248,11 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
             ih_format_real(values[i].real, text);
         else if (values[i].type == IH_TYPE_INTEGER)
             *ih_format_count(text, values[i].integer) = '\0';
-        putc(',', s->stream);
-        fputs(text, s->stream);
+        putc(',', f);
+        fputs(text, f);
     }
-    put_percentiles(s, r, IH_LUMA, ih_is_column);
-    putc('\n', s->stream);
+    put_percentiles(s, f, r, IH_LUMA, ih_is_column);
+    putc('\n', f);
 }
 
 static const struct layout layouts[] = {
@@ -285,28 +290,40 @@ static void put_header(struct csv_state *s)
     for (const struct ih_field *f = ih_stats_fields(); f->key && s->layout->has_stats; f++)
         fprintf(s->stream, ",%s", f->key);
     if (s->layout->has_stats)
-        put_percentiles(s, NULL, 0, ih_is_statistic);
+        put_percentiles(s, s->stream, NULL, 0, ih_is_statistic);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->stream, ",bin_%u", v);
     for (unsigned i = 0; i < IH_N_FIELDS && s->layout->image == image_fields; i++)
         if (has_column(s, &ih_schema[i]))
             fprintf(s->stream, ",%s", ih_schema[i].column);
     if (s->layout->image == image_fields)
-        put_percentiles(s, NULL, 0, ih_is_column);
+        put_percentiles(s, s->stream, NULL, 0, ih_is_column);
     putc('\n', s->stream);
 }
 
-static void csv_record(void *state, const struct ih_result *result)
+static bool has_row(const struct csv_state *s, const struct ih_result *result)
+{
+    return result->status == IH_OK || s->layout->has_failures;
+}
+
+static void csv_render(const void *state, const struct ih_result *result, FILE *bytes)
+{
+    const struct csv_state *s = state;
+    char name[NAME_BYTES];
+    if (!has_row(s, result))
+        return;
+    make_name(name, result);
+    s->layout->image(s, bytes, name, result);
+}
+
+static void csv_put(void *state, const struct ih_result *result, const char *bytes, size_t n)
 {
     struct csv_state *s = state;
-    if (result->status != IH_OK && !s->layout->has_failures) {
+    if (has_row(s, result))
+        put_header(s);
+    else
         s->has_failed = true;
-        return;
-    }
-    char name[NAME_BYTES];
-    put_header(s);
-    make_name(name, result);
-    s->layout->image(s, name, result);
+    fwrite(bytes, 1, n, s->stream);
 }
 
 /* A run without inputs still writes the header. If all inputs failed, the file stays empty. */
@@ -362,7 +379,8 @@ const struct ih_output ih_output_csv = {
     .title = "CSV; layouts channels, bins, long, stats, images",
     .failures_in = "images",
     .begin = csv_begin,
-    .record = csv_record,
+    .render = csv_render,
+    .put = csv_put,
     .end = csv_end,
     .close = free,
     .compare = csv_compare,

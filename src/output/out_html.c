@@ -104,7 +104,7 @@ static void put_base(FILE *f, const char *path)
 
 /* Those of --percentiles, of the luma, after the fields: the names of the columns, or the values of
  * a result. */
-static void put_percentiles(const struct html_state *s, const struct ih_result *r)
+static void put_percentiles(const struct html_state *s, FILE *f, const struct ih_result *r)
 {
     char key[IH_PERCENT_KEY_MAX];
     for (unsigned i = 0; s->percents && i < s->percents->n; i++) {
@@ -114,40 +114,40 @@ static void put_percentiles(const struct html_state *s, const struct ih_result *
         const unsigned v =
             r && r->status == IH_OK ? ih_percentile(&r->histogram, IH_LUMA, percent) : UINT_MAX;
         if (!r)
-            fprintf(s->stream, ",\"%s\"", key);
+            fprintf(f, ",\"%s\"", key);
         else if (v != UINT_MAX)
-            fprintf(s->stream, "%u,", v);
+            fprintf(f, "%u,", v);
         else
-            fputs("null,", s->stream);
+            fputs("null,", f);
     }
 }
 
-static void put_row(const struct html_state *s, const struct ih_result *result)
+static void put_row(const struct html_state *s, FILE *f, const struct ih_result *result)
 {
     struct ih_record_view view;
     struct ih_field_value values[IH_N_FIELDS];
     ih_fields_compute(&view, result, values);
-    putc('[', s->stream);
+    putc('[', f);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         if (html_has_column(s, i)) {
-            put_value(s->stream, &values[i]);
-            putc(',', s->stream);
+            put_value(f, &values[i]);
+            putc(',', f);
         }
-    put_percentiles(s, result);
+    put_percentiles(s, f, result);
     if (result->status == IH_OK)
-        put_small_histogram(s->stream, &result->histogram);
+        put_small_histogram(f, &result->histogram);
     else
-        fputs("null,null", s->stream);
+        fputs("null,null", f);
     if (s->has_thumbnails) {
-        putc(',', s->stream);
+        putc(',', f);
         if (result->status == IH_OK && result->thumbnail)
-            ih_json_put_base64(s->stream, result->thumbnail, result->thumbnail_bytes);
+            ih_json_put_base64(f, result->thumbnail, result->thumbnail_bytes);
         else
-            fputs("null", s->stream);
+            fputs("null", f);
     }
     if (result->status == IH_OK && result->histogram.native)
-        fprintf(s->stream, ",%u", result->histogram.n_native);
-    putc(']', s->stream);
+        fprintf(f, ",%u", result->histogram.n_native);
+    putc(']', f);
 }
 
 static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
@@ -176,18 +176,29 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
             fprintf(stream, "%s\"%s\"", before, ih_schema[i].column);
             before = ",";
         }
-    put_percentiles(s, NULL);
+    put_percentiles(s, stream, NULL);
     fputs("],\"rows\":[", stream);
     *state = s;
     return IH_OK;
 }
 
-static void html_record(void *state, const struct ih_result *result)
+/* The total of all images, which is no row of the page's table. */
+static bool is_whole_total(const struct ih_result *result)
+{
+    return result->is_total && !result->group;
+}
+
+static void html_render(const void *state, const struct ih_result *result, FILE *bytes)
+{
+    if (!is_whole_total(result))
+        put_row(state, bytes, result);
+}
+
+static void html_put(void *state, const struct ih_result *result, const char *bytes, size_t n)
 {
     struct html_state *s = state;
     struct ih_error ignored;
-    if (result->is_total &&
-        !result->group) { /* also of the totals of result files, which have no row */
+    if (is_whole_total(result)) { /* also those of result files */
         ih_total_reset(&s->total);
         ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
         (void)ih_total_add(&s->total, result, &ignored);
@@ -196,7 +207,7 @@ static void html_record(void *state, const struct ih_result *result)
     /* Or more pixels than a sum can have. */
     s->is_mixed |= ih_total_add(&s->total, result, &ignored) != IH_OK;
     fputs(s->n_records++ ? ",\n" : "\n", s->stream);
-    put_row(s, result);
+    fwrite(bytes, 1, n, s->stream);
 }
 
 static void put_total(FILE *f, const struct html_state *s)
@@ -207,7 +218,7 @@ static void put_total(FILE *f, const struct html_state *s)
     fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu,\"row\":",
             (unsigned long long)(s->is_mixed ? s->n_records - total.n_failed : total.n_images),
             (unsigned long long)total.n_failed);
-    put_row(s, &total);
+    put_row(s, f, &total);
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",
             s->is_mixed ? "true" : "false", total.spec.luma->name, total.spec.clip_low,
             total.spec.clip_high, ih_n_bins(&total.histogram));
@@ -244,7 +255,8 @@ const struct ih_output ih_output_html = {
     .title = "one HTML page: a table with histograms",
     .failures_in = "",
     .begin = html_begin,
-    .record = html_record,
+    .render = html_render,
+    .put = html_put,
     .end = html_end,
     .close = html_close,
 };

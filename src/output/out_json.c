@@ -278,11 +278,11 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
         put_other(f, view->result, field->field.kind, percents);
 }
 
-static void put_record(const struct json_state *s, const struct ih_result *r)
+static void render_json(const void *state, const struct ih_result *r, FILE *f)
 {
+    const struct json_state *s = state;
     struct ih_record_view view;
     const char *before = "{";
-    FILE *f = s->stream;
     ih_record_view_init(&view, r);
     for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
@@ -371,7 +371,7 @@ static void put_images_end(const struct json_state *s)
 }
 
 /* Totals stand beside the images, so that adding up "images" does not count them twice. */
-static void record_json(void *state, const struct ih_result *result)
+static void put_json(void *state, const struct ih_result *result, const char *bytes, size_t n)
 {
     struct json_state *s = state;
     put_document_start(s);
@@ -388,7 +388,7 @@ static void record_json(void *state, const struct ih_result *result)
         fputs(s->has_image ? ",\n" : "\n", s->stream);
         s->has_image = true;
     }
-    put_record(s, result);
+    fwrite(bytes, 1, n, s->stream);
 }
 
 static void end_json(void *state)
@@ -400,10 +400,11 @@ static void end_json(void *state)
     fputs("}\n", s->stream);
 }
 
-static void record_ndjson(void *state, const struct ih_result *result)
+static void put_ndjson(void *state, const struct ih_result *result, const char *bytes, size_t n)
 {
     const struct json_state *s = state;
-    put_record(s, result);
+    (void)result;
+    fwrite(bytes, 1, n, s->stream);
     putc('\n', s->stream);
 }
 
@@ -412,7 +413,8 @@ const struct ih_output ih_output_json = {
     .title = "one JSON document, failed inputs too",
     .failures_in = "",
     .begin = json_begin,
-    .record = record_json,
+    .render = render_json,
+    .put = put_json,
     .end = end_json,
     .close = free,
     .compare = json_compare,
@@ -423,7 +425,8 @@ const struct ih_output ih_output_ndjson = {
     .title = "one JSON object a line for each input, failed ones too",
     .failures_in = "",
     .begin = json_begin,
-    .record = record_ndjson,
+    .render = render_json,
+    .put = put_ndjson,
     .end = ih_output_end_nothing, /* every line is complete */
     .close = free,
 };

@@ -14,20 +14,28 @@ static enum ih_status names_begin(FILE *stream, const struct ih_output_options *
     return IH_OK;
 }
 
-static void record_check(void *state, const struct ih_result *result)
+static void render_check(const void *state, const struct ih_result *result, FILE *bytes)
 {
     char name[IH_ESCAPED_MAX], message[4 * IH_MESSAGE_MAX];
+    (void)state;
     if (result->status == IH_OK)
         return;
     ih_escape(name, sizeof name, *result->path ? result->path : "''");
     ih_escape(message, sizeof message, result->error.message);
-    fprintf(state, "%s: %s\n", name, message);
+    fprintf(bytes, "%s: %s\n", name, message);
 }
 
-static void record_print0(void *state, const struct ih_result *result)
+static void render_print0(const void *state, const struct ih_result *result, FILE *bytes)
 {
+    (void)state;
     if (result->status == IH_OK && !result->is_total)
-        fprintf(state, "%s%c", result->path, '\0');
+        fprintf(bytes, "%s%c", result->path, '\0');
+}
+
+static void put_name(void *state, const struct ih_result *result, const char *bytes, size_t n)
+{
+    (void)result;
+    fwrite(bytes, 1, n, state);
 }
 
 const struct ih_output ih_output_check = {
@@ -35,7 +43,8 @@ const struct ih_output ih_output_check = {
     .title = "a line for each bad file",
     .failures_in = "",
     .begin = names_begin,
-    .record = record_check,
+    .render = render_check,
+    .put = put_name,
     .end = ih_output_end_nothing,
     .close = ih_output_end_nothing,
 };
@@ -44,7 +53,8 @@ const struct ih_output ih_output_print0 = {
     .name = "print0",
     .title = "names, with a NUL byte after each",
     .begin = names_begin,
-    .record = record_print0,
+    .render = render_print0,
+    .put = put_name,
     .end = ih_output_end_nothing,
     .close = ih_output_end_nothing,
 };

@@ -43,14 +43,18 @@ enum {
     INDENT = 2
 };
 
+/* Where and how a view is written. */
 struct text {
     FILE *stream; /* borrowed */
     struct ih_output_options options;
     unsigned columns; /* width of the layout */
-    void (*show)(struct text *s, const struct ih_result *result);
-    bool has_records;
+    bool has_native;  /* values, in tables */
+};
+
+struct text_state {
+    struct text text;
+    bool is_lines, has_records;
     uint64_t n_images, n_blown, n_crushed, n_failed; /* in lines */
-    bool has_native; /* values: of the record, of the first line, of a comparison */
 };
 
 #define BOLD "\033[1m"
@@ -96,6 +100,16 @@ static void put_headings(const struct text *s, const struct column *columns)
             fprintf(s->stream, "  %*s", column_width(s, c), c->key);
 }
 
+/* A number that is too wide, as of native values in lines, loses its decimals. */
+static void put_real(const struct text *s, const struct column *c, double v)
+{
+    char shown[32];
+    const int width = column_width(s, c);
+    if (snprintf(shown, sizeof shown, "%*.*f", width, c->decimals, v) > width)
+        snprintf(shown, sizeof shown, "%*.0f", width, v);
+    fprintf(s->stream, "  %s", shown);
+}
+
 /* stats   NULL: blanks */
 static void text_put_statistics(const struct text *s, const struct column *columns,
                                 const struct ih_stats *stats)
@@ -110,7 +124,7 @@ static void text_put_statistics(const struct text *s, const struct column *colum
         if (!at)
             fprintf(s->stream, "  %*s", column_width(s, c), "");
         else if (f->kind == IH_FIELD_REAL)
-            fprintf(s->stream, "  %*.*f", column_width(s, c), c->decimals, *(const double *)at);
+            put_real(s, c, *(const double *)at);
         else
             fprintf(s->stream, "  %*u", column_width(s, c), *(const unsigned *)at);
     }
@@ -348,8 +362,6 @@ static void put_luminance(const struct text *s, const struct ih_result *r)
 
 static void show_full(struct text *s, const struct ih_result *r)
 {
-    if (s->has_records)
-        putc('\n', s->stream);
     s->has_native = r->histogram.native;
     put_title(s, r);
     put_selection(s, r);
@@ -462,16 +474,11 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     fputs("  ", s->stream);
 }
 
-static void show_line(struct text *s, const struct ih_result *r)
+static void show_line(const struct text *s, const struct ih_result *r)
 {
     const char *folder = s->options.folder ? s->options.folder : "";
     const size_t n_folder = strlen(folder);
     const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
-    if (!s->has_records && r->is_read && !is_within) /* the folder is that of result files */
-        s->options.folder = NULL;
-    s->has_native = s->has_records ? s->has_native : r->histogram.native != NULL;
-    if (!s->has_records)
-        put_line_heading(s);
     fputs(r->is_total ? style(s, BOLD) : "", s->stream);
     if (has_wide_layout(s))
         put_size(s, r);
@@ -486,7 +493,7 @@ static void show_line(struct text *s, const struct ih_result *r)
     fprintf(s->stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
 }
 
-static void count_line(struct text *s, const struct ih_result *r)
+static void count_line(struct text_state *s, const struct ih_result *r)
 {
     const struct ih_histogram *h = &r->histogram;
     s->n_failed += r->status != IH_OK;
@@ -498,17 +505,18 @@ static void count_line(struct text *s, const struct ih_result *r)
 }
 
 /* "45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed" */
-static void put_last_line(const struct text *s)
+static void put_last_line(const struct text_state *s)
 {
+    FILE *f = s->text.stream;
     if (s->n_images == 0 || s->n_images + s->n_failed < 2)
         return;
-    fprintf(s->stream, "%" PRIu64 " image%s, %" PRIu64 " blown, %" PRIu64 " crushed", s->n_images,
+    fprintf(f, "%" PRIu64 " image%s, %" PRIu64 " blown, %" PRIu64 " crushed", s->n_images,
             s->n_images == 1 ? "" : "s", s->n_blown, s->n_crushed);
-    if (has_wide_layout(s))
-        fprintf(s->stream, " (from %d %% of the pixels)", IH_MARKED_PERCENT);
+    if (has_wide_layout(&s->text))
+        fprintf(f, " (from %d %% of the pixels)", IH_MARKED_PERCENT);
     if (s->n_failed > 0)
-        fprintf(s->stream, ", %" PRIu64 " failed", s->n_failed);
-    putc('\n', s->stream);
+        fprintf(f, ", %" PRIu64 " failed", s->n_failed);
+    putc('\n', f);
 }
 
 /* ---- a comparison ---- */
@@ -587,31 +595,48 @@ static enum ih_status text_begin(FILE *stream, const struct ih_output_options *o
                                  void **state, struct ih_error *err)
 {
     const bool is_lines = options->layout && strcmp(options->layout, "lines") == 0;
-    struct text *s = malloc(sizeof *s);
+    struct text_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct text){.stream = stream,
-                       .options = *options,
-                       .columns = options->columns ? options->columns : COLUMNS,
-                       .show = is_lines ? show_line : show_full};
+    *s = (struct text_state){.text = {.stream = stream,
+                                      .options = *options,
+                                      .columns = options->columns ? options->columns : COLUMNS},
+                             .is_lines = is_lines};
     *state = s;
     return IH_OK;
 }
 
-static void text_record(void *state, const struct ih_result *result)
+static void text_render(const void *state, const struct ih_result *result, FILE *bytes)
 {
-    struct text *s = state;
-    count_line(s, result);
+    const struct text_state *s = state;
+    struct text text = s->text;
+    text.stream = bytes;
     if (result->status != IH_OK)
         return; /* standard error has the message */
-    s->show(s, result);
+    if (s->is_lines)
+        show_line(&text, result);
+    else
+        show_full(&text, result);
+}
+
+static void text_put(void *state, const struct ih_result *result, const char *bytes, size_t n)
+{
+    struct text_state *s = state;
+    count_line(s, result);
+    if (result->status != IH_OK)
+        return;
+    if (s->is_lines && !s->has_records)
+        put_line_heading(&s->text);
+    else if (!s->is_lines && s->has_records)
+        putc('\n', s->text.stream);
+    fwrite(bytes, 1, n, s->text.stream);
     s->has_records = true;
 }
 
 static void text_end(void *state)
 {
-    const struct text *s = state;
-    if (s->show == show_line)
+    const struct text_state *s = state;
+    if (s->is_lines)
         put_last_line(s);
 }
 
@@ -619,7 +644,8 @@ const struct ih_output ih_output_text = {
     .name = "text",
     .title = "a summary for people (the default); views full, lines",
     .begin = text_begin,
-    .record = text_record,
+    .render = text_render,
+    .put = text_put,
     .end = text_end,
     .close = free,
     .compare = text_compare,

@@ -1,9 +1,10 @@
 /*
  * Outputs write results as CSV, JSON or text.
  *
- * An output is one vtable in one file plus a line in outputs.def. It gets the results one at a
- * time, in input order, including those of failed inputs. NDJSON alone also gets the end of a shard
- * (is_end). An output only looks at results and only writes to its stream. Write errors stay in the
+ * An output is one vtable in one file plus a line in outputs.def. It has two halves. The worker
+ * that made a result renders its record into memory; then one thread puts the bytes of all records
+ * in input order. Failed inputs have results too. NDJSON alone also gets the end of a shard
+ * (is_end). An output only reads results and only writes to its stream. Write errors stay in the
  * stream: the caller checks ferror.
  */
 #ifndef IH_OUTPUT_OUTPUT_H
@@ -40,7 +41,16 @@ struct ih_output {
     /* *state   owned by the caller, released with close. Returns IH_OK or IH_MEMORY. */
     enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err);
-    void (*record)(void *state, const struct ih_result *result);
+
+    /* Makes the bytes of one result's record; none if the result has no record. Any thread may call
+     * it, several at once, in any order. */
+    void (*render)(const void *state, const struct ih_result *result, FILE *bytes);
+
+    /* Writes these n bytes, and what depends on the order of the records: the header before the
+     * first row, the comma between two. One thread calls it, for each result in input order. It
+     * only copies and counts. */
+    void (*put)(void *state, const struct ih_result *result, const char *bytes, size_t n);
+
     void (*end)(void *state);   /* completes the document */
     void (*close)(void *state); /* releases state, writes nothing */
 

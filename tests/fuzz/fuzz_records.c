@@ -20,7 +20,7 @@ static void write_result(const struct ih_result *result, char **text, size_t *n)
         exit(0);
     struct ih_result counted = *result;
     counted.is_read = false; /* a result that is read back has lost its place */
-    ih_output_ndjson.record(state, &counted);
+    ih_output_ndjson.render(state, &counted, f);
     ih_output_ndjson.close(state);
     fclose(f);
 }

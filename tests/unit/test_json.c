@@ -3,6 +3,7 @@
  * and one of 255, and writes ' for ".
  */
 #include "tests/support/test.h"
+#include "tests/support/write_record.h"
 
 #include "output/output.h"
 
@@ -55,7 +56,7 @@ static char *write_results(const struct ih_output *output, const struct ih_resul
     assert_non_null(f);
     assert_int_equal(output->begin(f, &options, &state, &err), IH_OK);
     for (size_t i = 0; i < n; i++)
-        output->record(state, &results[i]);
+        assert_true(write_record(output, state, &results[i]));
     output->end(state);
     output->close(state);
     assert_int_equal(fclose(f), 0);

@@ -6,6 +6,7 @@
  * skipped with a sanitizer, which replaces malloc itself, and with other C libraries than glibc.
  */
 #include "tests/support/test.h"
+#include "tests/support/write_record.h"
 
 #include "chart/chart.h"
 #include "output/output.h"
@@ -269,10 +270,11 @@ static enum ih_status write_all(const struct ih_output *output, FILE *stream, st
     enum ih_status status = output->begin(stream, &options, &state, err);
     if (status != IH_OK)
         return status;
-    output->record(state, &result);
+    if (!write_record(output, state, &result))
+        status = IH_MEMORY;
     output->end(state);
     output->close(state);
-    return IH_OK;
+    return status;
 }
 
 TEST(outputs)

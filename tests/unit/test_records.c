@@ -1,5 +1,6 @@
 /* Result files, sound and hostile. The files in tests/records are of inputs made by hand. */
 #include "tests/support/each_file.h"
+#include "tests/support/write_record.h"
 
 #include "histogram/total.h"
 #include "output/output.h"
@@ -364,7 +365,7 @@ static void check_native(const struct file *file)
     ih_source_open_memory(&src, file->bytes, file->size);
     assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
     while (ih_records_next(records, &result, &err) == IH_OK && result)
-        ih_output_ndjson.record(state, result);
+        assert_true(write_record(&ih_output_ndjson, state, result));
     ih_output_ndjson.close(state);
     fclose(f);
     assert_int_equal(n, file->size);

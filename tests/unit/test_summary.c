@@ -1,5 +1,6 @@
 /* The text output: its parts (names, histograms, percentages), and both views at many widths. */
 #include "tests/support/test.h"
+#include "tests/support/write_record.h"
 
 #include "base/text.h"
 #include "output/output.h"
@@ -233,7 +234,7 @@ static char *show(const struct ih_output_options *options, const struct ih_resul
     assert_non_null(f);
     assert_int_equal(ih_output_text.begin(f, options, &text, &err), IH_OK);
     for (size_t i = 0; i < n; i++)
-        ih_output_text.record(text, results[i]);
+        assert_true(write_record(&ih_output_text, text, results[i]));
     ih_output_text.end(text);
     ih_output_text.close(text);
     fclose(f);
