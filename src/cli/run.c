@@ -149,6 +149,14 @@ static void close_parts(struct parts *p)
     ih_budget_destroy(&p->images);
 }
 
+static void *compute_stats(void *user, const struct ih_input *input, struct ih_result *result)
+{
+    (void)user;
+    (void)input;
+    ih_result_compute_stats(result);
+    return NULL;
+}
+
 static struct ih_scan_options scan_options(const struct ih_options *o, struct parts *p,
                                            const struct ih_writer *writer, unsigned n_threads)
 {
@@ -182,7 +190,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .select = {.region = *o->region.text ? &o->region : NULL,
                    .mask = o->mask_path,
                    .mask_budget = &p->masks},
-        .computes_stats = !o->only_total && !o->compares && !o->by,
+        .finish = o->only_total || o->compares || o->by ? NULL : compute_stats,
         .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
         .measurement = measurement_of(o),
         .resumed_path = o->resume_path,

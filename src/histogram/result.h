@@ -124,6 +124,9 @@ struct ih_result {
     struct ih_distance against;
     bool has_distance;
 
+    void *product; /* of the scan's finish; owned by the scan, until the result is taken; NULL: none
+                    */
+
     bool is_read; /* from a result file: texts are borrowed from its reader */
 
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */

@@ -230,7 +230,6 @@ static enum ih_status next_result(struct ih_scan *s, struct slot *slot, struct i
     struct ih_result *result = &slot->result;
     if (!slot->has_result)
         return IH_OK;
-    result->path = result->path ? result->path : ""; /* it has no name, or there was no memory */
     s->item.path = result->path;
     s->item.source = input->source;
     s->item.is_member = input->is_member;

@@ -135,8 +135,11 @@ struct ih_scan_options {
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
-    uint64_t first_input;               /* number of the first input: those before it are done */
-    bool computes_stats;                /* the caller wants the statistics of each result */
+    uint64_t first_input; /* number of the first input: those before it are done */
+    /* Called for each counted image by the worker that finishes it, before the result waits for its
+     * turn. What it returns, made with malloc, becomes result->product. NULL: no call. */
+    void *(*finish)(void *user, const struct ih_input *input, struct ih_result *result);
+    void *finish_user;
     bool skips_transparent;             /* do not count pixels whose alpha is 0 */
     struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
     enum ih_records_use records;

@@ -70,6 +70,7 @@ void ih_slot_empty(struct slot *slot)
 {
     if (slot->is_ready && slot->has_result) {
         free(slot->result.thumbnail);
+        free(slot->result.product);
         ih_histogram_reset(&slot->result.histogram);
     }
     if (slot->file.src)
@@ -95,19 +96,21 @@ void ih_scan_stop(struct ih_scan *s)
 void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result)
 {
     struct ih_result *result = &slot->result;
-    if (has_result && result->status == IH_OK && s->options.computes_stats)
-        ih_result_compute_stats(result);
-    pthread_mutex_lock(&s->lock);
-    if (has_result && result->status == IH_UNAVAILABLE) {
-        s->error = result->error; /* no device or decoder process: every input would fail */
-        ih_scan_stop(s);
-    }
     result->shard = s->options.shard;
     result->n_shards = s->options.n_shards;
     result->input = slot->number;
     result->member = slot->member;
     result->frame = slot->frame;
     result->inputs_hash = slot->input.hash;
+    result->path = slot->input.path ? slot->input.path : ""; /* no name, or no memory for it */
+    result->product = NULL;
+    if (has_result && result->status == IH_OK && s->options.finish)
+        result->product = s->options.finish(s->options.finish_user, &slot->input, result);
+    pthread_mutex_lock(&s->lock);
+    if (has_result && result->status == IH_UNAVAILABLE) {
+        s->error = result->error; /* no device or decoder process: every input would fail */
+        ih_scan_stop(s);
+    }
     slot->has_result = has_result;
     slot->is_ready = true;
     s->n_ready++;
