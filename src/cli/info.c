@@ -48,13 +48,16 @@ static void print_help(FILE *f, bool shows_rare)
     }
     fputs("\n"
           "Examples:\n"
-          "  imghist photo.jpg                       show its histogram and statistics\n"
-          "  imghist photos/ --csv=stats -o all.csv  write the statistics of all photos\n"
-          "  imghist photos/ --chart=charts          draw a chart of each photo\n"
+          "  imghist photo.jpg                               show its histogram\n"
+          "  imghist photos/ --csv=images -o all.csv         a row for each photo\n"
+          "  imghist photos/ --where 'blown_any > 5%'        find blown highlights\n"
+          "  imghist photos/ --html=photos.html              a page that sorts and filters\n"
+          "  imghist train/ --total-only --json -o t.json    one histogram of a data set\n"
+          "  imghist --diff t.json new/ --fail-if 'emd > 9'  a gate against drift\n"
           "Exit status: 0 ok, 1 input or output failed, 2 usage, 3 unavailable, 4 --fail-if\n",
           f);
     if (!shows_rare)
-        fputs("More options: imghist --help=all; their details: man imghist\n", f);
+        fputs("More options: imghist --help=all; details: man imghist, man imghist-formats\n", f);
 }
 
 void ih_print_help(FILE *f)

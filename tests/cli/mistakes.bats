@@ -249,7 +249,7 @@ END
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option without a use"
   imghist a.pgm --jpeg=gpu --frames
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option beside another"
-  imghist a.pgm --clip=250,5
+  imghist a.pgm --region=1x1
   [ "${stderr_lines[-1]}" = "Try 'imghist --help'." ] || fail "another option"
 }
 

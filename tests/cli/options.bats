@@ -58,8 +58,8 @@ each_option() {
 }
 
 @test "options: the examples of --help run" {
-  mkdir photos
-  dots photo.jpg photos/b.pgm
+  mkdir photos train new
+  dots photo.jpg photos/b.pgm train/c.pgm new/d.pgm
   PATH=${IMGHIST%/*}:$PATH
   n=0
   while read -r command; do
@@ -67,8 +67,8 @@ each_option() {
     run --separate-stderr bash -c "${command%%  *}"
     assert_status 0
   done < <("$IMGHIST" --help | sed -n '/^Examples/,$s/^  imghist/imghist/p')
-  [ $n -eq 3 ] || fail "$n examples"
-  [ -s all.csv ] && [ -s charts/photos/b.pgm.hist.png ]
+  [ $n -eq 6 ] || fail "$n examples"
+  [ -s all.csv ] && [ -s photos.html ] && [ -s t.json ]
 }
 
 @test "options: every option and value of --help=all is accepted" {
