@@ -55,7 +55,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
     entry->plane = plane;
     for (unsigned i = 0; i < 2; i++) {
         struct ih_stats stats;
-        ih_stats_compute(&c->sides[i].histogram, plane, &c->sides[i].spec, &stats);
+        ih_stats_compute(&c->sides[i].histogram, plane, &c->sides[i].measure, &stats);
         ih_label_real(means[i], stats.mean, MEAN_DECIMALS);
     }
     ih_label_real(ks, d->ks, KS_DECIMALS);

@@ -422,14 +422,14 @@ static void draw_strip(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_histogram *h = &chart->result->histogram;
-    const struct ih_count_spec *spec = &chart->result->spec;
+    const struct ih_measure *measure = &chart->result->measure;
     struct end low = {
-        .name = "crushed", .any = h->any_low, .all = h->all_low, .last = spec->clip_low};
+        .name = "crushed", .any = h->any_low, .all = h->all_low, .last = measure->clip_low};
     struct end high = {.is_right = true,
                        .name = "blown",
                        .any = h->any_high,
                        .all = h->all_high,
-                       .first = spec->clip_high,
+                       .first = measure->clip_high,
                        .last = ih_n_bins(chart->values) - 1};
     const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)

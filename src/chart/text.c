@@ -71,7 +71,7 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     struct ih_stats luma;
     char number[IH_LABEL_MAX];
     if (!h->without_luma) {
-        ih_stats_compute(h, IH_LUMA, &result->spec, &luma);
+        ih_stats_compute(h, IH_LUMA, &result->measure, &luma);
         ih_label_real(number, luma.mean, 1);
         snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
         snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
@@ -89,7 +89,7 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     *entry = (struct ih_chart_entry){ih_histogram_plane(h, plane), plane, ""};
     if (h->n_pixels == 0)
         return;
-    ih_stats_compute(h, plane, &result->spec, &stats);
+    ih_stats_compute(h, plane, &result->measure, &stats);
     ih_label_real(mean, stats.mean, 1);
     ih_label_real(deviation, stats.stddev, 1);
     int n =
@@ -117,7 +117,7 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     if (result->info.format)
         add_format(result, facts);
     if (h->n_channels != ih_colour_channels(h->n_channels) &&
-        ih_bins(h, h->n_channels - 1)[0] > 0 && result->alpha == IH_ALPHA_COUNT)
+        ih_bins(h, h->n_channels - 1)[0] > 0 && result->measure.alpha == IH_ALPHA_COUNT)
         snprintf(next_fact(facts), IH_LABEL_MAX,
                  "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
     for (unsigned plane = 0; plane < IH_PLANES; plane++)

@@ -180,7 +180,8 @@ static enum ih_status keep(struct ih_charts *c, const struct ih_result *result,
     struct ih_result *copy = &c->sheet[c->n_sheet++];
     *copy = *result;
     /* Those of a result file last as long as its record. A sheet shows the path alone. */
-    copy->info.format = copy->folder = copy->group = copy->region = copy->mask = NULL;
+    copy->info.format = copy->folder = copy->group = copy->measure.region = copy->measure.mask =
+        NULL;
     copy->path = c->sheet_paths[c->n_sheet - 1] = strdup(result->path);
     copy->thumbnail = result->thumbnail ? malloc(result->thumbnail_bytes) : NULL;
     if (copy->thumbnail)

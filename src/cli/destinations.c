@@ -340,8 +340,8 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     *subject = o->list_path;
     if (o->list_path && find_input(o->list_path, &st)) /* else opening it fails with the reason */
         status = check_input(&st, d, err);
-    if (status == IH_OK && o->mask_path && find_input(o->mask_path, &st)) {
-        *subject = o->mask_path;
+    if (status == IH_OK && o->measure.mask && find_input(o->measure.mask, &st)) {
+        *subject = o->measure.mask;
         status = check_input(&st, d, err);
     }
     for (size_t i = 0; i < o->n_paths && status == IH_OK; i++) {

@@ -271,8 +271,9 @@ static enum ih_status set_clip(const struct ih_setting *s)
                             "'%s' is not LO,HI with 0 <= LO < HI <= 255, or "
                             "65535 with --bins=native",
                             s->value);
-    s->options->clip_low = (uint16_t)low; /* options.c checks the limits of 256 bins */
-    s->options->clip_high = (uint16_t)high;
+    s->options->measure.clip_low = (uint16_t)low; /* options.c checks the limits of 256 bins */
+    s->options->measure.clip_high = (uint16_t)high;
+    s->options->measure.stated |= IH_STATED_CLIP;
     return IH_OK;
 }
 
@@ -282,7 +283,7 @@ static enum ih_status set_depth(const struct ih_setting *s)
     enum ih_status status =
         parse_number(s->value, false, 16, "a number of bits, 1 to 16", &bits, s->err);
     if (status == IH_OK)
-        s->options->sample_range = (struct ih_sample_range){0, (uint16_t)((1u << bits) - 1)};
+        s->options->measure.range = (struct ih_sample_range){0, (uint16_t)((1u << bits) - 1)};
     return status;
 }
 
@@ -292,7 +293,7 @@ static enum ih_status set_range(const struct ih_setting *s)
     if (!parse_pair(s->value, ',', UINT16_MAX, &low, &high) || low >= high)
         return ih_error_set(s->err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 65535",
                             s->value);
-    s->options->sample_range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
+    s->options->measure.range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
     return IH_OK;
 }
 
@@ -307,25 +308,35 @@ static enum ih_status set_list(const struct ih_setting *s)
 
 static enum ih_status set_luma(const struct ih_setting *s)
 {
-    s->options->luma = ih_luma_find(s->value);
+    s->options->measure.luma = ih_luma_find(s->value);
+    s->options->measure.stated |= IH_STATED_LUMA;
     return IH_OK;
 }
 
 static enum ih_status set_alpha(const struct ih_setting *s)
 {
-    return ih_alpha_parse(s->value, &s->options->skips_transparent, s->err);
+    s->options->measure.stated |= IH_STATED_ALPHA;
+    return ih_alpha_parse(s->value, &s->options->measure.alpha, s->err);
 }
 
 static enum ih_status set_region(const struct ih_setting *s)
 {
+    s->options->measure.region = s->options->region.text;
     return ih_region_parse(s->value, &s->options->region, s->err);
+}
+
+static enum ih_status set_bins(const struct ih_setting *s)
+{
+    s->options->measure.takes_native = strcmp(s->value, "native") == 0;
+    s->options->measure.stated |= IH_STATED_BINS;
+    return IH_OK;
 }
 
 static enum ih_status set_mask(const struct ih_setting *s)
 {
     if (strlen(s->value) >= IH_MASK_NAME_MAX)
         return ih_error_set(s->err, IH_USAGE, "longer than %d bytes", IH_MASK_NAME_MAX - 1);
-    s->options->mask_path = s->value;
+    s->options->measure.mask = s->value;
     return IH_OK;
 }
 
@@ -464,7 +475,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(COUNTING, RUN, "alpha", "count pixels with an alpha of 0 (count)"), RARE,
      CHOICE("count", "skip-transparent"), .set = set_alpha},
     {ROW(COUNTING, RUN, "bins", "native: a bin for each value of 9 to 16 bits"),
-     CHOICE("256", "native"), FIELD(takes_native)},
+     CHOICE("256", "native"), .set = set_bins},
     {ROW(COUNTING, RUN, "depth", "bits that are used in 16-bit samples (16)"), RARE, TEXT("BITS"),
      .set = set_depth},
     {ROW(COUNTING, RUN, "range", "in 16-bit samples, becomes 0 to 255"), RARE, TEXT("LO,HI"),

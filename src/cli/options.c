@@ -344,10 +344,10 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
 {
     struct ih_field_set records = ih_record_fields, comparisons = ih_comparison_fields;
     records.formats = formats;
-    if (o->takes_native)
+    if (o->measure.takes_native)
         records.highest = comparisons.highest = IH_NATIVE_BINS_MAX - 1;
     records.lacks = IH_AGAINST;
-    records.lacks_luma = o->luma == &ih_luma_none;
+    records.lacks_luma = o->measure.luma == &ih_luma_none;
     struct ih_field_set judged = o->compares ? comparisons : records;
     if (!o->compares && (o->only_total || o->by))
         judged.lacks |= IH_NULL_IN_TOTAL;
@@ -389,7 +389,7 @@ static enum ih_status find_resume_file(struct ih_options *o, struct ih_error *er
 /* Columns for each bin are those of 256. */
 static bool lacks_columns(const struct ih_options *o)
 {
-    for (size_t i = 0; i < o->n_outputs && o->takes_native && !o->compares; i++)
+    for (size_t i = 0; i < o->n_outputs && o->measure.takes_native && !o->compares; i++)
         if (o->outputs[i].output == &ih_output_csv &&
             (!o->outputs[i].layout || strcmp(o->outputs[i].layout, "channels") == 0))
             return true;
@@ -463,11 +463,9 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
                       "the layout channels has columns for 256 bins; with --bins=native use "
                       "--csv=long, bins, stats or images",
                       err);
-    if (ih_option_is_given(o, "clip") && !o->takes_native && o->clip_high > 255)
+    if (ih_option_is_given(o, "clip") && !o->measure.takes_native && o->measure.clip_high > 255)
         return ih_error_set(err, IH_USAGE, "--clip: '%s': values above 255 are for --bins=native",
                             ih_option_value(o, "clip"));
-    if (!ih_option_is_given(o, "clip") && o->takes_native)
-        o->clip_high = 0;
     if (o->stdin_name && !has_stdin_image)
         return refuse(o, "name", "names standard input, but - is no input", err);
     if (n_stdin > 1)
@@ -505,11 +503,8 @@ static enum ih_status parse_arguments(struct ih_options *o, int argc, const char
 enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
                                 const char *device_variable, struct ih_error *err)
 {
-    *o = (struct ih_options){.luma = &ih_luma_bt709,
-                             .clip_low = 0,
-                             .clip_high = 255,
-                             .max_pixels = IH_MAX_PIXELS_DEFAULT,
-                             .jpeg = IH_JPEG_AUTO};
+    *o = (struct ih_options){
+        .measure = IH_MEASURE_DEFAULT, .max_pixels = IH_MAX_PIXELS_DEFAULT, .jpeg = IH_JPEG_AUTO};
     o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
     if (!o->paths)
         return ih_error_set(err, IH_MEMORY, "out of memory");

@@ -12,7 +12,7 @@
 #include "chart/chart.h"
 #include "cli/progress.h"
 #include "device/backend.h"
-#include "histogram/region.h"
+#include "histogram/measure.h"
 #include "output/condition.h"
 #include "output/output.h"
 #include "scan/scan.h"
@@ -66,18 +66,13 @@ struct ih_options {
     bool helps_all;  /* --help=all */
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
-    const struct ih_luma_weights *luma;
-    int takes_native;                    /* --bins=native */
-    uint16_t clip_low, clip_high;        /* clip_high 0: with native bins, the largest value */
-    bool skips_transparent;              /* --alpha=skip-transparent */
-    struct ih_region region;             /* --region; only if region.text is not empty */
-    const char *mask_path;               /* --mask: a file or a folder; NULL: none */
-    unsigned n_threads;                  /* 0: one for each core */
-    unsigned raw_channels;               /* 0: the format is detected */
-    int raw_depth;                       /* --raw-depth: of enum ih_raw_depth */
-    uint64_t raw_width, raw_height;      /* --size; 0: not given */
-    bool takes_frames;                   /* --frames */
-    struct ih_sample_range sample_range; /* --depth, --range; high 0: none */
+    struct ih_measure measure;      /* what is counted; its mask is a file or a folder */
+    struct ih_region region;        /* its text is measure.region */
+    unsigned n_threads;             /* 0: one for each core */
+    unsigned raw_channels;          /* 0: the format is detected */
+    int raw_depth;                  /* --raw-depth: of enum ih_raw_depth */
+    uint64_t raw_width, raw_height; /* --size; 0: not given */
+    bool takes_frames;              /* --frames */
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;

@@ -24,35 +24,9 @@ static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
     bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all ||
-                       o->takes_frames || *o->region.text || o->mask_path || o->makes_thumbnails;
+                       o->takes_frames || o->measure.region || o->measure.mask ||
+                       o->makes_thumbnails;
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
-}
-
-/* What the command line asks for explicitly; records of result files have to agree. */
-static struct ih_measurement measurement_of(const struct ih_options *o)
-{
-    struct ih_measurement m = IH_MEASUREMENT_ANY;
-    if (ih_option_is_given(o, "luma"))
-        m.luma = o->luma;
-    if (ih_option_is_given(o, "clip")) {
-        m.has_clip = true;
-        m.clip_low = o->clip_low;
-        m.clip_high = o->clip_high;
-    }
-    if (ih_option_is_given(o, "bins"))
-        m.bins = o->takes_native ? IH_NATIVE_BINS_MAX : IH_BINS;
-    if (o->sample_range.high) {
-        m.has_range = true;
-        m.range = o->sample_range;
-    }
-    if (ih_option_is_given(o, "alpha"))
-        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    if (*o->region.text || o->mask_path) {
-        m.has_selection = true;
-        memcpy(m.region, o->region.text, sizeof m.region);
-        snprintf(m.mask, sizeof m.mask, "%s", o->mask_path ? o->mask_path : "");
-    }
-    return m;
 }
 
 /* The values of all options that decide which records a run has and what is in them: those that
@@ -95,15 +69,15 @@ static enum ih_status load_mask(const struct ih_options *o, struct ih_scan_optio
     struct stat st;
     struct ih_decode_options decode = with->decode;
     const struct ih_remote_decoders *remote = with->remote_decoders;
-    if (!o->mask_path || (ih_path_stat(o->mask_path, &st, 0) == 0 && S_ISDIR(st.st_mode)))
+    if (!o->measure.mask || (ih_path_stat(o->measure.mask, &st, 0) == 0 && S_ISDIR(st.st_mode)))
         return IH_OK;
     decode.remote = remote->make(remote->user);
     if (!decode.remote)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status =
-        ih_mask_load(mask, o->mask_path, &decode, with->select.mask_budget, err);
+    enum ih_status status = ih_mask_load(mask, o->measure.mask, &decode, with->mask.budget, err);
     remote->destroy(decode.remote);
-    with->select.one_mask = mask;
+    with->mask.one = mask;
+    with->measure.mask_hash = mask->hash;
     return status;
 }
 
@@ -165,11 +139,9 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
                    .raw_depth = (enum ih_raw_depth)o->raw_depth,
-                   .takes_native = o->takes_native != 0,
                    .raw_width = o->raw_width,
                    .raw_height = o->raw_height,
                    .takes_frames = o->takes_frames,
-                   .sample_range = o->sample_range,
                    .timeout_s = o->timeout_s,
                    .budget = &p->images,
                    .n_idle_cores = &p->n_idle_cores,
@@ -181,18 +153,12 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .reads_archives = true,
         .archive_readers = &p->archive_readers,
         .member_budget = &p->members,
-        .luma = o->luma,
-        .clip_low = o->clip_low,
-        .clip_high = o->clip_high,
+        .measure = o->measure,
         .shard = o->shard,
         .n_shards = o->n_shards,
-        .skips_transparent = o->skips_transparent,
-        .select = {.region = *o->region.text ? &o->region : NULL,
-                   .mask = o->mask_path,
-                   .mask_budget = &p->masks},
+        .mask = {.budget = &p->masks},
         .finish = o->only_total || o->compares || o->by ? NULL : compute_stats,
         .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
-        .measurement = measurement_of(o),
         .resumed_path = o->resume_path,
         .makes_thumbnails = o->makes_thumbnails,
         .jpeg = jpeg_side(o),
@@ -226,7 +192,7 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
     struct ih_scan_options with = scan_options(o, p, writer, n_threads);
     struct ih_device_options device_options = o->device;
     const struct ih_inputs_options from = {*sources, hash_options(o), o->shard, o->resume_path,
-                                           o->mask_path};
+                                           o->measure.mask};
     p->n_idle_cores = device_options.with.n_idle_cores = p->n_threads - n_threads;
     device_options.n_lanes = n_threads;
     ih_machine_keep_memory(p->memory_bytes, n_threads, n_threads == p->n_threads);

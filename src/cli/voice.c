@@ -208,7 +208,7 @@ static unsigned few_bits(const struct ih_result *r)
     const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
     const unsigned n_bins = ih_n_bins(&r->histogram);
     unsigned largest = 0, bits = 8;
-    if (r->info.source_depth != 16 || r->sample_range.high)
+    if (r->info.source_depth != 16 || r->measure.range.high)
         return 0;
     for (unsigned p = 0; p < n_colours; p++)
         for (unsigned i = largest; i < n_bins; i++)
@@ -224,7 +224,7 @@ static void note_depth(struct ih_voice *v, const char *path, const struct ih_res
 {
     const struct ih_options *o = v->options;
     const bool has_depth = ih_option_is_given(o, "depth"), is_scaled = r->info.source_depth == 16;
-    const uint32_t high = r->sample_range.high;
+    const uint32_t high = r->measure.range.high;
     if (!r->is_total && !is_scaled && (has_depth || ih_option_is_given(o, "range"))) {
         if (is_noted(v, IH_NOTE_DEPTH))
             ih_voice_note(v, path,
@@ -234,7 +234,7 @@ static void note_depth(struct ih_voice *v, const char *path, const struct ih_res
         ih_voice_note(v, path,
                       "its samples go up to %" PRIu32 ", and those above %" PRIu32
                       " count as %" PRIu32 "; --depth is too small",
-                      r->info.extremes.end - 1, high, r->spec.n_bins ? high : 255);
+                      r->info.extremes.end - 1, high, r->measure.n_bins ? high : 255);
     }
 }
 

@@ -203,12 +203,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options,
         ih_outfile_init(&w->sinks[i].file);
     }
     w->voice.started_ns = w->voice.ended_ns = ih_clock_ns();
-    ih_total_init(&w->total, options->luma, options->clip_low,
-                  options->clip_high ? options->clip_high : IH_BINS - 1);
-    w->total.range = options->sample_range;
-    w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    w->total.region = *options->region.text ? options->region.text : NULL;
-    w->total.mask = options->mask_path;
+    ih_total_init(&w->total, &options->measure);
     return w;
 }
 
@@ -727,7 +722,7 @@ static void complete_outputs(struct ih_writer *w)
     } else if (o->with_total || w->has_totals) {
         struct ih_result total;
         if (w->total.n_images == 0) /* only totals of no images, or --where left all out */
-            w->total.measurement = *ih_scan_measurement(w->scan);
+            w->total.measure = *ih_scan_measure(w->scan);
         ih_total_result(&w->total, &total);
         total.folder = w->total_folder;
         total.shard = o->shard;

@@ -338,8 +338,7 @@ static void read_parts(const struct ih_device_pixels *p, struct ih_histogram *ou
 }
 
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_histogram *out,
-                                       struct ih_count_spec *spec, const char **kernel,
-                                       struct ih_error *err)
+                                       const char **kernel, struct ih_error *err)
 {
     if (!p->is_enqueued)
         return ih_error_set(err, IH_USAGE, "no count has been enqueued");
@@ -351,7 +350,6 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
         read_parts(p, out);
     else
         ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out);
-    *spec = p->spec;
     *kernel = p->n_parts > 0 ? "batch" : ih_cuda_kernels[0].name;
     if (!ih_histogram_consistent(out))
         return ih_error_set(err, IH_DEVICE, "cuda:%d: the counts do not add up", p->unit.ordinal);
@@ -386,10 +384,9 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *pixels,
 }
 
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *pixels, struct ih_histogram *out,
-                                       struct ih_count_spec *spec, const char **kernel,
-                                       struct ih_error *err)
+                                       const char **kernel, struct ih_error *err)
 {
-    (void)pixels, (void)out, (void)spec, (void)kernel;
+    (void)pixels, (void)out, (void)kernel;
     return no_cuda(err);
 }
 

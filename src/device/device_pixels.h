@@ -39,11 +39,10 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *pixels,
                                       const struct ih_pixels *image, void *stream,
                                       struct ih_error *err);
 
-/* Waits for the count. *spec: what was counted; *kernel: static. Returns IH_OK, IH_USAGE if no
- * count was enqueued, or IH_DEVICE. */
+/* Waits for the count. *kernel: static. Returns IH_OK, IH_USAGE if no count was enqueued, or
+ * IH_DEVICE. */
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *pixels, struct ih_histogram *out,
-                                       struct ih_count_spec *spec, const char **kernel,
-                                       struct ih_error *err);
+                                       const char **kernel, struct ih_error *err);
 
 /* The calling thread's current CUDA device, -1 without one, and a way to restore it: opening a lane
  * of a GPU changes it. */

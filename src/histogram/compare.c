@@ -102,7 +102,7 @@ void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
 enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
                                  struct ih_distance *distance, struct ih_error *err)
 {
-    struct ih_measurement m = reference->measurement;
+    struct ih_joint_measure measure = reference->measure;
     struct ih_comparison comparison;
     struct ih_total one;
     const unsigned n = ih_n_bins(&result->histogram), n_reference = ih_n_bins(&reference->sum);
@@ -111,8 +111,8 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
                             "has %u bins, the reference %u: counts of different bins are not "
                             "compared; count both again with 256 bins",
                             n, n_reference);
-    ih_total_init(&one, result->spec.luma, result->spec.clip_low, result->spec.clip_high);
-    enum ih_status status = ih_measurement_join(&m, result, err);
+    ih_total_init(&one, &result->measure);
+    enum ih_status status = ih_joint_measure_add(&measure, result, err);
     if (status == IH_OK)
         status = ih_total_add(&one, result, err);
     if (status == IH_OK) {

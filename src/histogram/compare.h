@@ -25,13 +25,13 @@ struct ih_comparison {
     struct ih_distance largest;           /* of any plane */
 };
 
-/* Compares two totals with the same measurement. Gray beside colour counts as R = G = B, as in one
+/* Compares two totals with the same measure. Gray beside colour counts as R = G = B, as in one
  * total of both. If one of them has alpha, the other has an alpha channel without values. */
 void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
                        struct ih_comparison *out);
 
 /* The largest distances of a counted result to a total. Returns IH_OK; IH_USAGE if their
- * measurements differ; or IH_MEMORY. */
+ * measures differ; or IH_MEMORY. */
 enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
                                  struct ih_distance *distance, struct ih_error *err);
 

@@ -325,7 +325,7 @@ static void describe_values(const uint64_t *bins, struct ih_stats *s)
 }
 
 void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
-                       const struct ih_count_spec *spec, struct ih_stats *out)
+                       const struct ih_measure *measure, struct ih_stats *out)
 {
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = ih_bins(h, plane);
@@ -333,8 +333,8 @@ void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
     memset(out, 0, sizeof *out);
     out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
-    out->crushed = ih_count_range(bins, 0, spec->clip_low);
-    out->blown = ih_count_range(bins, spec->clip_high, last);
+    out->crushed = ih_count_range(bins, 0, measure->clip_low);
+    out->blown = ih_count_range(bins, measure->clip_high, last);
     out->skewness = out->kurtosis = (double)NAN;
     out->mean = (double)out->sum / (double)out->count;
     if (out->count == 0) {
@@ -377,9 +377,9 @@ double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const stru
 }
 
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
-                      const struct ih_count_spec *spec, struct ih_stats *out)
+                      const struct ih_measure *measure, struct ih_stats *out)
 {
-    ih_stats_describe(h, plane, spec, out);
+    ih_stats_describe(h, plane, measure, out);
     out->entropy = ih_stats_entropy(h, plane, out);
 }
 

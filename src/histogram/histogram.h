@@ -12,7 +12,7 @@
 #define IH_HISTOGRAM_HISTOGRAM_H
 
 #include "base/status.h"
-#include "histogram/pixels.h"
+#include "histogram/measure.h"
 
 struct ih_histogram {
     unsigned n_channels; /* planes 0 .. n_channels-1 and IH_LUMA are valid */
@@ -146,12 +146,12 @@ enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
 
 /* Computes the statistics of one plane; imghist.h declares the struct. */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
-                      const struct ih_count_spec *spec, struct ih_stats *out);
+                      const struct ih_measure *measure, struct ih_stats *out);
 
 /* The same in two steps, for those that do not always need the entropy: all but it, which is 0, and
  * then the entropy. */
 void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
-                       const struct ih_count_spec *spec, struct ih_stats *out);
+                       const struct ih_measure *measure, struct ih_stats *out);
 double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *stats);
 
 /* Mean linear-light luminance Y of the image, 0 to 1: BT.709 weights of sRGB-decoded values (IEC

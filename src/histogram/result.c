@@ -2,41 +2,9 @@
 
 #include "histogram/region.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const char *const ih_range_names[IH_RANGES] = {"", "full", "limited"};
-
-/* ---- reduction ---- */
-
-void ih_reduction_print(struct ih_sample_range range, bool is_native, char text[IH_REDUCTION_BYTES])
-{
-    if (range.high == 0)
-        strcpy(text, is_native ? "none" : IH_REDUCTION);
-    else if (is_native)
-        snprintf(text, IH_REDUCTION_BYTES, "clamp(v,%u,%u)", (unsigned)range.low,
-                 (unsigned)range.high);
-    else
-        snprintf(text, IH_REDUCTION_BYTES, "round((v-%u)*255/%u)", (unsigned)range.low,
-                 (unsigned)(range.high - range.low));
-}
-
-bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range *range)
-{
-    char again[IH_REDUCTION_BYTES];
-    unsigned low = 0, high = 0;
-    *range = (struct ih_sample_range){0, 0};
-    if (!is_native && strcmp(text, IH_REDUCTION) == 0)
-        return true;
-    if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &high) == 2)
-        high += low;
-    else
-        sscanf(text, "clamp(v,%5u,%5u)", &low, &high);
-    if (low < high && high <= UINT16_MAX)
-        *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
-    ih_reduction_print(*range, is_native, again);
-    return strcmp(text, again) == 0;
-}
 
 /* ---- names ---- */
 
@@ -58,7 +26,7 @@ void ih_result_compute_stats(struct ih_result *r)
         else if (p == IH_LUMA && n_channels > 0 && ih_colour_channels(n_channels) == 1)
             r->stats[p] = r->stats[0]; /* the luma of gray is its gray */
         else
-            ih_stats_compute(&r->histogram, p, &r->spec, &r->stats[p]);
+            ih_stats_compute(&r->histogram, p, &r->measure, &r->stats[p]);
     r->has_stats = true;
 }
 
@@ -67,7 +35,7 @@ void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats 
     if (r->has_stats)
         *stats = r->stats[plane];
     else
-        ih_stats_compute(&r->histogram, plane, &r->spec, stats);
+        ih_stats_compute(&r->histogram, plane, &r->measure, stats);
     if (r->has_stats && r->is_read)
         stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
 }
@@ -102,11 +70,12 @@ static bool is_size_possible(const struct ih_result *r)
     struct ih_rectangle all = {0, 0, info->width, info->height};
     struct ih_region region;
     struct ih_error ignored;
-    if (r->region && (ih_region_parse(r->region, &region, &ignored) != IH_OK ||
-                      ih_region_place(&region, info->width, info->height, &all, &ignored) != IH_OK))
+    if (r->measure.region &&
+        (ih_region_parse(r->measure.region, &region, &ignored) != IH_OK ||
+         ih_region_place(&region, info->width, info->height, &all, &ignored) != IH_OK))
         return false;
     const uint64_t n_all = all.width * all.height;
-    return r->alpha == IH_ALPHA_COUNT && !r->mask ? n == n_all : n <= n_all;
+    return r->measure.alpha == IH_ALPHA_COUNT && !r->measure.mask ? n == n_all : n <= n_all;
 }
 
 /* Clip counts of the colour channels bound those of any and all of them. */
@@ -117,8 +86,8 @@ static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t 
     uint64_t most = 0, least = h->n_pixels, n_clipped = 0;
     for (unsigned c = 0; c < n_colours; c++) {
         const uint64_t *bins = ih_bins(h, c);
-        const uint64_t n = is_low ? ih_count_range(bins, 0, r->spec.clip_low)
-                                  : ih_count_range(bins, r->spec.clip_high, ih_n_bins(h) - 1);
+        const uint64_t n = is_low ? ih_count_range(bins, 0, r->measure.clip_low)
+                                  : ih_count_range(bins, r->measure.clip_high, ih_n_bins(h) - 1);
         most = n > most ? n : most;
         least = n < least ? n : least;
         n_clipped += n; /* at most three times n_pixels */
@@ -135,7 +104,7 @@ enum ih_status ih_result_check(struct ih_result *r, struct ih_error *err)
     if (is_empty_total ? h->n_channels != 0 || h->n_pixels != 0
                        : h->n_channels < 1 || h->n_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_CORRUPT, "no image has these channels");
-    if (r->spec.clip_low >= r->spec.clip_high || r->spec.clip_high >= ih_n_bins(h))
+    if (r->measure.clip_low >= r->measure.clip_high || r->measure.clip_high >= ih_n_bins(h))
         return ih_error_set(err, IH_CORRUPT, "the clip limits contradict each other");
     const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
     for (unsigned p = 0; p < IH_PLANES; p++) {

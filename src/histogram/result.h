@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "histogram/histogram.h"
+#include "histogram/measure.h"
 #include "histogram/pixel_order.h"
 
 enum { IH_SHARDS_MAX = 9999 };
@@ -13,31 +14,6 @@ enum { IH_NOT_APPLIED_KNOWN = 2 * IH_NOT_APPLIED_ORIENTATION - 1 }; /* all of en
 /* The range of the stored samples. Limited range is expanded to full range before counting. */
 enum ih_range { IH_RANGE_UNKNOWN, IH_RANGE_FULL, IH_RANGE_LIMITED, IH_RANGES };
 extern const char *const ih_range_names[IH_RANGES]; /* "", "full", "limited" */
-
-/* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
-#define IH_REDUCTION "round(v*255/max)"
-
-/* Samples of 16 bits from low to high become 0 to 255, and those outside are clamped:
- * round((v - low) * 255 / (high - low)), half up. Not for alpha. high 0: the rule above. */
-struct ih_sample_range {
-    uint16_t low, high;
-};
-enum { IH_REDUCTION_BYTES = 40 };
-
-/* The rule as JSON has it: IH_REDUCTION, or "round((v-0)*255/4095)". Native samples are not
- * reduced: "none", or "clamp(v,64,940)". */
-void ih_reduction_print(struct ih_sample_range range, bool is_native,
-                        char text[IH_REDUCTION_BYTES]);
-
-/* Returns false for a text that ih_reduction_print does not write. */
-bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range *range);
-
-/* Which pixels are counted. */
-enum ih_alpha {
-    IH_ALPHA_COUNT,
-    IH_ALPHA_SKIP_TRANSPARENT,
-    IH_ALPHA_EITHER /* only in what is asked for */
-};
 
 /* The stored colour samples of images of more than 8 bits a sample. All zero: not known. */
 struct ih_extremes {
@@ -99,11 +75,7 @@ struct ih_result {
     enum ih_status status; /* if not IH_OK, the fields after `error` are invalid */
     struct ih_error error; /* valid if status is not IH_OK */
     struct ih_image_info info;
-    struct ih_count_spec spec;
-    enum ih_alpha alpha;
-    struct ih_sample_range sample_range; /* of the run, whatever the image's depth */
-    const char *region, *mask;           /* as recorded; NULL: the whole image; borrowed */
-    uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
+    struct ih_measure measure;
     struct ih_histogram histogram;
     /* Of each plane, for ih_result_stats; only if has_stats. A worker computes them, so that the
      * one thread that writes the records need not. */

@@ -134,18 +134,18 @@ static enum ih_status move_native(struct stream *s, struct ih_result *r, unsigne
                                   struct ih_error *err)
 {
     struct ih_histogram *h = &r->histogram;
-    struct ih_count_spec *spec = &r->spec;
-    spec->n_bins = (unsigned)move(s, spec->n_bins, 4);
-    spec->clip_low = (uint16_t)move(s, spec->clip_low, 2);
-    spec->clip_high = (uint16_t)move(s, spec->clip_high, 2);
+    struct ih_measure *measure = &r->measure;
+    measure->n_bins = (unsigned)move(s, measure->n_bins, 4);
+    measure->clip_low = (uint16_t)move(s, measure->clip_low, 2);
+    measure->clip_high = (uint16_t)move(s, measure->clip_high, 2);
     if (s->from) {
         const struct ih_histogram read = *h;
-        spec->n_channels = n_channels;
-        s->is_short = s->is_short || spec->n_bins <= IH_BINS || spec->n_bins > IH_NATIVE_BINS_MAX ||
-                      n_channels < 1 || n_channels > IH_CHANNELS_MAX;
+        s->is_short = s->is_short || measure->n_bins <= IH_BINS ||
+                      measure->n_bins > IH_NATIVE_BINS_MAX || n_channels < 1 ||
+                      n_channels > IH_CHANNELS_MAX;
         if (s->is_short)
             return IH_OK;
-        const struct ih_count_spec all = {.n_channels = IH_CHANNELS_MAX, .n_bins = spec->n_bins};
+        const struct ih_count_spec all = {.n_channels = IH_CHANNELS_MAX, .n_bins = measure->n_bins};
         if (ih_histogram_init(h, &all, err) != IH_OK) /* luma may be false, so it has a plane */
             return IH_MEMORY;
         h->n_channels = n_channels;
@@ -160,9 +160,9 @@ static enum ih_status move_native(struct stream *s, struct ih_result *r, unsigne
         if (!ih_histogram_plane(h, p))
             continue;
         if (s->from)
-            read_runs(s, ih_own_bins(h, p), spec->n_bins);
+            read_runs(s, ih_own_bins(h, p), measure->n_bins);
         else
-            write_runs(s, ih_bins(h, p), spec->n_bins);
+            write_runs(s, ih_bins(h, p), measure->n_bins);
     }
     return IH_OK;
 }
@@ -195,8 +195,8 @@ static enum ih_status move_result(struct stream *s, struct ih_result *r,
             h->bins[p][v] = move(s, h->bins[p][v], 8);
     for (unsigned i = 0; i < N_TEXTS; i++)
         move_text(s, all_texts[i]);
-    r->sample_range.low = (uint16_t)move(s, r->sample_range.low, 2);
-    r->sample_range.high = (uint16_t)move(s, r->sample_range.high, 2);
+    r->measure.range.low = (uint16_t)move(s, r->measure.range.low, 2);
+    r->measure.range.high = (uint16_t)move(s, r->measure.range.high, 2);
     info->extremes.min = (uint32_t)move(s, info->extremes.min, 4);
     info->extremes.end = (uint32_t)move(s, info->extremes.end, 4);
     return IH_OK;
@@ -204,7 +204,8 @@ static enum ih_status move_result(struct stream *s, struct ih_result *r,
 
 void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
 {
-    const char *const from[] = {r->info.format, r->library, r->version, r->region, r->mask};
+    const char *const from[] = {r->info.format, r->library, r->version, r->measure.region,
+                                r->measure.mask};
     char *const to[] = {texts->format, texts->library, texts->version, texts->region, texts->mask};
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         if (from[i] != to[i])
@@ -212,8 +213,8 @@ void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
     r->info.format = texts->format;
     r->library = texts->library;
     r->version = texts->version;
-    r->region = *texts->region ? texts->region : NULL;
-    r->mask = *texts->mask ? texts->mask : NULL;
+    r->measure.region = *texts->region ? texts->region : NULL;
+    r->measure.mask = *texts->mask ? texts->mask : NULL;
 }
 
 /* ---- saving ---- */
@@ -235,14 +236,14 @@ static void write_all(struct stream *s, const struct ih_result *result, size_t n
     unsigned of_result[N_BYTES] = {kind,
                                    r.histogram.n_channels,
                                    0,
-                                   r.alpha,
-                                   is_native ? 0 : r.spec.clip_low,
-                                   is_native ? 0 : r.spec.clip_high,
+                                   r.measure.alpha,
+                                   is_native ? 0 : r.measure.clip_low,
+                                   is_native ? 0 : r.measure.clip_high,
                                    0,
                                    r.info.range};
-    while (weights[of_result[WEIGHTS]] != r.spec.luma)
+    while (weights[of_result[WEIGHTS]] != r.measure.luma)
         of_result[WEIGHTS]++;
-    r.spec.n_bins = ih_n_bins(&r.histogram);
+    r.measure.n_bins = ih_n_bins(&r.histogram);
     r.version = r.version ? r.version : IH_VERSION;
     r.n_images = r.is_total ? r.n_images : 1;
     ih_saved_texts_keep(&texts, &r);
@@ -273,7 +274,7 @@ static enum ih_status load_result(struct stream *s, unsigned kind, bool is_nativ
                                   struct ih_result *r, struct ih_saved_texts *texts, bool *is_sound,
                                   struct ih_error *err)
 {
-    const struct ih_sample_range *samples = &r->sample_range;
+    const struct ih_sample_range *samples = &r->measure.range;
     const struct ih_extremes *extremes = &r->info.extremes;
     struct ih_region region;
     struct ih_error ignored;
@@ -285,28 +286,28 @@ static enum ih_status load_result(struct stream *s, unsigned kind, bool is_nativ
     r->info.format = texts->format;
     r->library = texts->library;
     r->version = texts->version;
-    r->region = texts->region;
-    r->mask = texts->mask;
+    r->measure.region = texts->region;
+    r->measure.mask = texts->mask;
     ih_saved_texts_keep(texts, r);
     r->is_total = kind == SUM;
-    r->info.n_channels = r->spec.n_channels = bytes[CHANNELS];
-    r->spec.luma = weights[bytes[WEIGHTS] <= NO_LUMA ? bytes[WEIGHTS] : 0];
-    r->alpha = bytes[ALPHA] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    r->info.n_bins = r->spec.n_bins;
+    r->info.n_channels = bytes[CHANNELS];
+    r->measure.luma = weights[bytes[WEIGHTS] <= NO_LUMA ? bytes[WEIGHTS] : 0];
+    r->measure.alpha = bytes[ALPHA] ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    r->info.n_bins = r->measure.n_bins;
     if (!is_native) {
-        r->spec.clip_low = (uint8_t)bytes[CLIP_LOW];
-        r->spec.clip_high = (uint8_t)bytes[CLIP_HIGH];
+        r->measure.clip_low = (uint8_t)bytes[CLIP_LOW];
+        r->measure.clip_high = (uint8_t)bytes[CLIP_HIGH];
     }
     r->info.range = bytes[RANGE] < IH_RANGES ? (enum ih_range)bytes[RANGE] : IH_RANGE_UNKNOWN;
-    *is_sound = (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
-                (samples->high ? samples->low < samples->high : samples->low == 0) &&
-                (extremes->end ? extremes->min < extremes->end : extremes->min == 0) &&
-                bytes[CHANNELS] <= IH_CHANNELS_MAX && bytes[WEIGHTS] <= NO_LUMA &&
-                bytes[ALPHA] <= 1 && bytes[REDUCTION] == 0 && bytes[RANGE] < IH_RANGES &&
-                (!is_native || (bytes[CLIP_LOW] == 0 && bytes[CLIP_HIGH] == 0)) &&
-                r->info.warnings < IH_WARNINGS_END && r->info.not_applied <= IH_NOT_APPLIED_KNOWN &&
-                r->info.source_depth <= 32 &&
-                (r->is_total || (r->n_images == 1 && r->n_failed == 0));
+    *is_sound =
+        (!r->measure.region || ih_region_parse(r->measure.region, &region, &ignored) == IH_OK) &&
+        (samples->high ? samples->low < samples->high : samples->low == 0) &&
+        (extremes->end ? extremes->min < extremes->end : extremes->min == 0) &&
+        bytes[CHANNELS] <= IH_CHANNELS_MAX && bytes[WEIGHTS] <= NO_LUMA && bytes[ALPHA] <= 1 &&
+        bytes[REDUCTION] == 0 && bytes[RANGE] < IH_RANGES &&
+        (!is_native || (bytes[CLIP_LOW] == 0 && bytes[CLIP_HIGH] == 0)) &&
+        r->info.warnings < IH_WARNINGS_END && r->info.not_applied <= IH_NOT_APPLIED_KNOWN &&
+        r->info.source_depth <= 32 && (r->is_total || (r->n_images == 1 && r->n_failed == 0));
     return IH_OK;
 }
 

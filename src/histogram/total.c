@@ -10,82 +10,10 @@
 
 enum { ALPHA = IH_CHANNELS_MAX - 1 };
 
-const char *ih_alpha_name(enum ih_alpha alpha)
-{
-    return alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent" : "count";
-}
-
-/* text: NULL is "". */
-static bool total_is_same(const char *recorded, const char *text)
-{
-    return strcmp(recorded, text ? text : "") == 0;
-}
-
-/* own, other: NULL or "": none */
-static enum ih_status differ(const struct ih_measurement *m, const char *what, const char *own,
-                             const char *other, struct ih_error *err)
-{
-    return ih_error_set(
-        err, IH_USAGE, "counted with %s %.80s; %s %.80s", what, own && *own ? own : "none",
-        m->has_results ? "the others have" : "this run asks for", *other ? other : "none");
-}
-
-enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *r,
-                                   struct ih_error *err)
-{
-    const struct ih_count_spec *spec = &r->spec;
-    char own[IH_REDUCTION_BYTES], other[IH_REDUCTION_BYTES];
-    if (r->status != IH_OK)
-        return IH_OK;
-    if (m->luma && m->luma != spec->luma)
-        return differ(m, "luma weights", spec->luma->name, m->luma->name, err);
-    /* Images of other bins have other limits by default. */
-    if (m->has_clip && (!m->has_results || m->n_bins == spec->n_bins) &&
-        (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high)) {
-        snprintf(own, sizeof own, "%u,%u", (unsigned)spec->clip_low, (unsigned)spec->clip_high);
-        snprintf(other, sizeof other, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
-        return differ(m, "clip limits", own, other, err);
-    }
-    const bool is_deep = r->is_total ? r->info.extremes.end > IH_BINS : r->info.source_depth > 8;
-    if (r->is_read && m->bins && (m->bins == IH_BINS ? spec->n_bins > 0 : !spec->n_bins && is_deep))
-        return ih_error_set(err, IH_USAGE, "counted with %s bins; this run asks for %s",
-                            spec->n_bins ? "native" : "256", spec->n_bins ? "256" : "native ones");
-    if (m->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
-        return differ(m, "alpha", ih_alpha_name(r->alpha), ih_alpha_name(m->alpha), err);
-    if (m->has_range &&
-        (m->range.low != r->sample_range.low || m->range.high != r->sample_range.high)) {
-        ih_reduction_print(r->sample_range, spec->n_bins, own);
-        ih_reduction_print(m->range, m->n_bins, other);
-        return differ(m, "samples reduced by", own, other, err);
-    }
-    if (m->has_selection && !total_is_same(m->region, r->region))
-        return differ(m, "region", r->region, m->region, err);
-    if (m->has_selection && !total_is_same(m->mask, r->mask))
-        return differ(m, "mask", r->mask, m->mask, err);
-    if (m->mask_hash && r->mask_hash && m->mask_hash != r->mask_hash)
-        return ih_error_set(err, IH_USAGE, "counted with another mask of the same name, %.80s",
-                            r->mask ? r->mask : "");
-    m->has_results = m->has_selection = m->has_clip = m->has_range = true;
-    m->luma = spec->luma;
-    m->clip_low = spec->clip_low;
-    m->clip_high = spec->clip_high;
-    m->n_bins = spec->n_bins;
-    m->alpha = r->alpha;
-    m->range = r->sample_range;
-    m->mask_hash = r->mask_hash ? r->mask_hash : m->mask_hash;
-    snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
-    snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
-    return IH_OK;
-}
-
-void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint16_t clip_low,
-                   uint16_t clip_high)
+void ih_total_init(struct ih_total *t, const struct ih_measure *asked)
 {
     memset(t, 0, sizeof *t);
-    t->measurement = IH_MEASUREMENT_ANY;
-    t->luma = luma;
-    t->clip_low = clip_low;
-    t->clip_high = clip_high;
+    t->measure.asked = *asked;
     ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
 }
 
@@ -175,7 +103,7 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
                             struct ih_error *err)
 {
     const struct ih_histogram *h = &result->histogram;
-    struct ih_measurement m = t->measurement;
+    struct ih_joint_measure measure = t->measure;
     if (result->status != IH_OK) {
         t->n_failed++;
         return IH_OK;
@@ -187,7 +115,7 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
         t->n_failed += result->n_failed;
         return IH_OK;
     }
-    if (check_bins(t, result, err) != IH_OK || ih_measurement_join(&m, result, err) != IH_OK)
+    if (check_bins(t, result, err) != IH_OK || ih_joint_measure_add(&measure, result, err) != IH_OK)
         return err ? err->status : IH_USAGE;
     /* No counter exceeds a sum, and no sum exceeds the largest value times n_pixels. */
     if (h->n_pixels > UINT64_MAX / (ih_n_bins(h) - 1) - t->sum.n_pixels)
@@ -195,7 +123,7 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     const enum ih_status status = total_take_bins(t, h, err);
     if (status != IH_OK)
         return status;
-    t->measurement = m;
+    t->measure = measure;
     add_description(t, result);
     const unsigned n_colours = ih_colour_channels(h->n_channels);
     for (unsigned c = 0; c < 3; c++)
@@ -226,22 +154,9 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->n_images = t->n_images;
     out->n_failed = t->n_failed;
     out->info.n_channels = n_channels;
-    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high, 0};
-    out->alpha = t->alpha;
-    out->sample_range = t->range;
-    out->region = t->region;
-    out->mask = t->mask;
-    if (t->measurement.has_results) {
-        const struct ih_measurement *m = &t->measurement;
-        out->spec =
-            (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high, m->n_bins};
-        out->alpha = m->alpha;
-        out->sample_range = m->range;
-        out->region = *m->region ? m->region : NULL;
-        out->mask = *m->mask ? m->mask : NULL;
-        out->mask_hash = m->mask_hash;
-        out->version = t->n_images > 0 ? t->version : NULL;
-    }
+    out->measure = ih_joint_measure_get(&t->measure);
+    if (t->measure.has_results && t->n_images > 0)
+        out->version = t->version;
     out->info.not_applied = t->not_applied;
     out->info.extremes = t->extremes;
     struct ih_histogram *h = &out->histogram;
@@ -251,7 +166,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         h->native = t->native;
         memcpy(h->native, t->sum.native, sizeof *h->native * IH_PLANES * h->n_native);
     }
-    h->without_luma = out->spec.luma == &ih_luma_none;
+    h->without_luma = out->measure.luma == &ih_luma_none;
     for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
         memset(ih_own_bins(h, p), 0, ih_n_bins(h) * sizeof *h->native);
         h->sum[p] = 0;

@@ -33,7 +33,8 @@ struct batch {
 };
 
 struct ih_jpeg_queue {
-    struct ih_jpeg_queue_options options;
+    struct ih_jpeg_queue_options options; /* the measure is that of an image */
+    struct ih_count_spec spec;            /* of all files, but for n_channels */
     struct ih_device *device;
     ih_jpeg_deliver *deliver;
     void *user;
@@ -155,7 +156,7 @@ static void complete(const struct batch *b, const struct ih_jpeg_job *job)
     r->decoder_version = "JPEG kernels";
     r->kernel = "ycc";
     r->counted_by = b->session.counted_by;
-    r->spec = job->spec;
+    r->measure = b->queue->options.measure;
 }
 
 /* Hands out the files of a batch; those of a broken session uncounted. The run may end with the
@@ -325,7 +326,9 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
     struct ih_jpeg_queue *q = *queue = calloc(1, sizeof *q);
     if (!q)
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct ih_error ignored; /* limits above 255 leave all files to the CPU */
     q->options = *options;
+    ih_measure_image(&q->options.measure, 1, 0, &q->spec, &ignored);
     q->device = device;
     q->deliver = deliver;
     q->user = user;
@@ -462,8 +465,8 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
         ih_jpeg_plan_reset(&job->plan);
         return is_small ? IH_JPEG_REASON_NOT_A_FILE : reason ? reason : IH_JPEG_REASON_NOT_A_FILE;
     }
-    job->spec = (struct ih_count_spec){job->plan.n_components, q->options.luma, q->options.clip_low,
-                                       q->options.clip_high, 0};
+    job->spec = q->spec;
+    job->spec.n_channels = job->plan.n_components;
     return IH_JPEG_REASON_NONE;
 }
 

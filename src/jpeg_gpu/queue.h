@@ -33,8 +33,7 @@ struct ih_jpeg_report {
 struct ih_jpeg_queue_options {
     enum ih_jpeg_side side;
     uint64_t max_pixels; /* larger images are left to the CPU, which reports them */
-    const struct ih_luma_weights *luma;
-    uint16_t clip_low, clip_high;
+    struct ih_measure measure;
     const struct ih_file_identity *outputs; /* borrowed; files that are no inputs */
     size_t n_outputs;
     bool is_last;                  /* the process ends after this run: sessions are not stopped */

@@ -123,25 +123,24 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
     return status;
 }
 
-/* Checks the batch and fills *job, with luma and clip limits of the context. */
+/* Checks the batch and fills *job and *measure, with luma and clip limits of the context. */
 static enum ih_status context_job_make(const struct ih_context *context,
                                        const struct ih_batch *batch, struct ih_batch_job *job,
-                                       struct ih_error *err)
+                                       struct ih_measure *measure, struct ih_error *err)
 {
-    struct ih_scan_options options = context->options, *o = &options;
     enum ih_status status = job_make(batch, job, err);
     if (status != IH_OK)
         return status;
-    if (job->batch.n_bins > 0 && !o->measurement.has_clip)
-        o->clip_high = 0; /* the largest value that has a bin */
-    if (o->luma == &ih_luma_none && job->has_luma)
+    *measure = context->options.measure;
+    if (measure->luma == &ih_luma_none && job->has_luma)
         return ih_error_set(err, IH_USAGE, "batch: the context has no luma: set without_luma");
-    status = ih_scan_spec(o, job->batch.n_channels, job->batch.n_bins, &job->spec, err);
+    if (job->batch.without_luma)
+        measure->luma = &ih_luma_none;
+    status = ih_measure_image(measure, job->batch.n_channels, job->batch.n_bins, &job->spec, err);
     if (status != IH_OK)
         return status;
-    job->spec.luma = job->batch.without_luma ? &ih_luma_none : o->luma;
     const bool has_alpha = job->batch.n_channels != ih_colour_channels(job->batch.n_channels);
-    if (o->skips_transparent && has_alpha)
+    if (measure->alpha == IH_ALPHA_SKIP_TRANSPARENT && has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");
     return IH_OK;
 }
@@ -164,7 +163,8 @@ enum ih_status ih_batch_count(struct ih_context *context, const struct ih_batch 
                               uint32_t *bins, uint64_t *sums, struct ih_error *err)
 {
     struct ih_batch_job job;
-    enum ih_status status = context_job_make(context, batch, &job, err);
+    struct ih_measure measure;
+    enum ih_status status = context_job_make(context, batch, &job, &measure, err);
     if (status == IH_OK && job.shape.bins_bytes > 0)
         status = ih_batch_count_cpu(&job, bins, sums, err);
     return status;
@@ -175,7 +175,8 @@ enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batc
                                 struct ih_error *err)
 {
     struct ih_batch_job job;
-    enum ih_status status = context_job_make(context, batch, &job, err);
+    struct ih_measure measure;
+    enum ih_status status = context_job_make(context, batch, &job, &measure, err);
     if (status == IH_OK)
         status = ih_batch_enqueue_cuda(&job, d_bins, d_sums, stream, err);
     return status;
@@ -212,8 +213,9 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
                                unsigned label, struct ih_counts *counts, struct ih_error *err)
 {
     struct ih_batch_job job;
+    struct ih_measure measure;
     ih_counts_clear(counts);
-    enum ih_status status = context_job_make(context, batch, &job, err);
+    enum ih_status status = context_job_make(context, batch, &job, &measure, err);
     if (status != IH_OK)
         return status;
     if (image >= job.batch.n_images || label >= job.shape.n_labels)
@@ -224,7 +226,9 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
     const size_t n_bins = job.batch.n_bins ? job.batch.n_bins : IH_BINS;
     struct ih_result *result = &counts->result;
     memset(result, 0, sizeof *result);
-    result->spec = job.spec;
+    result->measure = measure;
+    if (job.batch.n_labels)
+        result->measure.mask = IH_MASK_LABELS;
     result->info = (struct ih_image_info){.format = "",
                                           .width = described.width,
                                           .height = described.height,
@@ -234,11 +238,10 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
     while (n_bins > (size_t)1 << result->info.source_depth)
         result->info.source_depth++;
     result->kernel = "batch";
-    result->mask = job.batch.n_labels ? IH_MASK_LABELS : NULL;
     status = read_record(&job, bins + record * n_planes * n_bins,
                          sums + record * (n_planes + IH_BATCH_CLIPS), &result->histogram, err);
     if (status != IH_OK)
         return status;
-    ih_counts_set_image(counts, context->options.skips_transparent);
+    ih_counts_set_image(counts);
     return IH_OK;
 }

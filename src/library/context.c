@@ -58,11 +58,12 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
     if (s->kernel && !c->kernel)
         return ih_error_set(err, IH_USAGE, "kernel: this build has no kernel '%.40s'", s->kernel);
     device->with.kernel = c->kernel;
-    c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
-    if (!c->options.luma)
+    struct ih_measure *m = &c->options.measure;
+    m->luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
+    if (!m->luma)
         return ih_error_set(err, IH_USAGE, "luma: '%.40s' is not one of bt709, bt601, none",
                             s->luma);
-    if (s->alpha && ih_alpha_parse(s->alpha, &c->options.skips_transparent, &reason) != IH_OK)
+    if (s->alpha && ih_alpha_parse(s->alpha, &m->alpha, &reason) != IH_OK)
         return ih_error_set(err, reason.status, "alpha: %.200s", reason.message);
     return IH_OK;
 }
@@ -96,20 +97,14 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     if (s->lenient > 1 || s->raw_preview > 1)
         return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
                             s->lenient > 1 ? "lenient" : "raw_preview");
-    c->options.clip_low = (uint16_t)s->clip_low;
-    c->options.clip_high = (uint16_t)(is_native ? s->clip_high : clip_high);
-    c->options.measurement = (struct ih_measurement){
-        .luma = s->luma ? c->options.luma : NULL,
-        .has_clip = s->clip_low || s->clip_high,
-        .clip_low = c->options.clip_low,
-        .clip_high = (uint16_t)clip_high,
-        .alpha = !s->alpha                      ? IH_ALPHA_EITHER
-                 : c->options.skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT
-                                                : IH_ALPHA_COUNT,
-    };
+    struct ih_measure *m = &c->options.measure;
+    m->clip_low = (uint16_t)s->clip_low;
+    m->clip_high = (uint16_t)s->clip_high;
+    m->takes_native = is_native;
+    m->stated = (s->luma ? IH_STATED_LUMA : 0) | (s->alpha ? IH_STATED_ALPHA : 0) |
+                (s->clip_low || s->clip_high ? IH_STATED_CLIP : 0);
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
-    c->options.decode.takes_native = is_native;
     c->options.decode.is_lenient = s->lenient != 0;
     c->options.decode.takes_raw_previews = s->raw_preview != 0;
     c->options.decode.timeout_s = s->timeout;

@@ -19,7 +19,7 @@ static enum ih_status count(struct ih_context *context, const struct ih_input *i
     status = result->status;
     ih_call_end(context, call, status);
     if (status == IH_OK) {
-        ih_counts_set_image(counts, context->options.skips_transparent);
+        ih_counts_set_image(counts);
     } else if (err) {
         *err = result->error;
         ih_error_name_setting(err);
@@ -83,19 +83,18 @@ enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read
 struct ih_pending {
     struct ih_device_pixels *pixels;
     struct ih_image_info info; /* of the enqueued pixels */
-    bool skips_transparent;
+    struct ih_measure measure;
 };
 
 enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pending **pending,
                                struct ih_error *err)
 {
-    const struct ih_scan_options *o = &context->options;
     struct ih_count_spec spec;
     struct ih_pending *p = calloc(1, sizeof *p);
     if (!p)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    p->skips_transparent = o->skips_transparent;
-    enum ih_status status = ih_scan_spec(o, 1, 0, &spec, err);
+    p->measure = context->options.measure;
+    enum ih_status status = ih_measure_image(&p->measure, 1, 0, &spec, err);
     if (status == IH_OK)
         status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);
     if (status == IH_OK)
@@ -110,7 +109,7 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
 {
     struct ih_pixels p;
     enum ih_status status = ih_pixels_normalize(pixels, &p, err);
-    if (status == IH_OK && pending->skips_transparent &&
+    if (status == IH_OK && pending->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT &&
         p.n_channels != ih_colour_channels(p.n_channels))
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels in GPU memory");
     if (status == IH_OK)
@@ -131,10 +130,11 @@ enum ih_status ih_pending_finish(struct ih_pending *pending, struct ih_counts *c
     ih_counts_clear(counts);
     memset(result, 0, sizeof *result);
     result->info = pending->info;
-    enum ih_status status = ih_device_pixels_finish(pending->pixels, &result->histogram,
-                                                    &result->spec, &result->kernel, err);
+    result->measure = pending->measure;
+    enum ih_status status =
+        ih_device_pixels_finish(pending->pixels, &result->histogram, &result->kernel, err);
     if (status == IH_OK)
-        ih_counts_set_image(counts, pending->skips_transparent);
+        ih_counts_set_image(counts);
     return status;
 }
 

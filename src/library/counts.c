@@ -43,13 +43,12 @@ void ih_counts_clear(struct ih_counts *counts)
 static void set_full(struct ih_counts *c)
 {
     c->is_empty = false;
-    ih_reduction_print(c->result.sample_range, c->result.spec.n_bins, c->reduction);
+    ih_reduction_print(c->result.measure.range, c->result.measure.n_bins, c->reduction);
 }
 
-void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)
+void ih_counts_set_image(struct ih_counts *counts)
 {
     counts->is_sum = false;
-    counts->result.alpha = skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     set_full(counts);
 }
 
@@ -106,7 +105,7 @@ static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, s
 
 static bool is_of_label(const struct ih_result *r)
 {
-    return r->mask && strcmp(r->mask, IH_MASK_LABELS) == 0;
+    return r->measure.mask && strcmp(r->measure.mask, IH_MASK_LABELS) == 0;
 }
 
 enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
@@ -118,9 +117,8 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         return copy(c, other, err);
     enum ih_status status = reserve(&c->total, sizeof *c->total, err);
     if (status == IH_OK && !c->is_sum) {
-        const struct ih_count_spec *spec = &c->result.spec;
         ih_total_reset(c->total);
-        ih_total_init(c->total, spec->luma, spec->clip_low, spec->clip_high);
+        ih_total_init(c->total, &c->result.measure);
         status = ih_total_add(c->total, &c->result, err);
     }
     if (status == IH_OK)
@@ -186,10 +184,10 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.format = r->info.format ? r->info.format : "";
         s.decoder = r->library ? r->library : "";
         s.kernel = r->kernel ? r->kernel : "";
-        s.luma = r->spec.luma->name;
-        s.alpha = ih_alpha_name(r->alpha);
-        s.clip_low = r->spec.clip_low;
-        s.clip_high = r->spec.clip_high;
+        s.luma = r->measure.luma->name;
+        s.alpha = ih_alpha_name(r->measure.alpha);
+        s.clip_low = r->measure.clip_low;
+        s.clip_high = r->measure.clip_high;
         s.crushed_any = h->any_low;
         s.blown_any = h->any_high;
         s.warnings = r->info.warnings;
@@ -203,8 +201,8 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
             s.source_max = r->info.extremes.end - 1;
         }
         s.n_failed = r->is_total ? r->n_failed : 0;
-        s.region = r->region ? r->region : "";
-        s.mask = r->mask ? r->mask : "";
+        s.region = r->measure.region ? r->measure.region : "";
+        s.mask = r->measure.mask ? r->measure.mask : "";
         s.crushed_all = h->all_low;
         s.blown_all = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);
@@ -233,7 +231,7 @@ enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct
     struct ih_stats s;
     if (!ih_counts_plane(c, plane))
         return ih_error_set(err, IH_USAGE, "the counts have no plane %u", plane);
-    ih_stats_compute(&c->result.histogram, plane, &c->result.spec, &s);
+    ih_stats_compute(&c->result.histogram, plane, &c->result.measure, &s);
     copy_out(stats, size_bytes, &s, sizeof s);
     return IH_OK;
 }

@@ -28,7 +28,7 @@ struct ih_call {
 struct ih_context {
     const char *kernel;
     struct ih_device *device;
-    struct ih_scan_options options; /* luma, alpha, limits, and the budget if there is one */
+    struct ih_scan_options options; /* the measure, limits, and the budget if there is one */
     struct ih_budget budget;
     bool has_budget;
     int (*ask)(void *user); /* of the settings */
@@ -46,10 +46,10 @@ struct ih_counts {
     struct ih_total *total;  /* owned; NULL until there is a sum */
     /* Owned; of counts that came from outside, whose result points into it; NULL: none yet. */
     struct ih_saved_texts *texts;
-    char reduction[IH_REDUCTION_BYTES]; /* of result.sample_range */
+    char reduction[IH_REDUCTION_BYTES]; /* of result.measure.range */
 };
 
-#define IH_MASK_LABELS "labels" /* ih_result.mask of the counts of a label */
+#define IH_MASK_LABELS "labels" /* ih_measure.mask of the counts of a label */
 
 /* Begins a call on a context. The call owns its lane and source until ih_call_end. */
 enum ih_status ih_call_begin(struct ih_context *context, struct ih_call **call,
@@ -68,7 +68,7 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
                                    struct ih_error *err);
 
 /* Marks counts as holding the one image in counts->result. */
-void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
+void ih_counts_set_image(struct ih_counts *counts);
 
 /* Overwrites counts with a result of a scan or of a result file. Returns IH_OK or IH_MEMORY.
  */

@@ -184,7 +184,7 @@ static enum ih_status count_checked(struct ih_context *context, const struct ih_
             *err = counts->result.error;
     }
     if (status == IH_OK)
-        ih_counts_set_image(counts, context->options.skips_transparent);
+        ih_counts_set_image(counts);
     return status;
 }
 

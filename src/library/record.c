@@ -22,7 +22,7 @@ enum ih_status ih_counts_set_failures(struct ih_counts *counts, uint64_t n, stru
 {
     struct ih_result result;
     struct ih_total total;
-    ih_total_init(&total, &ih_luma_bt709, 0, IH_BINS - 1);
+    ih_total_init(&total, &IH_MEASURE_DEFAULT);
     total.n_failed = n;
     ih_total_result(&total, &result);
     return ih_counts_set_result(counts, &result, err);

@@ -160,7 +160,7 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
     s->has_thumbnails = options->thumbnails;
     s->has_distances = options->has_distances;
     s->percents = options->percents;
-    ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
+    ih_total_init(&s->total, &IH_MEASURE_DEFAULT);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
     ih_json_put_string_in_html(stream, options->title);
@@ -200,7 +200,7 @@ static void html_put(void *state, const struct ih_result *result, const char *by
     struct ih_error ignored;
     if (is_whole_total(result)) { /* also those of result files */
         ih_total_reset(&s->total);
-        ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
+        ih_total_init(&s->total, &IH_MEASURE_DEFAULT);
         (void)ih_total_add(&s->total, result, &ignored);
         return;
     }
@@ -220,8 +220,8 @@ static void put_total(FILE *f, const struct html_state *s)
             (unsigned long long)total.n_failed);
     put_row(s, f, &total);
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",
-            s->is_mixed ? "true" : "false", total.spec.luma->name, total.spec.clip_low,
-            total.spec.clip_high, ih_n_bins(&total.histogram));
+            s->is_mixed ? "true" : "false", total.measure.luma->name, total.measure.clip_low,
+            total.measure.clip_high, ih_n_bins(&total.histogram));
     const unsigned n_in_bar = ih_histogram_fold(&total.histogram, &folded);
     const unsigned n_bars = (ih_n_bins(&total.histogram) + n_in_bar - 1) / n_in_bar;
     const unsigned n_colours = ih_colour_channels(total.histogram.n_channels);

@@ -162,8 +162,8 @@ static void put_channels(FILE *f, const struct ih_result *r, const struct ih_per
             continue;
         fprintf(f, "%s{\"name\":\"%s\"", before, name);
         json_put_statistics(f, ",", r, p, percents);
-        if (r->spec.n_bins)
-            put_ranges(f, ih_bins(&r->histogram, p), r->spec.n_bins);
+        if (r->measure.n_bins)
+            put_ranges(f, ih_bins(&r->histogram, p), r->measure.n_bins);
         else
             put_histogram(f, r->histogram.bins[p]);
         putc('}', f);
@@ -231,7 +231,7 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind,
         put_position(f, r);
         break;
     case IH_FIELD_CLIP_LIMITS:
-        put_fields(f, "{", ih_clip_limits_fields, &r->spec, true);
+        put_fields(f, "{", ih_clip_limits_fields, &r->measure, true);
         putc('}', f);
         break;
     case IH_FIELD_CLIP:

@@ -171,13 +171,14 @@ static void put_title(const struct text *s, const struct ih_result *r)
 static void put_selection(const struct text *s, const struct ih_result *r)
 {
     char region[4 * IH_REGION_TEXT_MAX], mask[4 * IH_MASK_NAME_MAX];
-    if (!r->region && !r->mask)
+    if (!r->measure.region && !r->measure.mask)
         return;
-    ih_escape(region, sizeof region, r->region ? r->region : "");
-    ih_escape(mask, sizeof mask, r->mask ? r->mask : "");
+    ih_escape(region, sizeof region, r->measure.region ? r->measure.region : "");
+    ih_escape(mask, sizeof mask, r->measure.mask ? r->measure.mask : "");
     fprintf(s->stream, "%*s%s%s%s%s%s: %" PRIu64 " pixels\n\n", INDENT, "",
-            r->region ? "region " : "", region, r->region && r->mask ? ", " : "",
-            r->mask ? "mask " : "", mask, r->histogram.n_pixels);
+            r->measure.region ? "region " : "", region,
+            r->measure.region && r->measure.mask ? ", " : "", r->measure.mask ? "mask " : "", mask,
+            r->histogram.n_pixels);
 }
 
 /* ---- full view: the histogram ---- */

@@ -20,8 +20,8 @@ const struct ih_record_field ih_schema[IH_N_FIELDS] = {
 _Static_assert(IH_N_FIELDS <= 64, "a reader has a bit for each");
 
 const struct ih_field ih_clip_limits_fields[] = {
-    {"low", IH_FIELD_SHORT, offsetof(struct ih_count_spec, clip_low), NULL},
-    {"high", IH_FIELD_SHORT, offsetof(struct ih_count_spec, clip_high), NULL},
+    {"low", IH_FIELD_SHORT, offsetof(struct ih_measure, clip_low), NULL},
+    {"high", IH_FIELD_SHORT, offsetof(struct ih_measure, clip_high), NULL},
     {NULL, 0, 0, NULL}};
 
 const struct ih_field ih_clip_fields[] = {
@@ -191,11 +191,11 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_RANGE:
         return text_value(ih_range_names[r->info.range], r->info.range != IH_RANGE_UNKNOWN);
     case IH_FIELD_WEIGHTS:
-        return text_value(r->spec.luma->name, true);
+        return text_value(r->measure.luma->name, true);
     case IH_FIELD_ALPHA:
-        return text_value(ih_alpha_name(r->alpha), true);
+        return text_value(ih_alpha_name(r->measure.alpha), true);
     case IH_FIELD_REDUCTION:
-        ih_reduction_print(r->sample_range, r->spec.n_bins, v->text);
+        ih_reduction_print(r->measure.range, r->measure.n_bins, v->text);
         return text_value(v->text, true);
     case IH_FIELD_SHARD:
         snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);

@@ -98,7 +98,7 @@ enum {
 extern const struct ih_record_field ih_schema[IH_N_FIELDS];
 
 /* The members of the objects that records have; the key is NULL after the last. */
-extern const struct ih_field ih_clip_limits_fields[]; /* in struct ih_count_spec */
+extern const struct ih_field ih_clip_limits_fields[]; /* in struct ih_measure */
 extern const struct ih_field ih_clip_fields[];        /* in struct ih_histogram */
 extern const struct ih_field ih_distance_fields[];    /* in struct ih_distance */
 extern const char *const ih_not_applied_names[];      /* of each bit; NULL after the last */
@@ -157,7 +157,7 @@ static inline bool ih_field_is_of_luma(const struct ih_record_field *f)
 /* Whether a result lacks a field because its luma was not counted. */
 static inline bool ih_field_is_absent(const struct ih_record_field *f, const struct ih_result *r)
 {
-    return r->spec.luma == &ih_luma_none && ih_field_is_of_luma(f);
+    return r->measure.luma == &ih_luma_none && ih_field_is_of_luma(f);
 }
 
 /* What kind of record a result has: IH_IN_IMAGE, IH_IN_TOTAL, IH_IN_FAILURE or IH_IN_END. */

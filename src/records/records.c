@@ -328,15 +328,16 @@ static void set_value(struct ih_result *r, const struct ih_field *field,
             strcmp(v->text, ih_range_names[IH_RANGE_FULL]) == 0 ? IH_RANGE_FULL : IH_RANGE_LIMITED;
         break;
     case IH_FIELD_REDUCTION:
-        if (!ih_reduction_parse(v->text, false, &r->sample_range))
-            (void)ih_reduction_parse(v->text, true, &r->sample_range);
+        if (!ih_reduction_parse(v->text, false, &r->measure.range))
+            (void)ih_reduction_parse(v->text, true, &r->measure.range);
         break;
     case IH_FIELD_WEIGHTS:
-        r->spec.luma = ih_luma_find(v->text) ? ih_luma_find(v->text) : &ih_luma_bt709;
+        r->measure.luma = ih_luma_find(v->text) ? ih_luma_find(v->text) : &ih_luma_bt709;
         break;
     case IH_FIELD_ALPHA:
-        r->alpha = strcmp(v->text, ih_alpha_name(IH_ALPHA_COUNT)) == 0 ? IH_ALPHA_COUNT
-                                                                       : IH_ALPHA_SKIP_TRANSPARENT;
+        r->measure.alpha = strcmp(v->text, ih_alpha_name(IH_ALPHA_COUNT)) == 0
+                               ? IH_ALPHA_COUNT
+                               : IH_ALPHA_SKIP_TRANSPARENT;
         break;
     case IH_FIELD_SCHEMA:
         break;
@@ -439,7 +440,7 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     case IH_FIELD_MASK:
         return *v->text && strlen(v->text) < IH_MASK_NAME_MAX;
     case IH_FIELD_REDUCTION:
-        return ih_reduction_parse(v->text, r->result.spec.n_bins, &range);
+        return ih_reduction_parse(v->text, r->result.measure.n_bins, &range);
     case IH_FIELD_SHARD:
         return r->result.shard > 0;
     default:
@@ -501,7 +502,7 @@ static bool check_statistics(struct reader *r, struct ih_json_in *in)
         if (plane == IH_LUMA && h->n_channels && ih_colour_channels(h->n_channels) == 1) {
             *s = r->result.stats[0]; /* the luma of gray is its gray */
         } else {
-            ih_stats_describe(h, plane, &r->result.spec, s);
+            ih_stats_describe(h, plane, &r->result.measure, s);
             s->entropy = quick_entropy(r, plane, s);
         }
         for (const struct ih_field *f = ih_stats_fields(); f->key; f++, has >>= 1)
@@ -516,13 +517,13 @@ static bool check_statistics(struct reader *r, struct ih_json_in *in)
 static bool use_channels(struct reader *r, struct ih_json_in *in)
 {
     struct ih_histogram *h = &r->result.histogram;
-    h->without_luma = r->result.spec.luma == &ih_luma_none;
+    h->without_luma = r->result.measure.luma == &ih_luma_none;
     const unsigned n_luma = !h->without_luma;
     if (r->n_channels < n_luma || r->n_channels > n_luma + IH_CHANNELS_MAX)
         return ih_json_fail_field(in, "channels", impossible);
     const unsigned n = r->n_channels - n_luma;
-    h->n_channels = r->result.spec.n_channels = r->result.info.n_channels = n;
-    r->result.info.n_bins = r->result.spec.n_bins;
+    h->n_channels = r->result.info.n_channels = n;
+    r->result.info.n_bins = r->result.measure.n_bins;
     for (unsigned i = 0; i < r->n_channels; i++) {
         const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
         if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)

@@ -304,17 +304,20 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
 {
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
-    const bool has_luma = n_channels >= 3 && o->luma != &ih_luma_none;
-    const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
+    const struct ih_luma_weights *luma = o->measure.luma;
+    const bool has_luma = n_channels >= 3 && luma != &ih_luma_none;
+    const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
-    result->alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    result->measure = o->measure;
+    struct ih_count_spec spec;
     struct ih_native native;
     const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
-    ih_native_choose(&native, o->decode.takes_native, range, (1u << array->depth) - 1,
+    ih_native_choose(&native, o->measure.takes_native, range, (1u << array->depth) - 1,
                      &result->error); /* never more than 16 bits */
-    result->status = ih_scan_spec(o, n_channels, native.n_bins, &result->spec, &result->error);
+    result->status =
+        ih_measure_image(&result->measure, n_channels, native.n_bins, &spec, &result->error);
     if (is_bgr && has_luma)
-        result->spec.luma = &bgr;
+        spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,
@@ -322,16 +325,17 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
                                           .n_bins = native.n_bins,
                                           .source_depth = array->depth};
     if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
-        result->sample_range =
+        result->measure.range =
             (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
     struct ih_array_rows all = {.n_threads = 1};
     struct ih_array_rows *rows = shared ? shared : &all;
     struct ih_time_limit time = {.interrupt = o->decode.interrupt};
     struct ih_error *err = &result->error;
-    const bool drops_pixels = o->skips_transparent && n_channels != ih_colour_channels(n_channels);
+    const bool drops_pixels = o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT &&
+                              n_channels != ih_colour_channels(n_channels);
     struct ih_array taken;
     if (result->status == IH_OK)
-        result->status = ih_lane_begin(lane, &result->spec, err);
+        result->status = ih_lane_begin(lane, &spec, err);
     while (result->status == IH_OK &&
            take_rows(array, rows, ih_lane_counts_here(lane), &taken) > 0) {
         const struct view v = view_of(&taken, &native);
@@ -339,7 +343,6 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     }
     if (result->status == IH_OK)
         result->status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
-    result->spec.luma = o->luma;
     if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);
 }

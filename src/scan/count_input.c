@@ -50,19 +50,18 @@ static uint64_t lap(uint64_t *last_ns)
 
 /* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
  * else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
-static enum ih_status count_bands(const struct ih_scan_options *options,
-                                  struct ih_selection *selection, struct ih_thumbnail *thumbnail,
-                                  struct ih_decode *decode, struct ih_lane *lane,
-                                  struct ih_result *result)
+static enum ih_status count_bands(const struct ih_count_spec *spec, struct ih_selection *selection,
+                                  struct ih_thumbnail *thumbnail, struct ih_decode *decode,
+                                  struct ih_lane *lane, struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
-    const unsigned n_channels = result->spec.n_channels, n_bins = result->spec.n_bins;
+    const unsigned n_channels = spec->n_channels, n_bins = spec->n_bins;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, n_bins);
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
-    const bool skips_transparent = options->skips_transparent && has_alpha;
+    const bool skips_transparent = result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && has_alpha;
     uint64_t last_ns = ih_clock_ns();
-    enum ih_status status = ih_lane_begin(lane, &result->spec, err);
+    enum ih_status status = ih_lane_begin(lane, spec, err);
     const size_t planes_bytes =
         !selection && !thumbnail && ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
     const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
@@ -99,22 +98,26 @@ static enum ih_status count_bands(const struct ih_scan_options *options,
 
 /* Counts the selected pixels of an opened image. mask: its own, or empty. */
 static enum ih_status count_selected(const struct ih_scan_options *options,
-                                     const struct ih_mask *mask, struct ih_thumbnail *thumbnail,
-                                     struct ih_decode *decode, struct ih_lane *lane,
-                                     struct ih_result *result)
+                                     const struct ih_count_spec *spec, const struct ih_mask *mask,
+                                     struct ih_thumbnail *thumbnail, struct ih_decode *decode,
+                                     struct ih_lane *lane, struct ih_result *result)
 {
-    const struct ih_selection_options *select = &options->select;
+    const struct ih_measure *m = &result->measure;
+    struct ih_error *err = &result->error;
     struct ih_selection selection;
-    if (!select->region && !select->mask)
-        return count_bands(options, NULL, thumbnail, decode, lane, result);
-    const struct ih_mask *used = select->one_mask ? select->one_mask : select->mask ? mask : NULL;
-    enum ih_status status =
-        ih_selection_start(&selection, &decode->info, select->region, used, &result->error);
+    struct ih_region region;
+    if (!m->region && !m->mask)
+        return count_bands(spec, NULL, thumbnail, decode, lane, result);
+    const struct ih_mask *used = options->mask.one ? options->mask.one : m->mask ? mask : NULL;
+    enum ih_status status = m->region ? ih_region_parse(m->region, &region, err) : IH_OK;
     if (status == IH_OK)
-        status = count_bands(options, &selection, thumbnail, decode, lane, result);
+        status =
+            ih_selection_start(&selection, &decode->info, m->region ? &region : NULL, used, err);
+    if (status == IH_OK)
+        status = count_bands(spec, &selection, thumbnail, decode, lane, result);
     if (status == IH_OK && selection.n_kept == 0)
-        status = ih_error_set(&result->error, IH_LIMIT, "the mask selects no pixel of the %s",
-                              select->region ? "region" : "image");
+        status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
+                              m->region ? "region" : "image");
     return status;
 }
 
@@ -123,12 +126,12 @@ static enum ih_status count_selected(const struct ih_scan_options *options,
 static enum ih_status find_mask(const struct ih_scan_options *options, const struct ih_input *input,
                                 struct ih_mask *mask, struct ih_error *err)
 {
-    const struct ih_selection_options *select = &options->select;
+    const struct ih_mask_options *of = &options->mask;
     *mask = (struct ih_mask){.values = NULL};
-    if (!select->mask || select->one_mask)
+    if (!options->measure.mask || of->one)
         return IH_OK;
-    return ih_mask_find(mask, select->mask, input->path + input->name_at, options->outputs,
-                        options->n_outputs, &options->decode, select->mask_budget, err);
+    return ih_mask_find(mask, options->measure.mask, input->path + input->name_at, options->outputs,
+                        options->n_outputs, &options->decode, of->budget, err);
 }
 
 /* Leaves a result file to the caller of the scan, open if it cannot be opened again. Only if it is
@@ -155,34 +158,22 @@ static void leave_records(const struct ih_scan_options *options, const struct ih
     file->is_one = true;
 }
 
-enum ih_status ih_scan_spec(const struct ih_scan_options *o, unsigned n_channels, unsigned n_bins,
-                            struct ih_count_spec *spec, struct ih_error *err)
-{
-    const unsigned largest = (n_bins ? n_bins : IH_BINS) - 1;
-    const unsigned high = o->clip_high ? o->clip_high : largest;
-    *spec = (struct ih_count_spec){n_channels, o->luma, o->clip_low, (uint16_t)high, n_bins};
-    return high <= largest && o->clip_low < high
-               ? IH_OK
-               : ih_error_set(err, IH_UNSUPPORTED,
-                              "its largest value is %u, but the clip limits are %u and %u", largest,
-                              (unsigned)o->clip_low, high);
-}
-
 /* Counts the image that decode is at. mask: the input's own, or empty. */
 static enum ih_status count_image(const struct ih_scan_options *options, const struct ih_mask *mask,
                                   struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
 {
-    enum ih_status status = ih_scan_spec(options, decode->info.n_channels, decode->info.n_bins,
-                                         &result->spec, &result->error);
+    struct ih_count_spec spec;
+    enum ih_status status = ih_measure_image(&result->measure, decode->info.n_channels,
+                                             decode->info.n_bins, &spec, &result->error);
     result->decoder_version = result->library = decode->decoder->version;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     const bool has_thumbnail = options->makes_thumbnails;
     if (status == IH_OK && has_thumbnail)
         status = ih_thumbnail_start(&thumbnail, &decode->info, &result->error);
     if (status == IH_OK)
-        status =
-            count_selected(options, mask, has_thumbnail ? &thumbnail : NULL, decode, lane, result);
+        status = count_selected(options, &spec, mask, has_thumbnail ? &thumbnail : NULL, decode,
+                                lane, result);
     if (status == IH_OK && has_thumbnail)
         status = ih_thumbnail_end(&thumbnail, decode->info.orientation, &result->thumbnail,
                                   &result->thumbnail_bytes, &result->error);
@@ -198,11 +189,16 @@ static void begin_result(const struct ih_scan_options *options, const struct ih_
 {
     memset(result, 0, sizeof *result);
     result->path = input->path;
-    result->region = options->select.region ? options->select.region->text : NULL;
-    result->mask = options->select.mask;
-    result->mask_hash = options->select.one_mask ? options->select.one_mask->hash : 0;
-    result->sample_range = options->decode.sample_range;
-    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    result->measure = options->measure;
+}
+
+/* What decoders have to know of the measure. */
+static struct ih_decode_options decode_options(const struct ih_scan_options *options)
+{
+    struct ih_decode_options decode = options->decode;
+    decode.sample_range = options->measure.range;
+    decode.takes_native = options->measure.takes_native;
+    return decode;
 }
 
 /* Takes the time of reading out of that of decoding. *read_ns: of src when it was last taken. */
@@ -221,13 +217,14 @@ static uint64_t count_frames(const struct ih_scan_options *options, const struct
                              struct ih_decode *decode, const struct ih_frames *frames,
                              uint64_t *read_ns, struct ih_result *result)
 {
+    const struct ih_decode_options with = decode_options(options);
     uint64_t number = 1;
     while (result->status == IH_OK) {
         struct ih_error error = {0};
         bool has_next = false;
         uint64_t last_ns = ih_clock_ns();
         split_times(result, decode->src, read_ns);
-        const enum ih_status status = ih_decode_next(decode, &options->decode, &has_next, &error);
+        const enum ih_status status = ih_decode_next(decode, &with, &has_next, &error);
         const uint64_t next_ns = lap(&last_ns);
         if (status == IH_OK && !has_next) {
             result->times.decode_ns += next_ns;
@@ -264,12 +261,13 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
     struct ih_file_identity id;
     struct ih_decode decode;
     struct ih_mask mask;
+    const struct ih_decode_options with = decode_options(options);
     uint64_t number = 1;
     if (ih_source_identity(src, &id))
         ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
     uint64_t last_ns = ih_clock_ns();
     find_mask(options, input, &mask, &no_mask);
-    result->status = ih_decode_open(&decode, src, &options->decode, err);
+    result->status = ih_decode_open(&decode, src, &with, err);
     result->times.decode_ns += lap(&last_ns);
     bool is_open = result->status == IH_OK;
     /* In a directory walk, an output that is not an image is skipped like any other such file. */
@@ -296,7 +294,7 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         ih_decode_close(&decode);
         result->times.decode_ns += lap(&last_ns);
     }
-    ih_mask_release(&mask, options->select.mask_budget);
+    ih_mask_release(&mask, options->mask.budget);
     return number;
 }
 

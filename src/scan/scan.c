@@ -107,8 +107,7 @@ static void give_failure(struct ih_scan *s, enum ih_item_kind kind, const struct
 static enum ih_status give(struct ih_scan *s, const struct ih_result *result, struct ih_error *err)
 {
     const bool is_empty = result->is_total && result->n_images == 0;
-    if (ih_measurement_join(is_empty ? &s->from.of_empty : &s->from.measurement, result, err) !=
-        IH_OK)
+    if (ih_joint_measure_add(is_empty ? &s->from.of_empty : &s->from.measure, result, err) != IH_OK)
         return err->status; /* about the result file */
     s->item.path = result->path;
     s->item.result = result;
@@ -331,9 +330,9 @@ int ih_scan_is_ready(struct ih_scan *s, unsigned wait_ms)
     return is_ready;
 }
 
-const struct ih_measurement *ih_scan_measurement(const struct ih_scan *s)
+const struct ih_joint_measure *ih_scan_measure(const struct ih_scan *s)
 {
-    return s->from.measurement.has_results ? &s->from.measurement : &s->from.of_empty;
+    return s->from.measure.has_results ? &s->from.measure : &s->from.of_empty;
 }
 
 const struct ih_scan_inputs *ih_scan_inputs_of(const struct ih_scan *s)
@@ -383,7 +382,7 @@ enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_opti
     s->options.decode.interrupt = &s->interrupt;
     s->n_inputs = options->first_input;
     s->n_in_folder = options->n_resumed_in_folder;
-    s->from.measurement = s->from.of_empty = options->measurement;
+    s->from.measure.asked = s->from.of_empty.asked = options->measure;
     s->start_ns = ih_clock_ns();
     init_conditions(s);
     enum ih_status status = IH_OK;

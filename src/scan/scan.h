@@ -45,12 +45,10 @@ struct ih_mask {
     uint64_t taken_bytes; /* of the budget */
 };
 
-/* Which pixels of all images. All zero: all pixels. Borrowed. */
-struct ih_selection_options {
-    const struct ih_region *region; /* NULL: the whole image */
-    const char *mask;               /* as the user gave it, and as it is recorded; NULL: none */
-    const struct ih_mask *one_mask; /* for all images; NULL: mask names a folder of masks */
-    struct ih_budget *mask_budget;  /* another than that of images, which wait with a mask held */
+/* The masks of ih_measure.mask. Borrowed. */
+struct ih_mask_options {
+    const struct ih_mask *one; /* for all images; NULL: the measure names a folder of masks */
+    struct ih_budget *budget;  /* another than that of images, which wait with a mask held */
 };
 
 /*
@@ -130,8 +128,9 @@ struct ih_scan_options {
     bool reads_archives;                              /* false: archives are no inputs */
     const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
-    const struct ih_luma_weights *luma;
-    uint16_t clip_low, clip_high; /* clip_high 0: the largest value of each image */
+    /* Region and mask: not with raw samples; they need IH_JPEG_CPU. Results and records have to
+     * agree with what is stated, and with each other. */
+    struct ih_measure measure;
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
@@ -140,11 +139,8 @@ struct ih_scan_options {
      * turn. What it returns, made with malloc, becomes result->product. NULL: no call. */
     void *(*finish)(void *user, const struct ih_input *input, struct ih_result *result);
     void *finish_user;
-    bool skips_transparent;             /* do not count pixels whose alpha is 0 */
-    struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
+    struct ih_mask_options mask;
     enum ih_records_use records;
-    /* What results and records have to agree with, besides each other. */
-    struct ih_measurement measurement;
     /* Continues a run: the records of this result file come first, and they may be of a shard.
      * NULL: none. n_resumed_in_folder: images that are done in the folder that is not finished. */
     const char *resumed_path;
@@ -197,7 +193,7 @@ enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_opti
                              struct ih_error *err);
 
 /* What the results so far have in common, or what they had to agree with if there are none. */
-const struct ih_measurement *ih_scan_measurement(const struct ih_scan *scan);
+const struct ih_joint_measure *ih_scan_measure(const struct ih_scan *scan);
 
 /* What ih_scan_start was given. */
 const struct ih_scan_inputs *ih_scan_inputs_of(const struct ih_scan *scan);
@@ -208,10 +204,6 @@ bool ih_scan_has_merged(const struct ih_scan *scan);
 /* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
  * many documents are zip files. */
 bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct ih_input *input);
-
-/* What to count of an image. IH_UNSUPPORTED: its values do not reach the clip limits. */
-enum ih_status ih_scan_spec(const struct ih_scan_options *options, unsigned n_channels,
-                            unsigned n_bins, struct ih_count_spec *spec, struct ih_error *err);
 
 /* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
  * IH_OK or why the input cannot be read; close src in both cases. */
@@ -296,7 +288,7 @@ enum ih_status ih_device_parse(const char *word, struct ih_device_options *optio
 const char *ih_kernel_find(const char *word);
 
 /* Parses "count" or "skip-transparent". Returns IH_OK or IH_USAGE. */
-enum ih_status ih_alpha_parse(const char *word, bool *skips_transparent, struct ih_error *err);
+enum ih_status ih_alpha_parse(const char *word, enum ih_alpha *alpha, struct ih_error *err);
 
 /* Replaces control characters, of a name that the caller gave or of a file, by question marks. */
 void ih_error_drop_controls(struct ih_error *err);

@@ -111,7 +111,7 @@ static enum ih_status load_file(struct ih_mask *mask, const char *path,
     *mask = (struct ih_mask){.values = NULL};
     ih_budget_init(&own, budget ? budget->size_bytes : UINT64_MAX);
     with.budget = &own;
-    with.takes_frames = with.takes_native = false;
+    with.takes_frames = false;
     enum ih_status status = ih_source_open_path(&src, path, err);
     if (status == IH_OK && ih_source_identity(&src, &id))
         status = ih_check_not_output(&id, outputs, n_outputs, err);

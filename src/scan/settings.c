@@ -48,12 +48,12 @@ const char *ih_kernel_find(const char *word)
     return NULL;
 }
 
-enum ih_status ih_alpha_parse(const char *word, bool *skips_transparent, struct ih_error *err)
+enum ih_status ih_alpha_parse(const char *word, enum ih_alpha *alpha, struct ih_error *err)
 {
     const bool skips = strcmp(word, "skip-transparent") == 0;
     if (!skips && strcmp(word, "count") != 0)
         return ih_error_set(err, IH_USAGE, "'%.40s' is none of count, skip-transparent", word);
-    *skips_transparent = skips;
+    *alpha = skips ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     return IH_OK;
 }
 

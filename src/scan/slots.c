@@ -16,7 +16,7 @@ bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting)
      * queue: a batch of such inputs ends at the same time. */
     const bool is_taker_slow =
         s->first && s->first->is_ready && s->n_ready >= n_threads * READY_OF_SLOW_TAKER;
-    const uint64_t window = s->options.decode.takes_native ? WINDOW_OF_NATIVE : WINDOW_PER_THREAD;
+    const uint64_t window = s->options.measure.takes_native ? WINDOW_OF_NATIVE : WINDOW_PER_THREAD;
     return n_waiting < n_threads * window && !is_taker_slow;
 }
 

@@ -57,14 +57,14 @@ struct open_archive {
 
 /* Where the items come from that are no results of inputs: of the calling thread only. */
 struct record_items {
-    struct ih_measurement measurement; /* of all results so far */
-    struct ih_measurement of_empty;    /* of totals of no images, which fit any results */
-    const char *path;                  /* borrowed; of the result file */
-    struct ih_source *src;             /* owned; NULL: no result file is read */
-    struct ih_records *records;        /* owned; reads src */
-    bool is_stream;                    /* path cannot be opened again */
-    bool has_record;                   /* one has been read */
-    struct ih_shards *shards;          /* owned; of result files, until all have come; NULL: none */
+    struct ih_joint_measure measure;  /* of all results so far */
+    struct ih_joint_measure of_empty; /* of totals of no images, which fit any results */
+    const char *path;                 /* borrowed; of the result file */
+    struct ih_source *src;            /* owned; NULL: no result file is read */
+    struct ih_records *records;       /* owned; reads src */
+    bool is_stream;                   /* path cannot be opened again */
+    bool has_record;                  /* one has been read */
+    struct ih_shards *shards;         /* owned; of result files, until all have come; NULL: none */
     bool is_merging, has_merged_images; /* all shards have come; and gave images */
     uint64_t merged_run;                /* hash of the shards that were merged last; 0: none */
 };

@@ -319,10 +319,7 @@ static void work_on_returned(struct ih_scan *s, struct worker *w, struct slot *s
     if (!slot->is_counted) {
         memset(result, 0, sizeof *result);
         count_input(w, &slot->input, result);
-    } else if (s->options.skips_transparent) {
-        result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
     }
-    result->sample_range = s->options.decode.sample_range;
     ih_slot_finish(s, slot, true);
 }
 
@@ -394,12 +391,11 @@ static void *work(void *argument)
 static struct ih_jpeg_queue_options queue_options(const struct ih_scan_options *o)
 {
     const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
-                        o->decode.takes_frames || o->makes_thumbnails || o->clip_high >= IH_BINS;
+                        o->decode.takes_frames || o->makes_thumbnails ||
+                        o->measure.clip_high >= IH_BINS;
     return (struct ih_jpeg_queue_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
                                           .max_pixels = o->decode.max_pixels,
-                                          .luma = o->luma,
-                                          .clip_low = o->clip_low,
-                                          .clip_high = o->clip_high ? o->clip_high : IH_BINS - 1,
+                                          .measure = o->measure,
                                           .outputs = o->outputs,
                                           .n_outputs = o->n_outputs,
                                           .is_last = o->is_last,

@@ -233,9 +233,9 @@ static inline void check_rows(const struct count_job *job, const struct ih_histo
     struct ih_error err = {0};
     PROMISED(context || ih_context_open(NULL, 0, &context, &err) == IH_OK);
     PROMISED(counts || ih_counts_open(&counts, &err) == IH_OK);
-    context->options.luma = job->spec.luma;
-    context->options.clip_low = job->spec.clip_low;
-    context->options.clip_high = job->spec.clip_high;
+    context->options.measure.luma = job->spec.luma;
+    context->options.measure.clip_low = job->spec.clip_low;
+    context->options.measure.clip_high = job->spec.clip_high;
 
     const size_t row_bytes = (size_t)job->width * job->spec.n_channels,
                  height = (size_t)job->height;

@@ -19,7 +19,7 @@ static inline struct ih_result *new_result(unsigned n_channels)
     r->path = "dir/photo.jpg";
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 640, .height = 480, .n_channels = n_channels, .source_depth = 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255, 0};
+    r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     ih_histogram_clear(&r->histogram, n_channels);
     return r;
 }
@@ -33,8 +33,8 @@ static inline void add_pixels(struct ih_result *r, const uint8_t pixel[IH_CHANNE
     for (unsigned c = 0; c < h->n_channels; c++) {
         h->bins[c][pixel[c]] += n;
         h->sum[c] += n * pixel[c];
-        n_low += c < n_colours && pixel[c] <= r->spec.clip_low;
-        n_high += c < n_colours && pixel[c] >= r->spec.clip_high;
+        n_low += c < n_colours && pixel[c] <= r->measure.clip_low;
+        n_high += c < n_colours && pixel[c] >= r->measure.clip_high;
     }
     unsigned luma =
         n_colours == 1 ? pixel[0] : ih_luma(&ih_luma_bt709, pixel[0], pixel[1], pixel[2]);

@@ -81,9 +81,9 @@ static inline size_t end_of(const uint8_t *bytes, const struct ih_jpeg_plan *pla
 static inline void decode_job(const struct ih_jpeg_session *session, struct ih_jpeg_job *job)
 {
     const struct ih_scan_options options = {.decode = {.max_pixels = UINT64_MAX},
-                                            .luma = job->spec.luma,
-                                            .clip_low = job->spec.clip_low,
-                                            .clip_high = job->spec.clip_high};
+                                            .measure.luma = job->spec.luma,
+                                            .measure.clip_low = job->spec.clip_low,
+                                            .measure.clip_high = job->spec.clip_high};
     const struct ih_device_options cpu = {.backend = "cpu"};
     const struct ih_input input = {.bytes = session->files + job->file_offset,
                                    .size_bytes = job->plan.file_bytes};

@@ -134,12 +134,12 @@ static inline bool take(void *user, const char *path, const struct ih_result *re
             assert_int_equal(result->info.width, e->info.width);
             assert_int_equal(result->info.height, e->info.height);
             assert_int_equal(result->info.source_depth, e->info.source_depth);
-            assert_int_equal(result->spec.n_channels, e->spec.n_channels);
+            assert_int_equal(result->info.n_channels, e->info.n_channels);
             assert_int_equal(result->info.not_applied, e->info.not_applied);
             assert_int_equal(result->info.warnings, e->info.warnings);
             assert_int_equal(result->info.n_frames, e->info.n_frames);
             assert_int_equal(result->info.range, e->info.range);
-            assert_int_equal(result->alpha, e->alpha);
+            assert_int_equal(result->measure.alpha, e->measure.alpha);
             assert_string_equal(result->library, e->library);
             r->n_by_gpu += strcmp(result->counted_by, "sessions of the tests") == 0;
         } else {
@@ -163,9 +163,9 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .remote_decoders = r->command ? &decoder_processes : NULL,
         .outputs = r->outputs,
         .n_outputs = r->n_outputs,
-        .luma = &ih_luma_bt601,
-        .clip_low = 10,
-        .clip_high = 240,
+        .measure.luma = &ih_luma_bt601,
+        .measure.clip_low = 10,
+        .measure.clip_high = 240,
         .jpeg = r->side,
         .is_last = r->is_last,
         .jpeg_report = &r->report,
@@ -204,9 +204,9 @@ static inline void count_on_cpu(const char *folder)
     struct run r = {.folder = folder, .n_inputs = N_FILES};
     const struct ih_scan_options options = {.n_threads = 1,
                                             .decode = {.max_pixels = UINT64_MAX},
-                                            .luma = &ih_luma_bt601,
-                                            .clip_low = 10,
-                                            .clip_high = 240};
+                                            .measure.luma = &ih_luma_bt601,
+                                            .measure.clip_low = 10,
+                                            .measure.clip_high = 240};
     const struct taking calls = {.next = next, .next_user = &r, .take = keep, .take_user = &n};
     const struct ih_device_options on = {.backend = "cpu"};
     struct ih_device *device = NULL;

@@ -158,8 +158,8 @@ static inline enum ih_status run_with(struct run *r, unsigned n_threads,
     const struct ih_scan_options options = {
         .n_threads = n_threads,
         .decode = {.max_pixels = 100, .n_idle_cores = &r->n_idle_cores},
-        .luma = &ih_luma_bt709,
-        .clip_high = 255,
+        .measure.luma = &ih_luma_bt709,
+        .measure.clip_high = 255,
         .outputs = output,
         .n_outputs = output ? 1 : 0};
     const struct taking calls = {.next = next,

@@ -169,7 +169,7 @@ TEST(transparency_is_a_share_of_all_pixels)
     add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 254}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 32);
-    r->alpha = IH_ALPHA_EITHER;
+    r->measure.alpha = IH_ALPHA_SKIP_TRANSPARENT; /* else a note names --alpha */
     check_texts(
         r, (const char *const[]){"20.0\xe2\x80\xaf% transparent, 16.0\xe2\x80\xaf% partly", NULL},
         (const char *const[]){"alpha", NULL});
@@ -185,7 +185,7 @@ TEST(a_counted_ground_is_said)
         static const char *const nothing[] = {NULL};
         add_pixels(r, (const uint8_t[]){50, 50, 50, 0}, skips ? 0 : 10);
         add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 10);
-        r->alpha = skips ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+        r->measure.alpha = skips ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
         check_texts(r, skips ? nothing : said, skips ? said : nothing);
     }
 }
@@ -220,7 +220,7 @@ TEST(clipping_is_a_share_of_pixels)
         (const char *const[]){"crushed 4.00\xe2\x80\xaf% (all channels 1.00\xe2\x80\xaf%)", NULL},
         (const char *const[]){"^blown", NULL});
     r = new_result(1);
-    r->spec.clip_high = 250;
+    r->measure.clip_high = 250;
     add_gray(r, 100, 75);
     add_gray(r, 251, 25);
     check_texts(r,

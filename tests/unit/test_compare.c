@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 0, 255, 0};
-
 struct bar {
     unsigned value;
     uint64_t n;
@@ -26,7 +24,7 @@ static void add_bars(struct ih_total *t, const struct bar *bars, size_t n)
 
 static void begin_total(struct ih_total *t)
 {
-    ih_total_init(t, gray_spec.luma, gray_spec.clip_low, gray_spec.clip_high);
+    ih_total_init(t, &IH_MEASURE_DEFAULT);
 }
 
 static struct ih_distance compare_bars(const struct bar *a, size_t n_a, const struct bar *b,

@@ -24,14 +24,14 @@ static void make_result(struct ih_result *r)
     *r = (struct ih_result){.path = "a b.jpg", .status = IH_OK};
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 5, .height = 2, .n_channels = 1, .source_depth = 8};
-    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0};
+    r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = 10;
     for (unsigned i = 0; i < 3; i++) {
         r->histogram.bins[0][pixels[i].value] = pixels[i].n;
         r->histogram.sum[0] += (uint64_t)pixels[i].value * pixels[i].n;
     }
-    ih_histogram_derive(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &(struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0});
 }
 
 static bool holds(const char *text, const struct ih_result *r)
@@ -157,7 +157,7 @@ TEST(errors)
 static void make_colours(struct ih_result *r)
 {
     make_result(r);
-    r->info.n_channels = r->spec.n_channels = 3;
+    r->info.n_channels = 3;
     ih_histogram_clear(&r->histogram, 3);
     r->histogram.n_pixels = 10;
     for (unsigned i = 1; i <= 10; i++) {

@@ -7,6 +7,8 @@
 /* ---- one histogram ---- */
 
 static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250, 0};
+static const struct ih_measure gray_measure = {
+    .luma = &ih_luma_bt709, .clip_low = 3, .clip_high = 250};
 
 static int compare_bytes(const void *a, const void *b)
 {
@@ -52,7 +54,7 @@ static void check_values(const struct ih_stats *s, const uint64_t bins[IH_BINS],
 /* Compares the bins and all statistics of a plane with their definitions, applied to the list of
  * its values, which is sorted. */
 static void check_plane(const struct ih_histogram *h, unsigned plane,
-                        const struct ih_count_spec *spec, uint8_t *values, size_t n)
+                        const struct ih_measure *measure, uint8_t *values, size_t n)
 {
     struct ih_stats s;
     uint64_t sum = 0, low = 0, high = 0, bins[IH_BINS] = {0};
@@ -60,8 +62,8 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     for (size_t i = 0; i < n; i++) {
         bins[values[i]]++;
         sum += values[i];
-        low += values[i] <= spec->clip_low;
-        high += values[i] >= spec->clip_high;
+        low += values[i] <= measure->clip_low;
+        high += values[i] >= measure->clip_high;
     }
     const double mean = (double)sum / (double)n;
     for (size_t i = 0; i < n; i++) {
@@ -71,7 +73,7 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
         entropy -= log2((double)bins[values[i]] / (double)n) / (double)n;
     }
     qsort(values, n, 1, compare_bytes);
-    ih_stats_compute(h, plane, spec, &s);
+    ih_stats_compute(h, plane, measure, &s);
     assert_memory_equal(h->bins[plane], bins, sizeof bins);
     assert_int_equal(s.count, n);
     assert_int_equal(s.sum, sum);
@@ -112,8 +114,8 @@ static void check_gray(uint8_t *values, size_t n)
     assert_true(ih_histogram_consistent(&h));
     assert_int_equal(h.any_low, low);
     assert_int_equal(h.all_high, high);
-    check_plane(&h, 0, &gray_spec, values, n);
-    check_plane(&h, IH_LUMA, &gray_spec, values, n);
+    check_plane(&h, 0, &gray_measure, values, n);
+    check_plane(&h, IH_LUMA, &gray_measure, values, n);
 }
 
 TEST(stats_against_brute_force)
@@ -143,7 +145,7 @@ TEST(percentiles_of_large_counts)
         h.bins[0][10] = n / 20 - 1 + (uint64_t)more; /* p05 needs n / 20 */
         h.bins[0][11] = n / 2 - n / 20;
         h.bins[0][200] = n - h.bins[0][10] - h.bins[0][11];
-        ih_stats_compute(&h, 0, &gray_spec, &s);
+        ih_stats_compute(&h, 0, &gray_measure, &s);
         assert_int_equal(s.percentile[0], 10);
         assert_int_equal(s.percentile[1], more ? 10 : 11);
         assert_int_equal(s.percentile[3], more ? 11 : 200);
@@ -158,7 +160,7 @@ TEST(stats_without_pixels)
     struct ih_stats s;
     ih_histogram_clear(&h, 3);
     assert_true(ih_histogram_consistent(&h));
-    ih_stats_compute(&h, IH_LUMA, &gray_spec, &s);
+    ih_stats_compute(&h, IH_LUMA, &gray_measure, &s);
     assert_true(isnan(s.mean) && isnan(s.stddev) && isnan(s.entropy));
     assert_int_equal(s.min + s.max + s.percentile[3], 0);
     assert_true(isnan(ih_mean_luminance(&h)));
@@ -244,7 +246,8 @@ struct pixels {
 
 static void init_total(struct ih_total *t)
 {
-    ih_total_init(t, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH);
+    ih_total_init(t, &(struct ih_measure){
+                         .luma = &ih_luma_bt709, .clip_low = CLIP_LOW, .clip_high = CLIP_HIGH});
 }
 
 static void count(struct ih_histogram *h, unsigned plane, unsigned value)
@@ -260,7 +263,8 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
     r->path = "image";
     r->info = (struct ih_image_info){
         .format = "pnm", .width = n, .height = 1, .n_channels = n_channels, .source_depth = 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH, 0};
+    r->measure =
+        (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = CLIP_LOW, .clip_high = CLIP_HIGH};
     struct ih_histogram *h = &r->histogram;
     ih_histogram_clear(h, n_channels);
     h->n_pixels = n;
@@ -338,10 +342,10 @@ static void check_set(const unsigned *n_channels, size_t n_images)
     assert_int_equal(result.info.n_channels, result.histogram.n_channels);
     check_joint(&result.histogram, &all);
     for (unsigned c = 0; c < n_colours; c++)
-        check_plane(&result.histogram, c, &result.spec, all.value[c], all.n);
+        check_plane(&result.histogram, c, &result.measure, all.value[c], all.n);
     if (all.n_alpha)
-        check_plane(&result.histogram, n_colours, &result.spec, all.alpha, all.n_alpha);
-    check_plane(&result.histogram, IH_LUMA, &result.spec, all.luma, all.n);
+        check_plane(&result.histogram, n_colours, &result.measure, all.alpha, all.n_alpha);
+    check_plane(&result.histogram, IH_LUMA, &result.measure, all.luma, all.n);
 
     init_total(&total);
     for (size_t i = n_images; i-- > 0;)
@@ -415,7 +419,7 @@ TEST(total_without_images)
     assert_int_equal(result.histogram.n_channels, 0);
     for (unsigned p = 0; p < IH_CHANNELS_MAX; p++)
         assert_null(ih_plane_name(result.histogram.n_channels, p));
-    ih_stats_compute(&result.histogram, IH_LUMA, &result.spec, &stats);
+    ih_stats_compute(&result.histogram, IH_LUMA, &result.measure, &stats);
     assert_int_equal(stats.count, 0);
     assert_true(isnan(stats.mean));
     assert_true(isnan(ih_mean_luminance(&result.histogram)));
@@ -424,11 +428,11 @@ TEST(total_without_images)
 static void init_white(struct ih_result *r, uint64_t n_pixels)
 {
     memset(r, 0, sizeof *r);
-    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0};
+    r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     ih_histogram_clear(&r->histogram, 1);
     r->histogram.n_pixels = r->histogram.bins[0][255] = n_pixels;
     r->histogram.sum[0] = n_pixels * 255;
-    ih_histogram_derive(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &(struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0});
 }
 
 /* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */
@@ -452,7 +456,7 @@ TEST(total_does_not_overflow)
     assert_int_equal(result.n_images, 2);
     assert_true(result.histogram.sum[0] == UINT64_MAX);
     assert_true(result.histogram.n_pixels == UINT64_MAX / 255);
-    ih_stats_compute(&result.histogram, 0, &result.spec, &stats);
+    ih_stats_compute(&result.histogram, 0, &result.measure, &stats);
     assert_true(stats.mean == 255);
 }
 
@@ -468,7 +472,12 @@ static struct ih_result native_gray(const char *path, const uint16_t *values, si
                                     unsigned n_bins)
 {
     const struct ih_count_spec spec = {1, &ih_luma_bt709, 3, (uint16_t)(n_bins - 9), n_bins};
-    struct ih_result r = {.path = path, .spec = spec, .info = {.n_channels = 1, .n_bins = n_bins}};
+    struct ih_result r = {.path = path,
+                          .measure = {.luma = spec.luma,
+                                      .clip_low = spec.clip_low,
+                                      .clip_high = spec.clip_high,
+                                      .n_bins = n_bins},
+                          .info = {.n_channels = 1, .n_bins = n_bins}};
     assert_int_equal(ih_histogram_init(&r.histogram, &spec, NULL), IH_OK);
     r.histogram.n_pixels = n;
     for (size_t i = 0; i < n; i++) {
@@ -502,11 +511,11 @@ TEST(native_stats_against_brute_force)
             squares += (values[i] - mean) * (values[i] - mean);
             entropy -= log2((double)ih_bins(&r.histogram, 0)[values[i]] / N) / N;
             light += (c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4)) / N;
-            low += values[i] <= r.spec.clip_low;
-            high += values[i] >= r.spec.clip_high;
+            low += values[i] <= r.measure.clip_low;
+            high += values[i] >= r.measure.clip_high;
         }
         qsort(values, N, sizeof *values, compare_words);
-        ih_stats_compute(&r.histogram, IH_LUMA, &r.spec, &s);
+        ih_stats_compute(&r.histogram, IH_LUMA, &r.measure, &s);
         assert_true(fabs(s.mean - mean) < 1e-7 && fabs(s.entropy - entropy) < 1e-9);
         assert_true(fabs(s.stddev - sqrt(squares / N)) < 1e-7);
         assert_true(fabs(ih_mean_luminance(&r.histogram) - light) < 1e-9);
@@ -541,7 +550,7 @@ TEST(native_totals)
     ih_total_result(&total, &out);
     ih_total_result(&copy, &again);
     assert_int_equal(ih_n_bins(&out.histogram), 1024);
-    assert_int_equal(out.spec.n_bins, 1024);
+    assert_int_equal(out.measure.n_bins, 1024);
     assert_int_equal(out.histogram.n_channels, 1);
     assert_int_equal(ih_bins(&out.histogram, 0)[5], 3);
     assert_int_equal(ih_bins(&out.histogram, IH_LUMA)[1023], 1);

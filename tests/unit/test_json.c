@@ -90,6 +90,8 @@ static void add(struct ih_histogram *h, unsigned plane, unsigned value, uint64_t
     h->sum[plane] += n * value;
 }
 
+static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 0, 255, 0};
+
 static void init_result(struct ih_result *r, const char *path, unsigned n_channels, uint64_t width,
                         uint64_t height)
 {
@@ -99,7 +101,7 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
                                      .height = height,
                                      .n_channels = n_channels,
                                      .source_depth = 8},
-                            .spec = {n_channels, &ih_luma_bt709, 0, 255, 0},
+                            .measure = {.luma = &ih_luma_bt709, .clip_high = 255},
                             .library = "libpnm 1",
                             .decoder_version = "pnm 1",
                             .counted_by = "cpu",
@@ -116,7 +118,7 @@ static void init_four(struct ih_result *r, const char *path)
     add(&r->histogram, 0, 0, 1);
     add(&r->histogram, 0, 10, 2);
     add(&r->histogram, 0, 255, 1);
-    ih_histogram_derive(&r->histogram, &r->spec);
+    ih_histogram_derive(&r->histogram, &gray_spec);
 }
 
 #define FOUR_STATS                                                                           \
@@ -150,14 +152,14 @@ TEST(settings_and_joint_counts)
 {
     struct ih_result r;
     init_four(&r, "a");
-    r.spec.luma = &ih_luma_bt601;
-    r.spec.clip_low = 9;
-    r.spec.clip_high = 10;
+    r.measure.luma = &ih_luma_bt601;
+    r.measure.clip_low = 9;
+    r.measure.clip_high = 10;
     r.histogram.any_low = 11;
     r.histogram.any_high = 12;
     r.histogram.all_low = 13;
     r.histogram.all_high = 14;
-    r.alpha = IH_ALPHA_SKIP_TRANSPARENT;
+    r.measure.alpha = IH_ALPHA_SKIP_TRANSPARENT;
     check_part(&r, "'luma_weights':'bt601','alpha':'skip-transparent',"
                    "'clip_limits':{'low':9,'high':10},'not_applied':[],'channels'");
     check_part(&r, "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,"
@@ -230,7 +232,7 @@ TEST(counts_are_exact_to_64_bits)
         struct ih_result r;
         init_result(&r, "huge", 1, counts[i], 1);
         add(&r.histogram, 0, 1, counts[i]);
-        ih_histogram_derive(&r.histogram, &r.spec);
+        ih_histogram_derive(&r.histogram, &gray_spec);
         snprintf(expected, sizeof expected, "'width':%s,'height':1,", texts[i]);
         check_part(&r, expected);
         snprintf(expected, sizeof expected, "'count':%s,'sum':%s,'mean':1.000000,", texts[i],

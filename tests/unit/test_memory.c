@@ -312,8 +312,8 @@ static struct run run(const char *path, size_t n_images, unsigned n_threads, uin
     const struct ih_scan_options options = {
         .n_threads = n_threads,
         .decode = {.max_pixels = 1 << 30, .budget = budget_bytes ? &budget : NULL},
-        .luma = &ih_luma_bt709,
-        .clip_high = 255};
+        .measure.luma = &ih_luma_bt709,
+        .measure.clip_high = 255};
     if (ih_device_open(&on, &device, &err) != IH_OK ||
         take_all(device, &options, &calls, &err) != IH_OK)
         r.n_done = 0;

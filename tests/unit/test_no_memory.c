@@ -96,8 +96,8 @@ static enum ih_status count_file(const char *path, struct ih_device *device, uin
     const struct ih_scan_options options = {
         .n_threads = 1,
         .decode = {.max_pixels = 1 << 24},
-        .luma = &ih_luma_bt709,
-        .clip_high = 255,
+        .measure.luma = &ih_luma_bt709,
+        .measure.clip_high = 255,
     };
     const struct ih_input input = {.path = (char *)(uintptr_t)path, .is_named = true};
     static struct ih_result result;
@@ -249,7 +249,7 @@ static void sample_result(struct ih_result *r)
     r->path = "a\x1b\xff.png";
     r->info = (struct ih_image_info){
         .format = "png", .width = 16, .height = 16, .n_channels = 3, .source_depth = 8};
-    r->spec = (struct ih_count_spec){3, &ih_luma_bt709, 0, 255, 0};
+    r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     r->decoder_version = "none";
     r->counted_by = "cpu";
     r->kernel = "tables";

@@ -332,13 +332,14 @@ TEST(keys)
 TEST(totals_near_the_limit)
 {
     struct ih_total total;
-    struct ih_result huge = {.is_total = true, .n_images = UINT64_MAX, .alpha = IH_ALPHA_COUNT};
+    struct ih_result huge = {
+        .is_total = true, .n_images = UINT64_MAX, .measure.alpha = IH_ALPHA_COUNT};
     struct ih_error err;
-    ih_total_init(&total, &ih_luma_bt709, 0, 255);
+    ih_total_init(&total, &IH_MEASURE_DEFAULT);
     ih_total_result(&total, &huge);
     huge.n_images = UINT64_MAX;
-    huge.histogram.n_channels = huge.spec.n_channels = 1;
-    huge.alpha = IH_ALPHA_COUNT;
+    huge.histogram.n_channels = 1;
+    huge.measure.alpha = IH_ALPHA_COUNT;
     assert_int_equal(ih_total_add(&total, &huge, &err), IH_OK);
     assert_int_equal(total.n_images, UINT64_MAX);
     assert_int_equal(ih_total_add(&total, &huge, &err), IH_LIMIT);

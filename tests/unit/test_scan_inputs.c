@@ -209,8 +209,8 @@ static void run_members(struct members *m, const char *name, const char *content
     const struct ih_device_options cpu = {.backend = "cpu"};
     const struct ih_scan_options options = {.n_threads = 4,
                                             .decode = {.max_pixels = 100},
-                                            .luma = &ih_luma_bt709,
-                                            .clip_high = 255,
+                                            .measure.luma = &ih_luma_bt709,
+                                            .measure.clip_high = 255,
                                             .reads_archives = true,
                                             .archive_readers = &readers,
                                             .makes_thumbnails = true};

@@ -60,8 +60,8 @@ static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes
         .n_threads = 2,
         .decode = {.max_pixels = 100, .isolates_all = isolates_all},
         .remote_decoders = command ? &decoder_processes : NULL,
-        .luma = &ih_luma_bt709,
-        .clip_high = 255};
+        .measure.luma = &ih_luma_bt709,
+        .measure.clip_high = 255};
     const struct taking calls = {.next = next, .next_user = r, .take = take, .take_user = r};
     struct ih_device *device = NULL;
     r->path = path;
@@ -140,8 +140,8 @@ TEST(error_while_a_worker_waits_for_a_source)
     const struct ih_scan_options options = {.n_threads = 2,
                                             .decode = {.max_pixels = 100, .isolates_all = true},
                                             .remote_decoders = &decoder_processes,
-                                            .luma = &ih_luma_bt709,
-                                            .clip_high = 255};
+                                            .measure.luma = &ih_luma_bt709,
+                                            .measure.clip_high = 255};
     struct added a = {
         {.path = "pgm", .n_inputs = 1}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
     const struct ih_scan_inputs inputs = {.next = next_added, .stop = stop_adding, .user = &a};

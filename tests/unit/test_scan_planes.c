@@ -132,10 +132,10 @@ static void count_files(struct ih_device *device, struct ih_result *results, uns
 {
     const struct ih_scan_options options = {.n_threads = 1,
                                             .decode = {.max_pixels = 1000000},
-                                            .luma = &ih_luma_bt601,
-                                            .clip_low = 10,
-                                            .clip_high = 240,
-                                            .skips_transparent = true};
+                                            .measure.luma = &ih_luma_bt601,
+                                            .measure.clip_low = 10,
+                                            .measure.clip_high = 240,
+                                            .measure.alpha = IH_ALPHA_SKIP_TRANSPARENT};
     struct ih_source source = {0};
     struct ih_lane *lane;
     struct ih_error err;

@@ -52,8 +52,8 @@ static void run(struct run *r, unsigned n_threads)
 {
     const struct ih_scan_options options = {.n_threads = n_threads,
                                             .decode = {.max_pixels = 100},
-                                            .luma = &ih_luma_bt709,
-                                            .clip_high = 255};
+                                            .measure.luma = &ih_luma_bt709,
+                                            .measure.clip_high = 255};
     const struct taking calls = {.next = next,
                                  .next_user = r,
                                  .take = take,

@@ -209,7 +209,7 @@ static struct ih_result *new_result(const char *path, unsigned n_channels)
                                      .height = 65535,
                                      .n_channels = n_channels,
                                      .source_depth = 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255, 0};
+    r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     ih_histogram_clear(&r->histogram, n_channels);
     for (unsigned v = 0; v < IH_BINS; v++)
         add_pixels(&r->histogram, v, 1 + v % 40 * UINT64_C(100000000000));

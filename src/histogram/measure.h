@@ -1,0 +1,92 @@
+/*
+ * The measure: what is asked to be counted of each image.
+ *
+ * The options of the program, or the settings of the library, fill one measure. A scan, each of its
+ * results and each total have a copy. Results are added, compared or written together only if their
+ * measures agree (struct ih_joint_measure).
+ */
+#ifndef IH_HISTOGRAM_MEASURE_H
+#define IH_HISTOGRAM_MEASURE_H
+
+#include "base/status.h"
+#include "histogram/pixels.h"
+#include "histogram/region.h"
+
+struct ih_result;
+
+/* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
+#define IH_REDUCTION "round(v*255/max)"
+
+/* Samples of 16 bits from low to high become 0 to 255, and those outside are clamped:
+ * round((v - low) * 255 / (high - low)), half up. Not for alpha. high 0: the rule above. */
+struct ih_sample_range {
+    uint16_t low, high;
+};
+enum { IH_REDUCTION_BYTES = 40 };
+
+/* The rule as JSON has it: IH_REDUCTION, or "round((v-0)*255/4095)". Native samples are not
+ * reduced: "none", or "clamp(v,64,940)". */
+void ih_reduction_print(struct ih_sample_range range, bool is_native,
+                        char text[IH_REDUCTION_BYTES]);
+
+/* Returns false for a text that ih_reduction_print does not write. */
+bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range *range);
+
+/* Which pixels are counted. */
+enum ih_alpha { IH_ALPHA_COUNT, IH_ALPHA_SKIP_TRANSPARENT };
+
+/* "count" or "skip-transparent"; static. */
+const char *ih_alpha_name(enum ih_alpha alpha);
+
+/* Values that the user gave. The others are defaults, and result files may have other values. */
+enum ih_stated {
+    IH_STATED_LUMA = 1 << 0,
+    IH_STATED_CLIP = 1 << 1,
+    IH_STATED_ALPHA = 1 << 2,
+    IH_STATED_BINS = 1 << 3
+};
+
+struct ih_measure {
+    const struct ih_luma_weights *luma; /* static */
+    uint16_t clip_low, clip_high; /* as in ih_count_spec; high 0: each image's largest value */
+    bool takes_native;            /* samples of 9 to 16 bits keep their values */
+    unsigned n_bins;              /* of a result: as in ih_count_spec; of a run: 0 */
+    enum ih_alpha alpha;
+    struct ih_sample_range range; /* of the run, whatever the image's depth; high 0: none */
+    const char *region, *mask;    /* as recorded; NULL: the whole image; borrowed */
+    uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
+    unsigned stated;    /* set of enum ih_stated */
+};
+
+/* The measure of a run without options: stated, region, range and the like are 0. */
+#define IH_MEASURE_DEFAULT ((struct ih_measure){.luma = &ih_luma_bt709})
+
+/*
+ * Makes the measure of a run that of an image: sets n_bins and the default of clip_high.
+ *
+ * n_bins   of struct ih_count_spec
+ * spec     filled: what a backend counts
+ *
+ * Returns IH_OK, or IH_UNSUPPORTED if the image's values do not reach the clip limits.
+ */
+enum ih_status ih_measure_image(struct ih_measure *measure, unsigned n_channels, unsigned n_bins,
+                                struct ih_count_spec *spec, struct ih_error *err);
+
+/* What results have in common, or what they have to agree with if there are none yet. Begins as
+ * {.asked = the measure of the run}. The struct can be copied. */
+struct ih_joint_measure {
+    struct ih_measure asked, common; /* common: if has_results; its texts are below */
+    char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* copied; "": none */
+    bool has_results;
+};
+
+/* Adds a result. Returns IH_OK, or IH_USAGE with *joint unchanged if the measures differ; the
+ * message names the difference. Failed results agree with any. */
+enum ih_status ih_joint_measure_add(struct ih_joint_measure *joint, const struct ih_result *result,
+                                    struct ih_error *err);
+
+/* The common measure, or what is asked for, with default clip limits for 256 bins. The texts are
+ * those of *joint. */
+struct ih_measure ih_joint_measure_get(const struct ih_joint_measure *joint);
+
+#endif
