@@ -67,6 +67,7 @@ setup(
     data_files=[
         ("share/man/man1", ["src/cli/imghist.1"]),
         ("share/man/man5", ["src/cli/imghist-formats.5"]),
+        ("share/imghist", ["docs/imghist.schema.json"]),
         ("share/bash-completion/completions", [f"{ours}/imghist"]),
         ("share/zsh/site-functions", [f"{ours}/_imghist"]),
         ("share/doc/imghist", inside),

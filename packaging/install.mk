@@ -81,6 +81,7 @@ INSTALLED = $(PROGRAM)=$(BINDIR)/imghist \
             src/imghist.h=$(INCLUDEDIR)/imghist.h \
             src/cli/imghist.1=$(DATADIR)/man/man1/imghist.1 \
             src/cli/imghist-formats.5=$(DATADIR)/man/man5/imghist-formats.5 \
+            docs/imghist.schema.json=$(DATADIR)/imghist/imghist.schema.json \
             src/library/libimghist.3=$(DATADIR)/man/man3/libimghist.3 \
             $(COMPLETION).bash=$(DATADIR)/bash-completion/completions/imghist \
             $(COMPLETION).zsh=$(DATADIR)/zsh/site-functions/_imghist \

@@ -78,7 +78,7 @@ export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
   printf 'P5\n1 1\n255\n\x07' >a.pgm
   "$name/bin/imghist" a.pgm --csv=stats | grep -q ^a.pgm,1,1,gray,1,7,
   [ -z "$(nm "$name/bin/imghist" 2>/dev/null)" ] || fail "not stripped"
-  for file in LICENSE README.md share/man/man1/imghist.1 share/man/man5/imghist-formats.5 \
+  for file in LICENSE README.md share/man/man1/imghist.1 share/man/man5/imghist-formats.5 share/imghist/imghist.schema.json \
     share/bash-completion/completions/imghist; do
     [ -s "$name/$file" ] || fail "no $file"
   done
@@ -97,6 +97,7 @@ export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
 ./lib/pkgconfig/libimghist.pc
 ./share/bash-completion/completions/imghist
 ./share/fish/vendor_completions.d/imghist.fish
+./share/imghist/imghist.schema.json
 ./share/man/man1/imghist.1
 ./share/man/man3/libimghist.3
 ./share/man/man5/imghist-formats.5
