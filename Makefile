@@ -195,7 +195,7 @@ endif
 ifneq ($(PROGRESSIVE),1)
   LIB_SRCS := $(filter-out src/decode/progressive/%,$(LIB_SRCS))
 endif
-CLI_SRCS  := $(wildcard src/cli/*.c)
+CLI_SRCS  := $(wildcard src/stages/*.c src/cli/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
 LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(BUILD)/report.o $(KERNEL_OBJS)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
@@ -368,7 +368,7 @@ fuzzers: needs $(FUZZ_BINS)
 
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
                    $(addprefix $(BUILD)/src/cli/,options.o option_rules.o option_table.o \
-                     destinations.o chartfile.o)
+                     destinations.o)
 	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

@@ -25,8 +25,9 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["scan"]     = "scan records output jpeg_gpu device decode histogram base public"
     may["library"]  = "library chart records scan output device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python public"
-    may["cli"]      = "cli output chart records scan isolate device count decode histogram base kernels public third_party stb"
-    known = " library records base histogram kernels decode isolate count device jpeg_gpu output chart scan cli python third_party stb src tests samples "
+    may["stages"]   = "stages output histogram base"
+    may["cli"]      = "cli stages output chart records scan isolate device count decode histogram base kernels public third_party stb"
+    known = " library records base histogram kernels decode isolate count device jpeg_gpu output stages chart scan cli python third_party stb src tests samples "
   }
 
   function violation(why) {

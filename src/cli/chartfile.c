@@ -4,9 +4,9 @@
  * *.hist.png. A leading "/" is dropped and ".." becomes "__", so that no chart is outside the
  * directory.
  */
-#include "cli/chartfile.h"
-
 #include "chart/label.h"
+#include "cli/destinations.h"
+#include "cli/sink.h"
 #include "output/file.h"
 #include "scan/endings.h"
 
@@ -16,64 +16,33 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* The longest file name on all common file systems. */
-enum { NAME_BYTES_MAX = 255 };
+enum {
+    NAME_BYTES_MAX = 255, /* the longest file name on all common file systems */
+    PATH_BYTES_MAX = 4096 + 512
+};
 
 static const char png_suffix[] = IH_ENDING_CHART_PNG, svg_suffix[] = IH_ENDING_CHART_SVG;
 
-struct ih_charts {
-    const char *path; /* borrowed */
+struct charts {
+    struct ih_sink base;
+    const struct ih_sink_context *context; /* borrowed */
     struct ih_chart_options look;
-    bool is_file;
+    bool is_file;       /* a single chart, not a directory; with --total it is the total's */
     const char *suffix; /* after the name of an input, in a directory */
     bool has_drawn;
-    unsigned long lacking;                 /* see ih_charts_lacking */
+    unsigned long lacking; /* the first character in the names so far that the font lacks; 0: none,
+                              or the charts are SVG */
     struct ih_result *sheet;               /* owned, with their thumbnails; NULL: none */
     char *sheet_paths[IH_CHART_SHEET_MAX]; /* owned: those of the results */
     size_t n_sheet;
-    bool has_lost_reader;   /* the pipe of --chart=- is closed */
-    struct ih_outfile file; /* being written, or waiting for commit */
+    struct ih_outfile file;      /* being written, or waiting for commit */
+    char target[PATH_BYTES_MAX]; /* of the chart that is being written */
 };
 
 static bool ends_in(const char *path, const char *ending)
 {
     const size_t n = strlen(path), n_ending = strlen(ending);
     return n >= n_ending && strcasecmp(path + n - n_ending, ending) == 0;
-}
-
-enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
-                              struct ih_charts **charts, struct ih_error *err)
-{
-    static const char *const others[] = {".pdf",  ".ps",  ".eps",   ".csv", ".json", ".ndjson",
-                                         ".html", ".htm", ".jsonl", ".txt", ".xlsx"};
-    bool is_other = !look->format && (ih_ending_is_image(path) || ih_ending_is_other_image(path));
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        is_other = is_other || ends_in(path, others[i]);
-    if (is_other)
-        return ih_error_set(err, IH_USAGE, "--chart: .%s is not supported;" IH_CHART_ENDINGS " are",
-                            ih_ending(path));
-    struct ih_charts *c = calloc(1, sizeof *c);
-    if (!c)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    c->path = path;
-    c->look = *look;
-    c->is_file = look->format != NULL;
-    c->suffix = is_svg ? svg_suffix : png_suffix;
-    if (is_svg && !c->is_file)
-        c->look.format = ih_chart_format_of(svg_suffix);
-    ih_outfile_init(&c->file);
-    *charts = c;
-    return IH_OK;
-}
-
-enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const char *path,
-                                     struct ih_error *err)
-{
-    if (look->format || !ih_ending_is_chart(path))
-        return IH_OK;
-    return ih_error_set(err, IH_CONFLICT,
-                        "has the name of a chart, and a chart could replace it: use "
-                        "--chart=FILE.png");
 }
 
 /* ---- names ---- */
@@ -106,23 +75,29 @@ static bool append_input(char *target, size_t size, const char *input)
     return true;
 }
 
-static enum ih_status name_target(const struct ih_charts *c, const struct ih_result *result,
-                                  char *target, size_t size, struct ih_error *err)
+/* Sets the target, for messages too. */
+static enum ih_status name_target(struct charts *c, const struct ih_result *result,
+                                  struct ih_error *err)
 {
+    const char *const path = c->context->options->chart_path;
     const bool is_stdin = ih_result_is_of_stdin(result);
     char name[32]; /* "stdin", or "stdin#2" */
-    size_t n = strlen(c->path);
-    if (n >= size)
+    size_t n = strlen(path);
+    c->target[0] = '\0';
+    if (n >= sizeof c->target)
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
     snprintf(name, sizeof name, "stdin%s", is_stdin ? result->path + 1 : "");
-    memcpy(target, c->path, n + 1);
+    memcpy(c->target, path, n + 1);
     if (c->is_file)
         return IH_OK;
-    while (n > 1 && target[n - 1] == '/')
-        target[--n] = '\0';
-    if (!append_input(target, size - sizeof png_suffix, is_stdin ? name : result->path))
+    while (n > 1 && c->target[n - 1] == '/')
+        c->target[--n] = '\0';
+    if (!append_input(c->target, sizeof c->target - sizeof png_suffix,
+                      is_stdin ? name : result->path))
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
-    strcat(target, c->suffix);
+    strcat(c->target, c->suffix);
+    if (strlen(ih_label_last_part(c->target)) > NAME_BYTES_MAX)
+        return ih_error_set(err, IH_LIMIT, "the name of the chart is too long");
     return IH_OK;
 }
 
@@ -147,9 +122,9 @@ static enum ih_status check_target(const char *target, struct ih_error *err)
 /* ---- drawing ---- */
 
 /* Looks for characters that a raster chart cannot show. */
-static void charts_check_name(struct ih_charts *c, const char *path)
+static void charts_check_name(struct charts *c, const char *path)
 {
-    char name[IH_CHART_PATH_MAX];
+    char name[PATH_BYTES_MAX];
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
         n--;
@@ -160,14 +135,8 @@ static void charts_check_name(struct ih_charts *c, const char *path)
     c->lacking = ih_chart_lacking(c->look.title ? c->look.title : ih_label_last_part(name));
 }
 
-unsigned long ih_charts_lacking(const struct ih_charts *c)
-{
-    return c->lacking;
-}
-
 /* Keeps a copy of a result for the sheet. */
-static enum ih_status keep(struct ih_charts *c, const struct ih_result *result,
-                           struct ih_error *err)
+static enum ih_status keep(struct charts *c, const struct ih_result *result, struct ih_error *err)
 {
     if (c->n_sheet == IH_CHART_SHEET_MAX)
         return ih_error_set(err, IH_USAGE,
@@ -193,100 +162,170 @@ static enum ih_status keep(struct ih_charts *c, const struct ih_result *result,
     return copy->path ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
 }
 
-static enum ih_status write_image(struct ih_charts *c, const char *target,
-                                  const unsigned char *image, size_t n, struct ih_error *err)
+static enum ih_status write_image(struct charts *c, const char *target, const void *image, size_t n,
+                                  struct ih_error *err)
 {
     enum ih_status status = ih_make_directories(target, err);
     if (status == IH_OK)
         status = ih_outfile_open(&c->file, target, err);
     if (status == IH_OK && fwrite(image, 1, n, c->file.stream) != n) {
-        c->has_lost_reader = errno == EPIPE;
+        c->base.has_lost_reader = errno == EPIPE;
         status = ih_error_errno(err, errno, "cannot write");
         ih_outfile_discard(&c->file);
     }
     return status;
 }
 
-enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result,
-                              const struct ih_comparison *comparison, char *target,
-                              size_t size_bytes, struct ih_error *err)
+/* comparison   drawn instead of the result, which is its first side; NULL: none
+ * image        of n bytes; 0: it could not be drawn, and is drawn now for its error */
+static enum ih_status write_chart(struct charts *c, const struct ih_result *result,
+                                  const struct ih_comparison *comparison, const void *image,
+                                  size_t n, struct ih_error *err)
 {
-    unsigned char *image = NULL;
-    size_t image_bytes = 0;
-    target[0] = '\0';
-    enum ih_status status = name_target(c, result, target, size_bytes, err);
-    if (status != IH_OK)
-        return status;
-    if (!c->is_file && strlen(ih_label_last_part(target)) > NAME_BYTES_MAX)
-        return ih_error_set(err, IH_LIMIT, "the name of the chart is too long");
-    if (c->is_file && c->has_drawn)
-        return ih_error_set(err, IH_USAGE,
-                            "one chart for more than one image: name a directory, or add --total");
-    if (!result->is_total && is_same_file(target, result->path))
-        return ih_error_set(err, IH_CONFLICT, "is both an input and its chart");
-    if (c->look.is_sheet) {
-        charts_check_name(c, result->path);
-        return keep(c, result, err);
-    }
-    if (!c->is_file && !result->is_total)
-        status = ih_charts_check_input(&c->look, result->path, err);
-    if (!c->is_file && status == IH_OK)
-        status = check_target(target, err);
-    if (status != IH_OK)
-        return status;
-    status = comparison ? ih_chart_draw_comparison(comparison, &c->look, &image, &image_bytes, err)
-                        : ih_chart_draw(result, &c->look, &image, &image_bytes, err);
+    unsigned char *drawn = NULL;
+    enum ih_status status = IH_OK;
+    if (comparison)
+        status = ih_chart_draw_comparison(comparison, &c->look, &drawn, &n, err);
+    else if (n == 0)
+        status = ih_chart_draw(result, &c->look, &drawn, &n, err);
     if (status == IH_OK)
-        status = write_image(c, target, image, image_bytes, err);
+        status = write_image(c, c->target, drawn ? drawn : image, n, err);
     if (status == IH_OK && !c->is_file)
         status = ih_outfile_commit(&c->file, err);
     c->has_drawn = true;
     charts_check_name(c, !result->is_total ? result->path : result->folder ? result->folder : "");
     if (comparison)
         charts_check_name(c, comparison->sides[1].path);
-    free(image);
+    free(drawn);
     return status;
 }
 
-enum ih_status ih_charts_commit(struct ih_charts *c, const char *title, struct ih_error *err)
+/* Whether the result may have the chart's name. */
+static enum ih_status check_names(struct charts *c, const struct ih_result *result,
+                                  struct ih_error *err)
 {
+    enum ih_status status = name_target(c, result, err);
+    if (status != IH_OK)
+        return status;
+    if (c->is_file && c->has_drawn)
+        return ih_error_set(err, IH_USAGE,
+                            "one chart for more than one image: name a directory, or add --total");
+    if (!result->is_total && is_same_file(c->target, result->path))
+        return ih_error_set(err, IH_CONFLICT, "is both an input and its chart");
+    if (c->look.is_sheet || c->is_file)
+        return IH_OK;
+    if (!result->is_total)
+        status = ih_chart_check_input(&c->look, result->path, err);
+    return status == IH_OK ? check_target(c->target, err) : status;
+}
+
+/* Writes the chart, or keeps a copy of the result for the sheet. A single chart stays in a
+ * temporary file until commit, because a second input is an error. */
+static enum ih_status add_chart(struct charts *c, const struct ih_result *result,
+                                const struct ih_comparison *comparison, const void *image, size_t n,
+                                struct ih_error *err)
+{
+    struct ih_voice *const voice = c->context->voice;
+    enum ih_status status = check_names(c, result, err);
+    if (status == IH_OK && c->look.is_sheet) {
+        charts_check_name(c, result->path);
+        status = keep(c, result, err);
+    } else if (status == IH_OK) {
+        status = write_chart(c, result, comparison, image, n, err);
+    }
+    /* In a directory of charts, a chart is left out if its name cannot be used. */
+    if (!c->is_file && (status == IH_CONFLICT || status == IH_LIMIT)) {
+        ih_voice_hold(voice);
+        ih_say(c->target, err->message);
+        voice->n_charts_failed++;
+        return IH_OK;
+    }
+    if (status != IH_OK)
+        return status;
+    voice->n_charts +=
+        c->look.is_sheet ? voice->n_charts == 0 : result->is_total || !voice->has_seen_name;
+    ih_voice_chart(voice, c->target, c->lacking);
+    return IH_OK;
+}
+
+/* ---- the sink ---- */
+
+/* A total of no images has no chart. A single chart together with --total is the total's, and with
+ * --by alone there is no single chart (options.c). */
+static bool charts_take(const struct ih_sink *sink, const struct ih_result *result)
+{
+    const struct charts *const c = (const struct charts *)sink;
+    const bool is_sheet = c->look.is_sheet;
+    if (result->status != IH_OK || result->is_end)
+        return false;
+    if (result->group ? c->is_file && !is_sheet : result->is_total && is_sheet)
+        return false;
+    if (result->is_total)
+        return result->n_images > 0;
+    return is_sheet || !(c->context->options->with_total && c->is_file);
+}
+
+/* Without memory there are no bytes, and put finds the reason. */
+static void charts_render(const struct ih_sink *sink, const struct ih_result *result, FILE *bytes)
+{
+    const struct charts *const c = (const struct charts *)sink;
+    struct ih_error ignored;
     unsigned char *image = NULL;
-    size_t image_bytes = 0;
+    size_t n = 0;
+    if (!c->look.is_sheet && ih_chart_draw(result, &c->look, &image, &n, &ignored) == IH_OK)
+        fwrite(image, 1, n, bytes);
+    free(image);
+}
+
+static enum ih_status charts_put(struct ih_sink *sink, const struct ih_result *result,
+                                 const char *bytes, size_t n, struct ih_error *err)
+{
+    return add_chart((struct charts *)sink, result, NULL, bytes, n, err);
+}
+
+static enum ih_status charts_compare(struct ih_sink *sink, const struct ih_comparison *comparison,
+                                     struct ih_error *err)
+{
+    return add_chart((struct charts *)sink, &comparison->sides[0], comparison, NULL, 0, err);
+}
+
+static enum ih_status charts_nothing(struct ih_sink *sink, struct ih_error *err)
+{
+    (void)sink;
+    (void)err;
+    return IH_OK;
+}
+
+/* Draws the sheet, if there is one, and gives a single chart its name. */
+static enum ih_status charts_commit(struct ih_sink *sink, struct ih_error *err)
+{
+    struct charts *const c = (struct charts *)sink;
+    const char *const path = c->context->options->chart_path, *const title = c->context->folder;
+    unsigned char *image = NULL;
+    size_t n = 0;
+    sink->subject = path;
     if (c->n_sheet > 0) {
-        enum ih_status status =
-            ih_chart_draw_sheet(c->sheet, c->n_sheet, *title ? title : "histograms", &c->look,
-                                &image, &image_bytes, err);
+        enum ih_status status = ih_chart_draw_sheet(
+            c->sheet, c->n_sheet, *title ? title : "histograms", &c->look, &image, &n, err);
         if (status == IH_OK)
-            status = write_image(c, c->path, image, image_bytes, err);
+            status = write_image(c, path, image, n, err);
         free(image);
         if (status != IH_OK)
             return status;
     }
     if (c->file.stream && fflush(c->file.stream) != 0)
-        c->has_lost_reader = errno == EPIPE;
+        sink->has_lost_reader = errno == EPIPE;
     return c->file.stream ? ih_outfile_commit(&c->file, err) : IH_OK;
 }
 
-bool ih_charts_has_lost_reader(const struct ih_charts *c)
+static void charts_unlink(struct ih_sink *sink)
 {
-    return c->has_lost_reader;
+    ih_outfile_unlink(&((struct charts *)sink)->file);
 }
 
-bool ih_charts_is_one(const struct ih_charts *c)
+static void charts_close(struct ih_sink *sink)
 {
-    return c->is_file;
-}
-
-void ih_charts_unlink(struct ih_charts *c)
-{
-    if (c)
-        ih_outfile_unlink(&c->file);
-}
-
-void ih_charts_close(struct ih_charts *c)
-{
-    if (!c)
-        return;
+    struct charts *const c = (struct charts *)sink;
     ih_outfile_discard(&c->file);
     for (size_t i = 0; i < c->n_sheet; i++) {
         free(c->sheet_paths[i]);
@@ -295,4 +334,48 @@ void ih_charts_close(struct ih_charts *c)
     }
     free(c->sheet);
     free(c);
+}
+
+static const struct ih_sink_calls calls = {
+    .takes = charts_take,
+    .render = charts_render,
+    .put = charts_put,
+    .compare = charts_compare,
+    .expect_many = charts_nothing,
+    .flush = charts_nothing,
+    .end = charts_nothing,
+    .commit = charts_commit,
+    .unlink = charts_unlink,
+    .close = charts_close,
+};
+
+enum ih_status ih_chart_sink_new(const struct ih_sink_context *context, struct ih_sink **sink,
+                                 struct ih_error *err)
+{
+    const char *const path = context->options->chart_path;
+    const struct ih_chart_options *const look = &context->options->chart;
+    const bool is_svg = context->options->charts_are_svg;
+    static const char *const others[] = {".pdf",  ".ps",  ".eps",   ".csv", ".json", ".ndjson",
+                                         ".html", ".htm", ".jsonl", ".txt", ".xlsx"};
+    bool is_other = !look->format && (ih_ending_is_image(path) || ih_ending_is_other_image(path));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        is_other = is_other || ends_in(path, others[i]);
+    if (is_other)
+        return ih_error_set(err, IH_USAGE, "--chart: .%s is not supported;" IH_CHART_ENDINGS " are",
+                            ih_ending(path));
+    struct charts *c = calloc(1, sizeof *c);
+    if (!c)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    c->base.calls = &calls;
+    c->base.subject = c->target;
+    c->base.holds_failures = true; /* there is a chart only of what was counted */
+    c->context = context;
+    c->look = *look;
+    c->is_file = look->format != NULL;
+    c->suffix = is_svg ? svg_suffix : png_suffix;
+    if (is_svg && !c->is_file)
+        c->look.format = ih_chart_format_of(svg_suffix);
+    ih_outfile_init(&c->file);
+    *sink = &c->base;
+    return IH_OK;
 }

@@ -1,6 +1,5 @@
 #include "cli/destinations.h"
 
-#include "cli/chartfile.h"
 #include "output/file.h"
 #include "scan/endings.h"
 
@@ -234,6 +233,16 @@ static enum ih_status check_input(const struct stat *st, const struct ih_destina
     return ih_check_not_output(&id, d->files, d->n_files, err);
 }
 
+enum ih_status ih_chart_check_input(const struct ih_chart_options *look, const char *path,
+                                    struct ih_error *err)
+{
+    if (look->format || !ih_ending_is_chart(path))
+        return IH_OK;
+    return ih_error_set(err, IH_CONFLICT,
+                        "has the name of a chart, and a chart could replace it: use "
+                        "--chart=FILE.png");
+}
+
 static enum ih_status check_path(const struct ih_options *o, const struct ih_destinations *d,
                                  size_t i, struct ih_error *err)
 {
@@ -248,7 +257,7 @@ static enum ih_status check_path(const struct ih_options *o, const struct ih_des
     if (status == IH_OK)
         status = check_stray_file(o, i, err);
     if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
-        status = ih_charts_check_input(&o->chart, o->paths[i], err);
+        status = ih_chart_check_input(&o->chart, o->paths[i], err);
     return status;
 }
 

@@ -41,4 +41,14 @@ enum ih_status ih_destinations_check(const struct ih_options *options,
                                      struct ih_destinations *destinations, const char **subject,
                                      struct ih_error *err);
 
+/*
+ * Refuses an input that has the name of a chart if charts go to a directory, where another input's
+ * chart could replace it. For the inputs of the command line it is called before anything is
+ * written, and for the others when their charts are.
+ *
+ * Returns IH_OK or IH_CONFLICT.
+ */
+enum ih_status ih_chart_check_input(const struct ih_chart_options *look, const char *path,
+                                    struct ih_error *err);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "cli/destinations.h"
+#include "stages/stage.h"
 
 #include <langinfo.h>
 #include <stdlib.h>
@@ -13,13 +14,6 @@
 #include <unistd.h>
 
 /* ---- the common folder ---- */
-
-/* The bytes of a path that name its folder, with the slash. */
-static size_t folder_bytes(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
 
 /* The folder whose name the results of a named input begin with. NULL: out of memory. */
 static char *folder_of(const char *path)
@@ -32,31 +26,10 @@ static char *folder_of(const char *path)
         return NULL;
     memcpy(folder, path, n + 1);
     if (!is_folder)
-        folder[folder_bytes(path)] = '\0';
+        ih_folder_narrow(folder, path);
     else if (n > 0 && path[n - 1] != '/')
         strcpy(folder + n, "/");
     return folder;
-}
-
-/* Shortens folder to the folder that it and the path have in common. */
-static void narrow_folder(char *folder, const char *path)
-{
-    size_t n = 0;
-    while (folder[n] && folder[n] == path[n])
-        n++;
-    folder[n] = '\0';
-    folder[folder_bytes(folder)] = '\0';
-}
-
-bool ih_folder_join(char **folder, const struct ih_result *result)
-{
-    if (result->status != IH_OK || (result->is_total && result->n_images == 0))
-        return true;
-    const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
-    if (!*folder && !(*folder = strdup(path)))
-        return false;
-    narrow_folder(*folder, path);
-    return true;
 }
 
 char *ih_common_folder(const struct ih_options *o)
@@ -68,7 +41,7 @@ char *ih_common_folder(const struct ih_options *o)
         const struct ih_output *format = ih_output_of(o->paths[i]);
         const bool has_results = format == &ih_output_json || format == &ih_output_ndjson;
         char *folder = has_results ? NULL : folder_of(o->paths[i]);
-        narrow_folder(common, folder ? folder : "");
+        ih_folder_narrow(common, folder ? folder : "");
         free(folder);
     }
     return common;

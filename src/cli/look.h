@@ -3,7 +3,6 @@
 #define IH_CLI_LOOK_H
 
 #include "cli/options.h"
-#include "histogram/result.h"
 
 #include <stdio.h>
 
@@ -12,10 +11,6 @@
  * none, or a list. Owned by the caller; NULL: out of memory.
  */
 char *ih_common_folder(const struct ih_options *options);
-
-/* Narrows the folder of a total's images by the name of a result that is added to it. *folder:
- * owned by the caller, NULL before the first image. Returns false if memory is exhausted. */
-bool ih_folder_join(char **folder, const struct ih_result *result);
 
 /*
  * folder   borrowed, like the strings of data, as long as the result is used

@@ -1,11 +1,11 @@
 /*
  * The program's start and end. Parses the options, runs the action that they ask for, and watches
- * for signals. Images are counted by ih_run (run.c); the writer is opened here, so that a signal
+ * for signals. Images are counted by ih_run (run.c); the pipeline is opened here, so that a signal
  * can remove its temporary files.
  */
 #include "cli/destinations.h"
 #include "cli/options.h"
-#include "cli/writer.h"
+#include "cli/pipeline.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
 
@@ -56,8 +56,8 @@ static bool ending_signals(sigset_t *set)
 }
 
 struct watch {
-    sigset_t signals;         /* blocked in all threads during the watch */
-    struct ih_writer *writer; /* borrowed; NULL: out of memory */
+    sigset_t signals;             /* blocked in all threads during the watch */
+    struct ih_pipeline *pipeline; /* borrowed; NULL: out of memory */
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over; /* set by watch_stop, which then sends WAKE */
@@ -90,17 +90,17 @@ static void *wait_for_signal(void *argument)
     signal(number, SIG_DFL);
     if (pthread_create(&second, NULL, allow_second_signal, w) != 0)
         pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
-    if (w->writer)
-        ih_writer_interrupt(w->writer);
+    if (w->pipeline)
+        ih_pipeline_interrupt(w->pipeline);
     pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
     raise(number);
     return NULL;
 }
 
 /* Call it before opening files that must be removed, or that can block (a pipe for -o). */
-static void watch_start(struct watch *w, struct ih_writer *writer)
+static void watch_start(struct watch *w, struct ih_pipeline *pipeline)
 {
-    w->writer = writer;
+    w->pipeline = pipeline;
     atomic_init(&w->is_over, false);
     bool has_any = ending_signals(&w->signals);
     sigaddset(&w->signals, WAKE);
@@ -143,18 +143,18 @@ static enum ih_exit run(const struct ih_options *o)
     const struct ih_walk_sources sources = {o->paths, o->n_paths, o->list_path, o->stdin_name,
                                             o->list_separator};
     const uint64_t n_images = ih_walk_count(&sources);
-    struct ih_writer *writer = ih_writer_new(o, &sources, n_images);
+    struct ih_pipeline *pipeline = ih_pipeline_new(o, &sources, n_images);
     struct watch watch;
     const char *subject = NULL;
     struct ih_device *device = NULL;
     enum ih_exit code;
-    watch_start(&watch, writer);
-    if (!writer)
+    watch_start(&watch, pipeline);
+    if (!pipeline)
         ih_error_set(&err, IH_MEMORY, "out of memory");
     else
-        ih_writer_open(writer, &subject, &err);
+        ih_pipeline_open(pipeline, &subject, &err);
     if (err.status == IH_OK) {
-        code = ih_run(o, &sources, n_images, writer, &device);
+        code = ih_run(o, &sources, n_images, pipeline, &device);
     } else {
         ih_say(subject, err.message);
         if (err.status == IH_USAGE)
@@ -162,7 +162,7 @@ static enum ih_exit run(const struct ih_options *o)
         code = ih_exit_of(err.status);
     }
     watch_stop(&watch);
-    ih_writer_close(writer);
+    ih_pipeline_close(pipeline);
     pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
     end_device(device, code);
     return code;

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,15 @@ void ih_progress_line(const struct ih_progress_counts *c, unsigned columns, char
 
 /* ---- drawing it ---- */
 
+/* A walk ahead of the run, in a thread, so that progress has a number of inputs. */
+struct ahead {
+    struct ih_walk *walk; /* owned; NULL: none */
+    atomic_bool is_over;
+    pthread_t thread;
+};
+
 struct ih_progress {
+    struct ahead ahead;
     bool is_wiped; /* redrawn in place; else each line stays */
     uint64_t started_ns;
     pthread_t thread;
@@ -97,7 +106,6 @@ struct ih_progress {
     struct ih_progress_counts counts;
     bool is_shown; /* the line is on the screen */
     bool was_shown;
-    bool is_counted; /* the number of inputs was set later */
     bool is_over;
 };
 
@@ -159,6 +167,59 @@ static void *tick(void *argument)
     return NULL;
 }
 
+/* ---- the walk ahead ---- */
+
+static void set_inputs(struct ih_progress *p, uint64_t n)
+{
+    pthread_mutex_lock(&p->lock);
+    p->counts.n_inputs = n;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void *walk_ahead(void *progress)
+{
+    struct ih_progress *p = progress;
+    struct ih_input input;
+    uint64_t n = 0;
+    while (!p->ahead.is_over && ih_walk_next(p->ahead.walk, &input)) {
+        n += !input.ends_folder;
+        free(input.path);
+    }
+    if (!p->ahead.is_over)
+        set_inputs(p, n);
+    return NULL;
+}
+
+void ih_progress_walk(struct ih_progress *p, const struct ih_walk_sources *sources)
+{
+    struct ih_error ignored;
+    if (!p || !ih_walk_is_quick(sources) ||
+        ih_walk_open(sources, &p->ahead.walk, &ignored) != IH_OK)
+        return;
+    if (pthread_create(&p->ahead.thread, NULL, walk_ahead, p) == 0)
+        return;
+    ih_walk_close(p->ahead.walk);
+    p->ahead.walk = NULL;
+}
+
+void ih_progress_stop_walk(struct ih_progress *p)
+{
+    if (!p || !p->ahead.walk)
+        return;
+    p->ahead.is_over = true;
+    pthread_join(p->ahead.thread, NULL);
+    ih_walk_close(p->ahead.walk);
+    p->ahead.walk = NULL;
+    set_inputs(p, 0); /* the last line is the same, whether the count was in time or not */
+}
+
+void ih_progress_forget_inputs(struct ih_progress *p)
+{
+    ih_progress_stop_walk(p);
+    if (p)
+        set_inputs(p, 0);
+}
+
 /* ---- calls ---- */
 
 static bool can_wipe(void)
@@ -179,6 +240,7 @@ struct ih_progress *ih_progress_open(uint64_t n_inputs)
     if (!p)
         return NULL;
     p->is_wiped = can_wipe();
+    atomic_init(&p->ahead.is_over, false);
     p->started_ns = ih_clock_ns();
     p->counts.n_inputs = n_inputs;
     pthread_mutex_init(&p->lock, NULL);
@@ -192,16 +254,6 @@ struct ih_progress *ih_progress_open(uint64_t n_inputs)
     pthread_mutex_destroy(&p->lock);
     free(p);
     return NULL;
-}
-
-void ih_progress_set_inputs(struct ih_progress *p, uint64_t n_inputs)
-{
-    if (!p)
-        return;
-    pthread_mutex_lock(&p->lock);
-    p->counts.n_inputs = n_inputs;
-    p->is_counted = true;
-    pthread_mutex_unlock(&p->lock);
 }
 
 void ih_progress_add(struct ih_progress *p, const struct ih_progress_counts *more)
@@ -243,8 +295,6 @@ bool ih_progress_close(struct ih_progress *p)
     pthread_mutex_lock(&p->lock);
     p->is_over = true;
     wipe(p);
-    if (p->is_counted) /* the last line is the same, whether the count was in time or not */
-        p->counts.n_inputs = 0;
     const bool was_shown = p->was_shown;
     if (!p->is_wiped)
         draw(p);

@@ -9,6 +9,8 @@
 #ifndef IH_CLI_PROGRESS_H
 #define IH_CLI_PROGRESS_H
 
+#include "scan/walk.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,8 +55,13 @@ struct ih_progress;
  */
 struct ih_progress *ih_progress_open(uint64_t n_inputs);
 
-/* Sets the number of inputs once a directory walk knows it; 0: unknown after all. */
-void ih_progress_set_inputs(struct ih_progress *progress, uint64_t n_inputs);
+/* Walks the sources in a thread to count the inputs, unless a source can be read only once. The
+ * sources are borrowed until ih_progress_stop_walk; call that before close. */
+void ih_progress_walk(struct ih_progress *progress, const struct ih_walk_sources *sources);
+void ih_progress_stop_walk(struct ih_progress *progress);
+
+/* The number of inputs is unknown after all. */
+void ih_progress_forget_inputs(struct ih_progress *progress);
 
 /* Adds finished, failed and skipped inputs, and pixels. */
 void ih_progress_add(struct ih_progress *progress, const struct ih_progress_counts *more);

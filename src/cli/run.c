@@ -1,5 +1,6 @@
-/* One run: starts the scan that the options ask for, and gives each of its items to the writer. */
-#include "cli/writer.h"
+/* One run: starts the scan that the options ask for, and gives each of its items to the pipeline.
+ */
+#include "cli/pipeline.h"
 
 #include "base/machine.h"
 #include "base/path.h"
@@ -123,16 +124,8 @@ static void close_parts(struct parts *p)
     ih_budget_destroy(&p->images);
 }
 
-static void *compute_stats(void *user, const struct ih_input *input, struct ih_result *result)
-{
-    (void)user;
-    (void)input;
-    ih_result_compute_stats(result);
-    return NULL;
-}
-
 static struct ih_scan_options scan_options(const struct ih_options *o, struct parts *p,
-                                           const struct ih_writer *writer, unsigned n_threads)
+                                           struct ih_pipeline *pipeline, unsigned n_threads)
 {
     struct ih_scan_options with = {
         .n_threads = n_threads,
@@ -157,7 +150,8 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .shard = o->shard,
         .n_shards = o->n_shards,
         .mask = {.budget = &p->masks},
-        .finish = o->only_total || o->compares || o->by ? NULL : compute_stats,
+        .finish = ih_pipeline_finish,
+        .finish_user = pipeline,
         .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
         .resumed_path = o->resume_path,
         .makes_thumbnails = o->makes_thumbnails,
@@ -165,7 +159,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .jpeg_report = &p->jpeg,
         .is_last = !o->is_verbose,
     };
-    with.outputs = ih_writer_destinations(writer, &with.n_outputs);
+    with.outputs = ih_pipeline_destinations(pipeline, &with.n_outputs);
     return with;
 }
 
@@ -184,12 +178,12 @@ static enum ih_status resume(const struct ih_options *o, struct ih_inputs *input
 /* Opens all that the scan needs, and starts it. *subject: the file that an error is about, if it is
  * about one. */
 static enum ih_status start_scan(const struct ih_options *o, const struct ih_walk_sources *sources,
-                                 uint64_t n_images, struct ih_writer *writer, struct parts *p,
+                                 uint64_t n_images, struct ih_pipeline *pipeline, struct parts *p,
                                  struct ih_inputs **inputs, struct ih_device **device,
                                  struct ih_scan **scan, const char **subject, struct ih_error *err)
 {
     const unsigned n_threads = n_workers(o, n_images, p->n_threads);
-    struct ih_scan_options with = scan_options(o, p, writer, n_threads);
+    struct ih_scan_options with = scan_options(o, p, pipeline, n_threads);
     struct ih_device_options device_options = o->device;
     const struct ih_inputs_options from = {*sources, hash_options(o), o->shard, o->resume_path,
                                            o->measure.mask};
@@ -212,13 +206,13 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
         return status;
     *subject = NULL;
     if (o->resume_path)
-        ih_writer_resume(writer, p->done.size_bytes);
+        ih_pipeline_resume(pipeline, p->done.size_bytes);
     const struct ih_scan_inputs of_scan = ih_inputs_of_scan(*inputs);
     return ih_scan_start(*device, &with, &of_scan, scan, err);
 }
 
 enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *sources,
-                    uint64_t n_images, struct ih_writer *writer, struct ih_device **device)
+                    uint64_t n_images, struct ih_pipeline *pipeline, struct ih_device **device)
 {
     struct parts parts = {.has_warned = ATOMIC_FLAG_INIT};
     struct ih_inputs *inputs = NULL;
@@ -228,21 +222,21 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
     struct ih_error err = {0};
     open_parts(&parts, o);
     enum ih_status status =
-        start_scan(o, sources, n_images, writer, &parts, &inputs, device, &scan, &subject, &err);
+        start_scan(o, sources, n_images, pipeline, &parts, &inputs, device, &scan, &subject, &err);
     if (status == IH_OK)
-        ih_writer_begin(writer, scan);
+        ih_pipeline_begin(pipeline, scan);
     while (status == IH_OK && (status = ih_scan_next(scan, &item, &err)) == IH_OK) {
-        ih_writer_take(writer, item);
+        ih_pipeline_take(pipeline, item);
         if (!ih_scan_is_ready(scan, 0))
-            ih_writer_flush(writer);
+            ih_pipeline_flush(pipeline);
     }
     if (status != IH_END) {
         if (status == IH_UNAVAILABLE && !subject && o->jpeg == IH_JPEG_GPU)
             ih_error_append(&err, "--jpeg=gpu needs one; without this option the CPU decodes them");
-        ih_writer_give_up(writer, item ? item->path : subject, &err);
+        ih_pipeline_give_up(pipeline, item ? item->path : subject, &err);
     }
-    ih_writer_complete(writer, ih_inputs_hash(inputs));
-    const enum ih_exit code = ih_writer_finish(writer);
+    ih_pipeline_complete(pipeline, ih_inputs_hash(inputs));
+    const enum ih_exit code = ih_pipeline_end(pipeline);
     /* The report waits for a GPU that the run did not need: it must not depend on how long the run
      * took. */
     if (o->is_verbose) {

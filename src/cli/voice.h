@@ -68,6 +68,8 @@ struct ih_voice {
     uint64_t n_selected;                  /* with --where, those that match */
     uint64_t n_judged, n_matched;         /* records that --fail-if has seen, and that match */
     uint64_t n_pixels, n_charts;
+    uint64_t n_charts_failed; /* of images that were counted */
+    bool has_seen_name;       /* the image has the name of an earlier one, and of its chart */
     char chart[IH_SHOWN_MAX]; /* the last of them */
     struct ih_times times;    /* of all threads together */
     uint64_t write_ns;

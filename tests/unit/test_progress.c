@@ -115,7 +115,7 @@ TEST(null_and_wanted)
     ih_progress_release(NULL);
     ih_progress_interrupt(NULL, NULL);
     assert_false(ih_progress_close(NULL));
-    ih_progress_set_inputs(NULL, 1);
+    ih_progress_forget_inputs(NULL);
     assert_false(ih_progress_is_wanted(IH_PROGRESS_NEVER, false));
     assert_true(ih_progress_is_wanted(IH_PROGRESS_ALWAYS, true));
     assert_false(ih_progress_is_wanted(IH_PROGRESS_AUTO, true));

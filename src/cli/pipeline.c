@@ -1,0 +1,696 @@
+#include "cli/pipeline.h"
+
+#include "base/clock.h"
+#include "cli/destinations.h"
+#include "cli/look.h"
+#include "cli/sink.h"
+#include "scan/scan.h"
+#include "stages/stage.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one of charts */
+
+struct ih_pipeline {
+    const struct ih_options *options;      /* borrowed */
+    const struct ih_walk_sources *sources; /* borrowed */
+    uint64_t n_images;                     /* 0: unknown */
+    const struct ih_scan *scan;            /* borrowed; NULL: not begun */
+    struct ih_destinations destinations;
+    struct ih_sink_context context;
+    char *folder; /* owned; of all inputs */
+    struct ih_voice voice;
+
+    /* The stages; where and fail-if have no state. */
+    struct ih_reference reference; /* of --against */
+    struct ih_total_stage total;
+    struct ih_by *by; /* for groups of result files too */
+    struct ih_diff diff;
+
+    struct ih_sink *sinks[SINKS_MAX]; /* owned */
+    atomic_size_t n_sinks;
+    bool writes_images;      /* each result has a record; else only totals have */
+    bool has_members;        /* an archive's member has come */
+    bool has_comparison;     /* of --diff: it can be written */
+    uint64_t run, n_records; /* hash of a complete run, or 0; written, without the totals */
+
+    pthread_mutex_t render_lock; /* guards the two below */
+    struct renderer *idle;       /* owned */
+    atomic_bool is_many;         /* sinks know that more than one image comes */
+
+    pthread_mutex_t lock; /* held while a record is written */
+    bool is_open;         /* the sinks have been opened and not been completed; under lock */
+};
+
+/* ---- opening ---- */
+
+struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
+                                    const struct ih_walk_sources *sources, uint64_t n_images)
+{
+    struct ih_total empty;
+    struct ih_pipeline *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->options = p->voice.options = options;
+    p->sources = sources;
+    p->n_images = n_images;
+    p->context =
+        (struct ih_sink_context){.options = options, .is_one = n_images == 1, .voice = &p->voice};
+    p->writes_images = !options->only_total && !options->compares && !options->by;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->render_lock, NULL);
+    atomic_init(&p->n_sinks, 0);
+    /* Only --text of one image is another than that of many. */
+    atomic_init(&p->is_many, n_images != 1 || options->with_total || options->by);
+    atomic_init(&p->reference.is_complete, false);
+    for (size_t i = 0; i < options->n_outputs; i++)
+        p->voice.is_checking |= options->outputs[i].output == &ih_output_check;
+    p->voice.started_ns = p->voice.ended_ns = ih_clock_ns();
+    ih_total_init(&empty, &options->measure);
+    p->reference.total = p->total.sum.total = p->diff.sides[0] = p->diff.sides[1] = empty;
+    p->total.adds_images = options->with_total;
+    p->total.has_groups_of_images = options->by != NULL;
+    p->total.has_where = options->where != NULL;
+    return p;
+}
+
+static enum ih_status make_sinks(struct ih_pipeline *p, struct ih_error *err)
+{
+    const struct ih_options *const o = p->options;
+    struct ih_sink *sink;
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        if (!(sink = ih_data_sink_new(&p->context, &o->outputs[i])))
+            return ih_error_set(err, IH_MEMORY, "out of memory");
+        p->sinks[p->n_sinks++] = sink;
+    }
+    if (o->chart_path && ih_chart_sink_new(&p->context, &sink, err) != IH_OK)
+        return err->status;
+    if (o->chart_path)
+        p->sinks[p->n_sinks++] = sink;
+    return IH_OK;
+}
+
+/* A program that reads the data from a pipe may write to the same terminal, as a pager does. Then
+ * progress is shown only on request. */
+static void open_progress(struct ih_pipeline *p)
+{
+    const struct ih_options *const o = p->options;
+    bool is_piped = false;
+    for (size_t i = 0; i < p->n_sinks; i++)
+        is_piped = is_piped || p->sinks[i]->is_piped;
+    if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
+        p->voice.progress = ih_progress_open(p->n_images);
+    if (p->n_images == 0)
+        ih_progress_walk(p->voice.progress, p->sources);
+}
+
+enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, struct ih_error *err)
+{
+    const struct ih_options *const o = p->options;
+    *subject = NULL;
+    p->folder = ih_common_folder(o);
+    p->context.folder = p->folder;
+    if (!p->folder)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = ih_destinations_check(o, &p->destinations, subject, err);
+    if (status == IH_OK) {
+        *subject = o->by;
+        status = ih_by_open(o->by, &p->total.sum.total, &p->by, err);
+        if (o->by && status != IH_OK && status != IH_MEMORY)
+            ih_error_append(err, "--by=folder|FILE");
+    }
+    if (status == IH_OK)
+        status = make_sinks(p, err);
+    for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++) {
+        *subject = o->outputs[i].path;
+        status = ih_data_sink_open(p->sinks[i], err);
+    }
+    if (status != IH_OK)
+        return status;
+    pthread_mutex_lock(&p->lock);
+    open_progress(p);
+    p->is_open = true;
+    pthread_mutex_unlock(&p->lock);
+    ih_voice_open(&p->voice);
+    return IH_OK;
+}
+
+const struct ih_file_identity *ih_pipeline_destinations(const struct ih_pipeline *p, size_t *n)
+{
+    *n = p->destinations.n_files;
+    return p->destinations.files;
+}
+
+void ih_pipeline_begin(struct ih_pipeline *p, const struct ih_scan *scan)
+{
+    p->scan = scan;
+}
+
+/* ---- giving up ---- */
+
+static void stop_progress(struct ih_pipeline *p)
+{
+    ih_progress_stop_walk(p->voice.progress);
+    pthread_mutex_lock(&p->lock);
+    if (ih_progress_close(p->voice.progress))
+        p->voice.has_shown_progress = true;
+    p->voice.progress = NULL;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void unlink_files(struct ih_pipeline *p)
+{
+    for (size_t i = 0; i < p->n_sinks; i++)
+        p->sinks[i]->calls->unlink(p->sinks[i]);
+}
+
+/* Exits without joining the other threads, which may be waiting for inputs that never end. */
+static void leave(struct ih_pipeline *p, enum ih_exit code)
+{
+    unlink_files(p);
+    _exit((int)code);
+}
+
+static void give_up(struct ih_pipeline *p, enum ih_exit code, const char *path, const char *message)
+{
+    ih_voice_hold(&p->voice);
+    ih_say(path, message);
+    leave(p, code);
+}
+
+/* Ends the run after a failed write. A reader that closes its pipe, as head does, is no failure:
+ * the program ends as SIGPIPE would have ended it. */
+static void give_up_sink(struct ih_pipeline *p, const struct ih_sink *sink,
+                         const struct ih_error *err)
+{
+    if (sink->has_lost_reader) {
+        ih_voice_hold(&p->voice);
+        unlink_files(p);
+        ih_end_by_sigpipe();
+    }
+    give_up(p, ih_exit_of(err->status), sink->subject, err->message);
+}
+
+void ih_pipeline_give_up(struct ih_pipeline *p, const char *path, const struct ih_error *err)
+{
+    stop_progress(p);
+    give_up(p, ih_exit_of(err->status), path, err->message);
+}
+
+void ih_pipeline_resume(struct ih_pipeline *p, uint64_t size_bytes)
+{
+    struct ih_error reason;
+    for (size_t i = 0; i < p->options->n_outputs; i++)
+        if (ih_data_sink_resume(p->sinks[i], size_bytes, &reason) != IH_OK)
+            give_up(p, IH_EXIT_FAILED, p->options->resume_path, reason.message);
+}
+
+/* ---- in the worker: one result through its stages into bytes ---- */
+
+/* What a worker makes of a result. */
+struct product {
+    bool is_selected, is_matched; /* by --where, by --fail-if */
+    size_t ends[1 + SINKS_MAX];   /* in bytes: of the line of --fail-if, and of each sink's part */
+    char bytes[];
+};
+
+/* A stream into memory. One is used at a time for each thread that renders. */
+struct renderer {
+    struct renderer *next;
+    FILE *stream;
+    char *bytes; /* owned */
+    size_t n;
+};
+
+/* An idle renderer, or a new one; NULL: out of memory. */
+static struct renderer *take_renderer(struct ih_pipeline *p)
+{
+    pthread_mutex_lock(&p->render_lock);
+    struct renderer *r = p->idle;
+    if (r)
+        p->idle = r->next;
+    pthread_mutex_unlock(&p->render_lock);
+    if (!r && (r = calloc(1, sizeof *r)) && !(r->stream = open_memstream(&r->bytes, &r->n))) {
+        free(r);
+        r = NULL;
+    }
+    if (r)
+        rewind(r->stream);
+    return r;
+}
+
+static void return_renderer(struct ih_pipeline *p, struct renderer *r)
+{
+    pthread_mutex_lock(&p->render_lock);
+    r->next = p->idle;
+    p->idle = r;
+    pthread_mutex_unlock(&p->render_lock);
+}
+
+static void close_renderers(struct renderer *r)
+{
+    for (struct renderer *next; r; r = next) {
+        next = r->next;
+        fclose(r->stream);
+        free(r->bytes);
+        free(r);
+    }
+}
+
+/* Renders a result for all sinks. Returns a product of malloc; NULL: out of memory. */
+static struct product *render(struct ih_pipeline *p, const struct ih_result *result)
+{
+    struct product made = {.is_selected = true}, *product = NULL;
+    char line[IH_MESSAGE_MAX];
+    struct renderer *const r = take_renderer(p);
+    if (!r)
+        return NULL;
+    made.is_matched = ih_fail_if_take(p->options->fail_if, result, line);
+    if (made.is_matched)
+        fwrite(line, 1, strlen(line) + 1, r->stream);
+    for (size_t i = 0; i <= p->n_sinks; i++) {
+        if (i > 0 && p->sinks[i - 1]->calls->takes(p->sinks[i - 1], result))
+            p->sinks[i - 1]->calls->render(p->sinks[i - 1], result, r->stream);
+        fflush(r->stream); /* sets n */
+        made.ends[i] = r->n;
+    }
+    if (!ferror(r->stream) && (product = malloc(sizeof *product + r->n))) {
+        *product = made;
+        memcpy(product->bytes, r->bytes, r->n);
+    }
+    return_renderer(p, r);
+    return product;
+}
+
+/* The first member of an archive: what seemed to be one image is many. Nothing has been rendered,
+ * because all other images follow it. */
+static enum ih_status expect_many(struct ih_pipeline *p, struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    pthread_mutex_lock(&p->render_lock);
+    for (size_t i = 0; i < p->n_sinks && !p->is_many && status == IH_OK; i++)
+        status = p->sinks[i]->calls->expect_many(p->sinks[i], err);
+    if (status == IH_OK)
+        p->is_many = true;
+    pthread_mutex_unlock(&p->render_lock);
+    return status;
+}
+
+/* Whether each result is looked at, and not only added up. */
+static bool needs_products(const struct ih_pipeline *p)
+{
+    return p->writes_images || p->options->where || p->options->against;
+}
+
+/* Selects a result and renders it. Threads: any. Returns as render. */
+static struct product *make(struct ih_pipeline *p, const struct ih_result *result)
+{
+    const bool is_selected = ih_where_take(p->options->where, result);
+    if (is_selected && p->writes_images)
+        return render(p, result);
+    struct product *product = calloc(1, sizeof *product);
+    if (product)
+        product->is_selected = is_selected;
+    return product;
+}
+
+/* Returns NULL for a result that the other thread has to look at: until the reference is complete,
+ * and after an error, which it then reports. */
+void *ih_pipeline_finish(void *pipeline, const struct ih_input *input, struct ih_result *result)
+{
+    struct ih_pipeline *const p = pipeline;
+    struct ih_error ignored;
+    if (!needs_products(p) || input->source < p->options->n_references ||
+        (p->options->against && !p->reference.is_complete))
+        return NULL;
+    if (input->is_member && !p->is_many && expect_many(p, &ignored) != IH_OK)
+        return NULL;
+    if (p->writes_images)
+        ih_result_compute_stats(result);
+    if (p->options->against && ih_against_take(&p->reference, result, &ignored) != IH_OK)
+        return NULL;
+    return make(p, result);
+}
+
+/* ---- in order: results are added up and written ---- */
+
+/* Whether all inputs failed and the sink does not record failures. */
+static bool is_worthless(const struct ih_pipeline *p, const struct ih_sink *sink)
+{
+    return p->voice.n_done == 0 && p->voice.n_failed > 0 && !sink->holds_failures;
+}
+
+/* Puts what has been rendered. The caller holds the lock. */
+static void put(struct ih_pipeline *p, const struct ih_result *result,
+                const struct product *product)
+{
+    struct ih_error reason;
+    for (size_t i = 0; i < p->n_sinks; i++) {
+        struct ih_sink *const sink = p->sinks[i];
+        const size_t at = product->ends[i], n = product->ends[i + 1] - at;
+        if (!sink->calls->takes(sink, result) || (result->is_total && is_worthless(p, sink)))
+            continue;
+        if (sink->is_on_terminal)
+            ih_voice_hold(&p->voice);
+        if (sink->calls->put(sink, result, product->bytes + at, n, &reason) != IH_OK)
+            give_up_sink(p, sink, &reason);
+    }
+}
+
+/* The line is the result of the gate, which --quiet keeps. */
+static void report_match(struct ih_pipeline *p, const char *path, const char *line)
+{
+    p->voice.n_matched++;
+    ih_voice_hold(&p->voice);
+    ih_say(path, line);
+}
+
+/* Writes a result or a total, which --fail-if judges. The caller holds the lock. */
+static void write_result(struct ih_pipeline *p, const struct ih_result *result,
+                         const struct product *product)
+{
+    const uint64_t started_ns = ih_clock_ns();
+    p->voice.n_judged += p->options->fail_if != NULL;
+    if (product->is_matched)
+        report_match(p, result->path, product->bytes);
+    p->n_records += !result->is_total;
+    put(p, result, product);
+    ih_voice_release(&p->voice);
+    p->voice.write_ns += ih_clock_ns() - started_ns;
+}
+
+/* Speaks of a result and adds it up. */
+static void add_up(struct ih_pipeline *p, const struct ih_item *item,
+                   const struct ih_result *result, bool selected)
+{
+    const struct ih_options *const o = p->options;
+    struct ih_error reason;
+    p->voice.has_seen_name = selected && result->status == IH_OK && !result->is_total &&
+                             !o->compares && ih_voice_see_name(&p->voice, result->path);
+    ih_voice_result(&p->voice, item->path, result);
+    p->voice.n_selected += selected;
+    const enum ih_status status =
+        o->compares ? ih_diff_take(&p->diff, item->source > 0, result, selected, &reason)
+                    : ih_total_take(&p->total, result, selected, &reason);
+    if (status != IH_OK)
+        give_up(p, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
+    if (ih_by_take(p->by, result, selected, &reason) != IH_OK)
+        give_up(p, ih_exit_of(reason.status), result->path, reason.message);
+}
+
+/* Compares a result with the reference, which must not be empty. */
+static void compare(struct ih_pipeline *p, struct ih_result *result)
+{
+    struct ih_error reason;
+    const enum ih_status status = ih_against_take(&p->reference, result, &reason);
+    if (status != IH_OK)
+        give_up(p, ih_exit_of(status), status == IH_UNKNOWN ? p->options->against : result->path,
+                reason.message);
+}
+
+static void take_result(struct ih_pipeline *p, const struct ih_item *item,
+                        const struct ih_result *result)
+{
+    const struct product *product = result->product;
+    struct product *made = NULL; /* here, of a result that no worker has finished */
+    struct ih_result compared;
+    if (!product && !result->is_total && needs_products(p)) {
+        if (p->options->against && result->status == IH_OK) {
+            compared = *result;
+            compare(p, &compared);
+            result = &compared;
+        }
+        product = made = make(p, result);
+        if (!made)
+            give_up(p, IH_EXIT_FAILED, result->path, "out of memory");
+    }
+    const bool selected = !product || product->is_selected;
+    add_up(p, item, result, selected);
+    if (selected && product && p->writes_images) {
+        pthread_mutex_lock(&p->lock);
+        write_result(p, result, product);
+        pthread_mutex_unlock(&p->lock);
+    }
+    free(made);
+    p->voice.ended_ns = ih_clock_ns();
+    if (result->status != IH_OK && p->options->fails_fast)
+        leave(p, ih_pipeline_end(p));
+}
+
+/* An item of the reference, which is complete before the first other item. */
+static void take_reference(struct ih_pipeline *p, const struct ih_item *item)
+{
+    struct ih_error reason;
+    if (item->kind == IH_ITEM_FAILURE) {
+        reason = item->result->error;
+        ih_explain_error(item->path, &reason);
+        if (reason.status == IH_IO && strcmp(item->path, p->options->against) == 0)
+            ih_error_append(&reason, "--against=total|FILE|DIR");
+        /* With "total", the file comes again as an input. */
+        if (strcmp(p->options->against, "total") != 0)
+            ih_voice_reference(&p->voice, item->path, &reason);
+    } else if (item->result && ih_total_add(&p->reference.total, item->result, &reason) != IH_OK) {
+        give_up(p, IH_EXIT_FAILED, item->path, reason.message);
+    }
+}
+
+void ih_pipeline_take(struct ih_pipeline *p, const struct ih_item *item)
+{
+    struct ih_error reason;
+    struct ih_result shown;
+    const struct ih_result *result = item->result;
+    if (item->source < p->options->n_references) {
+        take_reference(p, item);
+        return;
+    }
+    p->reference.is_complete = true;
+    if (item->is_member && !p->has_members) { /* there are more inputs than were known */
+        p->has_members = true;
+        ih_progress_forget_inputs(p->voice.progress);
+        if (!p->is_many && expect_many(p, &reason) != IH_OK)
+            give_up(p, IH_EXIT_FAILED, NULL, reason.message);
+    }
+    if (item->kind == IH_ITEM_SKIPPED) {
+        ih_voice_skip(&p->voice, item->path, item->error.message);
+        return;
+    }
+    if (item->kind == IH_ITEM_FOLDER_END) {
+        ih_voice_end_folder(&p->voice, item->path);
+        return;
+    }
+    if (ih_total_check(&p->total, result, &reason) != IH_OK)
+        give_up(p, IH_EXIT_USAGE, item->result_file ? item->result_file : item->path,
+                reason.message);
+    if (item->kind == IH_ITEM_FAILURE && (item->error.status == IH_IO || item->error.limit)) {
+        shown = *result;
+        ih_explain_error(item->path, &shown.error);
+        result = &shown;
+    }
+    take_result(p, item, result);
+}
+
+/* A reader of the pipe sees all records while no further one is ready. */
+void ih_pipeline_flush(struct ih_pipeline *p)
+{
+    struct ih_error reason;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < p->n_sinks; i++)
+        if (p->sinks[i]->calls->flush(p->sinks[i], &reason) != IH_OK)
+            give_up_sink(p, p->sinks[i], &reason);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void ih_pipeline_complete(struct ih_pipeline *p, uint64_t run)
+{
+    p->run = run;
+}
+
+/* ---- the end ---- */
+
+/* False for a part of a run, and for all parts with --where: they may have no input. */
+static bool found_no_input(const struct ih_pipeline *p)
+{
+    return p->voice.n_done + p->voice.n_failed == 0 && !p->options->n_shards &&
+           !(p->scan && ih_scan_has_merged(p->scan));
+}
+
+/* A worthless file is not made, and replaces none. */
+static bool is_kept(const struct ih_pipeline *p, const struct ih_sink *sink)
+{
+    if (p->options->compares)
+        return p->has_comparison;
+    return (!is_worthless(p, sink) && !found_no_input(p)) ||
+           (sink->is_standard && !p->options->only_total);
+}
+
+/* Renders and writes a total. */
+static void give_total(void *pipeline, struct ih_result *total)
+{
+    struct ih_pipeline *const p = pipeline;
+    if (p->options->against && total->histogram.n_pixels > 0)
+        compare(p, total);
+    struct product *const product = render(p, total);
+    if (!product)
+        give_up(p, IH_EXIT_FAILED, total->path, "out of memory");
+    write_result(p, total, product);
+    free(product);
+}
+
+/* The last record of a complete shard. */
+static void give_end(struct ih_pipeline *p)
+{
+    const struct ih_result end = {.is_end = true,
+                                  .shard = p->options->shard,
+                                  .n_shards = p->options->n_shards,
+                                  .run = p->run,
+                                  .n_images = p->n_records};
+    struct product *const product = render(p, &end);
+    if (!product)
+        give_up(p, IH_EXIT_FAILED, NULL, "out of memory");
+    put(p, &end, product);
+    free(product);
+}
+
+/* --diff: writes the comparison, unless a side has nothing to compare or is incomplete. */
+static void give_comparison(struct ih_pipeline *p)
+{
+    const struct ih_options *const o = p->options;
+    const struct ih_total *const sides[2] = {&p->diff.sides[0], &p->diff.sides[1]};
+    struct ih_comparison c;
+    struct ih_error reason;
+    char line[IH_MESSAGE_MAX];
+    unsigned empty;
+    if (o->fails_fast && p->voice.n_failed > 0)
+        return;
+    const enum ih_status status = ih_diff_end(&p->diff, &c, &empty, &reason);
+    if (status == IH_USAGE)
+        give_up(p, IH_EXIT_FAILED, NULL, reason.message);
+    if (status != IH_OK) {
+        if (*reason.message)
+            ih_say(o->paths[empty], reason.message);
+        return;
+    }
+    ih_voice_compare(&p->voice, sides);
+    for (unsigned i = 0; i < 2; i++)
+        c.sides[i].path =
+            strcmp(o->paths[i], "-") == 0 && o->stdin_name ? o->stdin_name : o->paths[i];
+    p->has_comparison = true;
+    for (size_t i = 0; i < p->n_sinks; i++)
+        if (p->sinks[i]->calls->compare(p->sinks[i], &c, &reason) != IH_OK)
+            give_up_sink(p, p->sinks[i], &reason);
+    if (ih_fail_if_compare(o->fail_if, &c, line))
+        report_match(p, NULL, line);
+}
+
+/* Gives the sinks what the stages have added up. */
+static void end_stages(struct ih_pipeline *p)
+{
+    const struct ih_options *const o = p->options;
+    struct ih_result total;
+    if (!o->only_total)
+        ih_by_end(p->by, give_total, p);
+    if (o->compares) {
+        give_comparison(p);
+    } else if (ih_total_end(&p->total, ih_scan_measure(p->scan), &total)) {
+        total.shard = o->shard;
+        total.n_shards = o->n_shards;
+        total.run = o->n_shards ? p->run : 0;
+        give_total(p, &total);
+    } else if (o->n_shards && p->run) {
+        give_end(p);
+    }
+}
+
+/* Ends all documents; then renames the files to their names. */
+static void end_sinks(struct ih_pipeline *p)
+{
+    struct ih_error reason;
+    for (size_t i = 0; i < p->n_sinks; i++)
+        if (is_kept(p, p->sinks[i]) && p->sinks[i]->calls->end(p->sinks[i], &reason) != IH_OK)
+            give_up_sink(p, p->sinks[i], &reason);
+    for (size_t i = 0; i < p->n_sinks; i++)
+        if (is_kept(p, p->sinks[i]) && p->sinks[i]->calls->commit(p->sinks[i], &reason) != IH_OK)
+            give_up_sink(p, p->sinks[i], &reason);
+}
+
+/* Inputs that the list of --by lacks. Returns true if it lacks all: an error. */
+static bool report_left_out(struct ih_pipeline *p)
+{
+    const char *first;
+    char name[IH_ESCAPED_MAX], line[IH_ESCAPED_MAX + 96];
+    const uint64_t n = ih_by_n_left_out(p->by, &first);
+    if (n == 0)
+        return false;
+    ih_escape(name, sizeof name, first);
+    snprintf(line, sizeof line, "%" PRIu64 " input%s not in this list, and in no group: %s", n,
+             n == 1 ? " is" : "s are", name);
+    if (ih_by_n_groups(p->by) > 0)
+        ih_voice_note(&p->voice, p->options->by, "%s%s", line, n > 1 ? ", ..." : "");
+    else
+        ih_say(p->options->by, line);
+    return ih_by_n_groups(p->by) == 0;
+}
+
+enum ih_exit ih_pipeline_end(struct ih_pipeline *p)
+{
+    stop_progress(p);
+    pthread_mutex_lock(&p->lock);
+    end_stages(p);
+    end_sinks(p);
+    p->is_open = false;
+    pthread_mutex_unlock(&p->lock);
+    const struct ih_options *const o = p->options;
+    const bool has_none = found_no_input(p);
+    ih_voice_end(&p->voice, has_none);
+    const bool lacks_all = o->by && report_left_out(p);
+    if (p->total.has_totals && p->total.has_images && !o->compares)
+        ih_voice_note(&p->voice, NULL,
+                      "a total of a result file and single images are added up; an image that is "
+                      "in both counts twice");
+    if (has_none || lacks_all || p->voice.n_failed || p->voice.n_references_failed ||
+        p->voice.n_charts_failed || (o->compares && !p->has_comparison))
+        return IH_EXIT_FAILED;
+    return p->voice.n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
+}
+
+void ih_pipeline_interrupt(struct ih_pipeline *p)
+{
+    struct ih_error ignored;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    /* The lock is kept: nothing may be written any more. */
+    const bool is_between_records = pthread_mutex_timedlock(&p->lock, &until) == 0;
+    unlink_files(p);
+    if (!is_between_records || !p->is_open)
+        return;
+    ih_progress_interrupt(p->voice.progress, &until);
+    for (size_t i = 0; i < p->n_sinks; i++) /* the last records */
+        p->sinks[i]->calls->flush(p->sinks[i], &ignored);
+}
+
+void ih_pipeline_close(struct ih_pipeline *p)
+{
+    if (!p)
+        return;
+    stop_progress(p);
+    for (size_t i = 0; i < p->n_sinks; i++)
+        p->sinks[i]->calls->close(p->sinks[i]);
+    close_renderers(p->idle);
+    ih_by_close(p->by);
+    ih_sum_reset(&p->total.sum);
+    ih_total_reset(&p->diff.sides[0]);
+    ih_total_reset(&p->diff.sides[1]);
+    ih_total_reset(&p->reference.total);
+    free(p->folder);
+    free(p->voice.hashes);
+    pthread_mutex_destroy(&p->render_lock);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}

@@ -1,0 +1,136 @@
+/*
+ * Stages: what happens to results between the source and the sinks.
+ *
+ * where, against and fail-if look at one result. They keep no state, so they run in the worker that
+ * made the result. total, by and diff add results up: take adds one, in order and in one thread,
+ * and end gives what follows the last result.
+ */
+#ifndef IH_STAGES_STAGE_H
+#define IH_STAGES_STAGE_H
+
+#include "histogram/compare.h"
+#include "output/condition.h"
+
+#include <stdatomic.h>
+
+/* ---- where.c, fail_if.c: conditions on one result. Threads: any ---- */
+
+/* Whether --where selects the result. where: NULL selects every result. */
+bool ih_where_take(const struct ih_condition *where, const struct ih_result *result);
+
+/* Whether --fail-if matches the result, or the comparison. line: char [IH_MESSAGE_MAX], receives a
+ * message if it does. */
+bool ih_fail_if_take(const struct ih_condition *fail_if, const struct ih_result *result,
+                     char *line);
+bool ih_fail_if_compare(const struct ih_condition *fail_if, const struct ih_comparison *comparison,
+                        char *line);
+
+/* ---- against.c: the distances of each result to a reference ---- */
+
+/* The total of the reference, and whether all of it has been added: until then no other thread may
+ * read it. */
+struct ih_reference {
+    struct ih_total total;
+    atomic_bool is_complete;
+};
+
+/* Sets the distances of a result to a complete reference. Returns IH_OK, also for a failed input;
+ * IH_USAGE if they were measured differently; IH_UNKNOWN if the reference has no pixels; or
+ * IH_MEMORY. Threads: any. */
+enum ih_status ih_against_take(const struct ih_reference *reference, struct ih_result *result,
+                               struct ih_error *err);
+
+/* ---- total.c: --total, and the totals that result files hold ---- */
+
+/* The total of some results, and the folder that the names of its images begin with, which is
+ * narrowed by results alone: a merged total is that of a single run. */
+struct ih_sum {
+    struct ih_total total;
+    char *folder; /* owned; NULL: no image yet */
+};
+
+/* Returns as ih_total_add. */
+enum ih_status ih_sum_add(struct ih_sum *sum, const struct ih_result *result, struct ih_error *err);
+void ih_sum_result(const struct ih_sum *sum, struct ih_result *out); /* borrows from sum */
+void ih_sum_reset(struct ih_sum *sum);
+
+/* Shortens a folder, "photos/a/", to what it and a path have in common. */
+void ih_folder_narrow(char *folder, const char *path);
+
+struct ih_total_stage {
+    struct ih_sum sum;
+    bool adds_images;                     /* --total */
+    bool has_groups_of_images, has_where; /* --by, --where */
+    bool has_totals, has_groups,
+        has_images; /* that have come: totals of result files, and images */
+};
+
+/* Refuses a result that does not fit those before it: IH_USAGE. A total would count images a second
+ * time beside single ones, and it no longer has its images for --where and --by. */
+enum ih_status ih_total_check(struct ih_total_stage *stage, const struct ih_result *result,
+                              struct ih_error *err);
+
+/* selected: by --where. Returns as ih_total_add. */
+enum ih_status ih_total_take(struct ih_total_stage *stage, const struct ih_result *result,
+                             bool selected, struct ih_error *err);
+
+/* of_none: what a total of no images was measured with. Returns false if no total is wanted. */
+bool ih_total_end(struct ih_total_stage *stage, const struct ih_joint_measure *of_none,
+                  struct ih_result *out);
+
+/* ---- by.c: a total for each group ---- */
+
+struct ih_by;
+
+/*
+ * by      "folder", or the path of a list; NULL: only totals of groups are added
+ * empty   what each group's total begins with; copied
+ *
+ * Returns IH_OK with *stage, owned by the caller; IH_IO or IH_CORRUPT for the list; or IH_MEMORY.
+ */
+enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct ih_by **stage,
+                          struct ih_error *err);
+void ih_by_close(struct ih_by *stage); /* NULL is allowed */
+
+/* Adds a selected image, or the total of a group, to its group. An image that the list lacks is
+ * only counted as left out. Returns as ih_total_add. */
+enum ih_status ih_by_take(struct ih_by *stage, const struct ih_result *result, bool selected,
+                          struct ih_error *err);
+
+/* Gives the total of each group, in the order of their names, byte by byte. */
+void ih_by_end(const struct ih_by *stage, void (*give)(void *user, struct ih_result *group),
+               void *user);
+
+/* How many groups there are, and how many inputs the list lacks. *first: the name of one, or NULL.
+ */
+size_t ih_by_n_groups(const struct ih_by *stage);
+uint64_t ih_by_n_left_out(const struct ih_by *stage, const char **first);
+
+/* ---- group_list.c: the list of --by ---- */
+
+struct ih_group_list;
+
+/* Reads lines of CSV, each a name and its group. Returns IH_OK, IH_IO, IH_CORRUPT or IH_MEMORY;
+ * close the list in all cases. */
+enum ih_status ih_group_list_open(const char *path, struct ih_group_list **list,
+                                  struct ih_error *err);
+const char *ih_group_list_find(const struct ih_group_list *list, const char *name); /* or NULL */
+void ih_group_list_close(struct ih_group_list *list); /* NULL is allowed */
+
+/* ---- diff.c: the two inputs of --diff ---- */
+
+struct ih_diff {
+    struct ih_total sides[2];
+    uint64_t n_left_out[2], n_failed[2]; /* images that --where leaves out; failed inputs */
+};
+
+/* side: 0 or 1. Returns as ih_total_add. */
+enum ih_status ih_diff_take(struct ih_diff *stage, unsigned side, const struct ih_result *result,
+                            bool selected, struct ih_error *err);
+
+/* Compares the sides. Returns IH_OK; IH_USAGE if their bins differ; or IH_UNKNOWN if a side has no
+ * pixels: *side, with a message unless its failures say so already. */
+enum ih_status ih_diff_end(const struct ih_diff *stage, struct ih_comparison *comparison,
+                           unsigned *side, struct ih_error *err);
+
+#endif
