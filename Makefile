@@ -316,7 +316,7 @@ build/ladder/%: kernels/ladder/%.cu kernels/ladder/ladder.cuh
 test: ## install the test tools, build, and run all tests that need no GPU
 	third_party/install.sh build test 'formats?'
 	$(MAKE) all unit
-	tests/layers.sh .
+	tests/layers.sh . $(BUILD)
 	tests/run.sh $(BUILD)
 
 .PHONY: unit

@@ -1,15 +1,26 @@
 #!/bin/sh
-# layers.sh [ROOT]: fails on an #include that crosses the layers of the program.
+# layers.sh [ROOT [BUILD]]: fails on an #include that crosses the layers of the program, and on a function or table that a
+# folder uses though it may not include the folder that defines it.
+#
+# BUILD, in ROOT, has the objects whose symbols are read: build/release if it exists.
 #
 # Each folder may include its own headers and those of the folders it builds on; folders on the same
 # level know nothing of each other, and neither do the members of a folder that are registered in its
 # .def file: dec_png.c has no use for dec_jpeg.h. An include goes by its folder's name.
 set -eu
 cd "${1:-.}"
+build=${2:-build/release}
+[ $# -lt 2 ] || [ -d "$build/src" ] || { echo "layers.sh: no objects in $build" >&2; exit 1; }
 
-grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
-  --include='*.[ch]' --include='*.def' --include='*.cu' --include='*.cuh' | LC_ALL=C sort | awk '
-  BEGIN {
+# Each global symbol of an object whose source exists: "src/base/text.o:0000 T ih_x", or "U" if it is used.
+symbols() {
+  [ -d "$build/src" ] || return 0
+  find src -name '*.c' | sed 's/c$/o/' | (cd "$build" && xargs ls 2>/dev/null | xargs nm -gA)
+}
+
+{ symbols; grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
+  --include='*.[ch]' --include='*.def' --include='*.cu' --include='*.cuh' | LC_ALL=C sort; } | awk '
+  BEGIN { # a folder may include only folders above its line, so there are no cycles
     may["public"]   = ""                # imghist.h includes the C library alone
     may["base"]     = "base public"     # statuses have the same meaning in every layer
     may["kernels"]  = "kernels"
@@ -26,7 +37,8 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["library"]  = "library chart records scan output device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python public"
     may["stages"]   = "stages output histogram base"
-    may["cli"]      = "cli stages output chart records scan isolate device count decode histogram base kernels public third_party stb"
+    may["cli"]      = "cli stages output chart records scan jpeg_gpu isolate device count decode histogram base kernels public third_party stb"
+    calls["cli"]    = "library"         # through imghist.h
     known = " library records base histogram kernels decode isolate count device jpeg_gpu output stages chart scan cli python third_party stb src tests samples "
   }
 
@@ -49,7 +61,19 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     return index(known, " " first " ") ? first : ""
   }
 
+  /^src\/[^:]*\.o:/ {
+    split($0, field, ":"); split(field[1], part, "/")
+    if ($NF !~ /^ih_/)
+      next
+    if ($(NF - 1) == "U")
+      uses[field[1] " " $NF] = part[2]
+    else
+      defined_in[$NF] = part[2]
+    next
+  }
+
   {
+    n_includes++
     split($0, field, ":")
     file = field[1]; line = field[2]
     text = substr($0, length(file) + length(line) + 3)
@@ -84,14 +108,23 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
   }
 
   END {
+    for (use in uses) {
+      split(use, part, " ")
+      target = defined_in[part[2]]
+      layer = uses[use]
+      if (target != "" && !index(" " layer " " may[layer] " " calls[layer] " ", " " target " ")) {
+        file = part[1]; line = 0
+        violation(layer " must not use " part[2] " of " target ": it may use " may[layer])
+      }
+    }
     # Its message numbers depend on JPEG_LIB_VERSION, and are wrong without a word where that is not known.
     for (file in jerror) {
       line = jerror[file]
       if (!(file in jpeglib) || jpeglib[file] + 0 > line + 0)
         violation("jerror.h must come after jpeglib.h")
     }
-    if (!NR)
+    if (!n_includes)
       print "layers.sh: no includes found: not the root of the sources?"
-    exit n_violations > 0 || !NR
+    exit n_violations > 0 || !n_includes
   }
 '

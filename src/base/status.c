@@ -55,7 +55,7 @@ void ih_error_append(struct ih_error *err, const char *hint)
         snprintf(err->message + n, room, " (%s)", hint);
 }
 
-const char *ih_warning_text(enum ih_warning warning)
+const char *ih_warning_words(enum ih_warning warning)
 {
     static const char *const texts[] = {
         [IH_WARNING_HEADER_BYTES] = "extra bytes between header segments",

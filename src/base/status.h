@@ -40,6 +40,9 @@ enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char
 /* Appends " (hint)" to the message if it fits. */
 void ih_error_append(struct ih_error *err, const char *hint);
 
+/* What ih_warning_text (imghist.h) returns. */
+const char *ih_warning_words(enum ih_warning warning);
+
 enum { IH_WARNINGS_END = 2 * IH_WARNING_NODATA }; /* above the bits of all warnings */
 
 /* Checks a limit that another process sent: returns false if it is no value of enum ih_limit. */

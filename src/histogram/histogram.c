@@ -161,7 +161,7 @@ const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 9
     }
 
 /* A row here is a field everywhere: CSV, JSON and its reader, Python. */
-static const struct ih_field stats_fields[] = {
+const struct ih_field ih_stats_table[] = {
     FIELD("count", COUNT, count, "pixels"),
     FIELD("sum", COUNT, sum, "sum of the values"),
     FIELD("mean", REAL, mean, "mean value; NaN without pixels"),
@@ -188,12 +188,7 @@ static const struct ih_field stats_fields[] = {
     {NULL, 0, 0, NULL},
 };
 
-_Static_assert(sizeof stats_fields / sizeof *stats_fields - 1 <= IH_STATISTICS_MAX, "not more");
-
-const struct ih_field *ih_stats_fields(void)
-{
-    return stats_fields;
-}
+_Static_assert(sizeof ih_stats_table / sizeof *ih_stats_table - 1 <= IH_STATISTICS_MAX, "not more");
 
 /* The least cumulative count >= the share of count, without overflow or rounding: the multiples of
  * WHOLE in count and the rest are scaled separately. */

@@ -142,7 +142,8 @@ const char *ih_percent_key(uint32_t millionths, char key[IH_PERCENT_KEY_MAX]);
 
 extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
 
-enum { IH_STATISTICS_MAX = 32 }; /* that ih_stats_fields may have */
+enum { IH_STATISTICS_MAX = 32 };               /* rows that the table may have */
+extern const struct ih_field ih_stats_table[]; /* what ih_stats_fields (imghist.h) returns */
 
 /* Computes the statistics of one plane; imghist.h declares the struct. */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,

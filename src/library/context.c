@@ -32,6 +32,16 @@ const char *ih_status_text(enum ih_status status)
     return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
 }
 
+const char *ih_warning_text(enum ih_warning warning)
+{
+    return ih_warning_words(warning);
+}
+
+const struct ih_field *ih_stats_fields(void)
+{
+    return ih_stats_table;
+}
+
 /* ---- settings ---- */
 
 enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size_t from_bytes,

@@ -208,7 +208,7 @@ static bool find_statistic(const struct parser *p, struct operand *out)
     const char *name;
     size_t n;
     out->channel = find_channel(p, &name, &n);
-    for (const struct ih_field *f = ih_stats_fields(); f->key && out->channel; f++)
+    for (const struct ih_field *f = ih_stats_table; f->key && out->channel; f++)
         if (strlen(f->key) == n && memcmp(f->key, name, n) == 0)
             out->statistic = f;
     if (!out->statistic &&
@@ -247,7 +247,7 @@ static enum ih_status unknown_field(const struct parser *p)
             ih_word_is_nearer(p->at, p->n, fields->fields[i].column, &fewest))
             snprintf(nearest, sizeof nearest, "%s", fields->fields[i].column);
     const char *channel = find_channel(p, &name, &n);
-    for (const struct ih_field *f = ih_stats_fields(); f->key && fields->has_statistics; f++)
+    for (const struct ih_field *f = ih_stats_table; f->key && fields->has_statistics; f++)
         if (ih_word_is_nearer(name, n, f->key, &fewest))
             snprintf(nearest, sizeof nearest, "%s.%s", channel ? channel : "luma", f->key);
     snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,

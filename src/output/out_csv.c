@@ -137,7 +137,7 @@ static void put_stats(const struct csv_state *s, FILE *f, const char *name,
         end = format_field(end, r->info.height);
     }
     end = csv_put_text(end, ih_histogram_plane(&r->histogram, plane));
-    for (const struct ih_field *field = ih_stats_fields(); field->key; field++) {
+    for (const struct ih_field *field = ih_stats_table; field->key; field++) {
         *end++ = ',';
         end = ih_put_field(end, field, &stats, stats.count > 0);
     }
@@ -287,7 +287,7 @@ static void put_header(struct csv_state *s)
         return;
     s->has_header = true;
     fputs(s->layout->header, s->stream);
-    for (const struct ih_field *f = ih_stats_fields(); f->key && s->layout->has_stats; f++)
+    for (const struct ih_field *f = ih_stats_table; f->key && s->layout->has_stats; f++)
         fprintf(s->stream, ",%s", f->key);
     if (s->layout->has_stats)
         put_percentiles(s, s->stream, NULL, 0, ih_is_statistic);
@@ -338,7 +338,7 @@ static void csv_end(void *state)
 static void csv_compare(FILE *f, const struct ih_output_options *options,
                         const struct ih_comparison *c)
 {
-    const struct ih_field *const statistics = ih_stats_fields();
+    const struct ih_field *const statistics = ih_stats_table;
     char names[2][NAME_BYTES], text[IH_REAL_MAX], key[IH_PERCENT_KEY_MAX];
     static const struct ih_percents none = {.n = 0};
     const struct ih_percents *const percents = options->percents ? options->percents : &none;

@@ -105,7 +105,7 @@ static void json_put_statistics(FILE *f, const char *before, const struct ih_res
     struct ih_stats stats;
     char key[IH_PERCENT_KEY_MAX];
     ih_result_stats(r, plane, &stats);
-    put_fields(f, before, ih_stats_fields(), &stats, stats.count > 0);
+    put_fields(f, before, ih_stats_table, &stats, stats.count > 0);
     for (unsigned i = 0; percents && i < percents->n; i++)
         if (!ih_is_statistic(ih_percent_key(percents->millionths[i], key)))
             fprintf(f, stats.count > 0 ? ",\"%s\":%u" : ",\"%s\":null", key,
@@ -198,7 +198,7 @@ static void put_warnings(FILE *f, unsigned warnings)
     for (unsigned w = 1; w < IH_WARNINGS_END; w *= 2)
         if (warnings & w) {
             putc(before, f);
-            ih_json_put_string(f, ih_warning_text((enum ih_warning)w));
+            ih_json_put_string(f, ih_warning_words((enum ih_warning)w));
             before = ',';
         }
     putc(']', f);

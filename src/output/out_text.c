@@ -115,7 +115,7 @@ static void text_put_statistics(const struct text *s, const struct column *colum
                                 const struct ih_stats *stats)
 {
     for (const struct column *c = columns; c->key; c++) {
-        const struct ih_field *f = ih_stats_fields();
+        const struct ih_field *f = ih_stats_table;
         while (strcmp(f->key, c->key) != 0)
             f++;
         const void *at = stats ? (const char *)stats + f->offset_bytes : NULL;

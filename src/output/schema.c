@@ -59,7 +59,7 @@ const struct ih_field_set ih_comparison_fields = {comparison_schema,
 
 bool ih_is_statistic(const char *key)
 {
-    const struct ih_field *f = ih_stats_fields();
+    const struct ih_field *f = ih_stats_table;
     while (f->key && strcmp(f->key, key) != 0)
         f++;
     return f->key != NULL;
@@ -141,7 +141,7 @@ static void print_warnings(unsigned warnings, char *text, size_t size)
     for (unsigned w = 1; w < IH_WARNINGS_END; w *= 2)
         if ((warnings & w) && n < size)
             n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "; " : "",
-                                  ih_warning_text((enum ih_warning)w));
+                                  ih_warning_words((enum ih_warning)w));
 }
 
 struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_record_field *field)

@@ -1,7 +1,7 @@
 /*
  * What a record says: the table of its fields (schema.def) and their values in a result.
  *
- * The statistics of a channel have a table of their own, ih_stats_fields. The fields of a
+ * The statistics of a channel have a table of their own, ih_stats_table. The fields of a
  * comparison (--diff) are here too.
  */
 #ifndef IH_OUTPUT_SCHEMA_H

@@ -45,7 +45,7 @@ static void reader_init(struct reader *r)
         r->log2[i] = log2(1 + i / (double)LOG2_STEPS);
     struct ih_field *field = r->channel_fields;
     *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
-    for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
+    for (const struct ih_field *s = ih_stats_table; s->key; s++)
         *field++ = *s;
     r->bins_field = field;
     *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
@@ -121,7 +121,7 @@ static bool read_warning(struct ih_json_in *in, void *set)
     if (!ih_json_text(in, &text))
         return false;
     for (unsigned w = 1; text && w < IH_WARNINGS_END; w *= 2)
-        if (strcmp(text, ih_warning_text((enum ih_warning)w)) == 0) {
+        if (strcmp(text, ih_warning_words((enum ih_warning)w)) == 0) {
             *(unsigned *)set |= w;
             return true;
         }
@@ -505,7 +505,7 @@ static bool check_statistics(struct reader *r, struct ih_json_in *in)
             ih_stats_describe(h, plane, &r->result.measure, s);
             s->entropy = quick_entropy(r, plane, s);
         }
-        for (const struct ih_field *f = ih_stats_fields(); f->key; f++, has >>= 1)
+        for (const struct ih_field *f = ih_stats_table; f->key; f++, has >>= 1)
             if ((has & 1) && !is_same_statistic(f, &r->statistics[i], s))
                 return ih_json_fail_field(in, f->key, other);
     }

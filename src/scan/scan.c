@@ -266,7 +266,7 @@ static enum ih_status end(struct ih_scan *s, struct ih_error *err)
     enum ih_status status = ih_workers_end(s, err);
     if (status == IH_OK)
         status = check_shards(&s->from, err);
-    return status == IH_OK ? ih_error_set(err, IH_END, "%s", ih_status_text(IH_END)) : status;
+    return status == IH_OK ? ih_error_set(err, IH_END, "the end of the scan") : status;
 }
 
 enum ih_status ih_scan_next(struct ih_scan *s, const struct ih_item **item, struct ih_error *err)

@@ -76,3 +76,29 @@ allowed() {
 @test "layers: scan may include decode" { allowed src/scan/scan.c '"decode/decoder.h"'; }
 @test "layers: device may include kernels" { allowed src/device/device.c '"kernels/kernels.h"'; }
 @test "layers: cli may include everything" { allowed src/cli/options.c '"kernels/kernels.h"'; }
+
+# A function of a folder above, declared by hand: no include tells of it.
+@test "layers: base calls nothing of scan, with no include" {
+  cp -R "$ROOT" copy
+  mkdir -p copy/build/src/base copy/build/src/scan
+  echo 'int ih_planted(void); int ih_caller(void); int ih_caller(void) { return ih_planted(); }' >copy/src/base/planted.c
+  echo 'int ih_planted(void); int ih_planted(void) { return 1; }' >copy/src/scan/planted.c
+  for folder in base scan; do
+    "${CC:-cc}" -c -o "copy/build/src/$folder/planted.o" "copy/src/$folder/planted.c"
+  done
+  run "$TESTS/layers.sh" copy build
+  [ "$status" -eq 1 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ ${lines[0]} == "src/base/planted.o:0: base must not use ih_planted of scan"* ]]
+  mv copy/src/base/planted.c copy/src/cli
+  mkdir copy/build/src/cli
+  mv copy/build/src/base/planted.o copy/build/src/cli
+  run "$TESTS/layers.sh" copy build
+  [ "$status" -eq 0 ]
+}
+
+@test "layers: a build without objects is refused" {
+  run "$TESTS/layers.sh" "$ROOT" build/none
+  [ "$status" -eq 1 ]
+  [ "$output" = "layers.sh: no objects in build/none" ]
+}
