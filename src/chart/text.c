@@ -15,7 +15,7 @@
 
 /* ---- facts ---- */
 
-enum { MEDIAN = 3 }; /* in ih_percentile_percents */
+enum { MEDIAN = 3 }; /* in ih_percentile_ranks */
 
 static char *next_fact(struct ih_chart_facts *facts)
 {

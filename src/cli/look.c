@@ -76,7 +76,7 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
 {
     struct ih_output_options look = {.layout = data->layout,
                                      .folder = folder,
-                                     .percents = &o->percents,
+                                     .columns = &o->columns,
                                      .verbose = o->is_verbose,
                                      .title = o->chart.title,
                                      .path = data->path,
@@ -85,7 +85,7 @@ struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
                                      .colour = o->color == IH_COLOR_ALWAYS ||
                                                (o->color == IH_COLOR_AUTO && has_colours(stream)),
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                                     .columns = columns_of(stream)};
+                                     .width = columns_of(stream)};
     if (data->output == &ih_output_text && !look.layout)
         look.layout = (o->with_total ? o->only_total : is_one && !o->by) ? "full" : "lines";
     return look;

@@ -49,30 +49,9 @@ static enum ih_status set_output_path(const struct ih_setting *s)
     return IH_OK;
 }
 
-/* A percentile that is given twice is one. */
 static enum ih_status set_percentiles(const struct ih_setting *s)
 {
-    struct ih_percents *const all = &s->options->percents;
-    all->n = 0;
-    for (const char *at = s->value;; at++) {
-        const size_t n = strcspn(at, ",");
-        uint32_t percent;
-        unsigned i = 0;
-        if (!ih_percent_parse(at, n, &percent))
-            return ih_error_set(s->err, IH_USAGE,
-                                "'%.40s' is not a list of numbers from 0 to 100 with at most 6 "
-                                "decimals, as in 0.1,10,99.9",
-                                s->value);
-        while (i < all->n && all->millionths[i] != percent)
-            i++;
-        if (i == IH_PERCENTS_MAX)
-            return ih_error_set(s->err, IH_USAGE, "more than %d percentiles", IH_PERCENTS_MAX);
-        all->millionths[i] = percent;
-        all->n = i == all->n ? i + 1 : all->n;
-        at += n;
-        if (!*at)
-            return IH_OK;
-    }
+    return ih_columns_choose(&s->options->columns, s->value, s->err);
 }
 
 /* --total and --total-only */

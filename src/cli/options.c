@@ -342,33 +342,34 @@ static const char *const formats[] = {
 /* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
-    struct ih_field_set records = ih_record_fields, comparisons = ih_comparison_fields;
-    records.formats = formats;
-    if (o->measure.takes_native)
-        records.highest = comparisons.highest = IH_NATIVE_BINS_MAX - 1;
-    records.lacks = IH_AGAINST;
-    records.lacks_luma = o->measure.luma == &ih_luma_none;
-    struct ih_field_set judged = o->compares ? comparisons : records;
-    if (!o->compares && (o->only_total || o->by))
-        judged.lacks |= IH_NULL_IN_TOTAL;
-    struct {
+    struct ih_field_set where = {.columns = o->columns.of_record,
+                                 .of_channel = o->columns.of_channel,
+                                 .which = "fields are the columns of --csv=images, and texts are "
+                                          "quoted",
+                                 .highest =
+                                     o->measure.takes_native ? IH_NATIVE_BINS_MAX - 1 : IH_BINS - 1,
+                                 .formats = formats,
+                                 .lacks_luma = o->measure.luma == &ih_luma_none};
+    struct ih_field_set fail_if = where;
+    fail_if.lacks_images = o->only_total || o->by;
+    if (o->compares)
+        fail_if = (struct ih_field_set){.columns = o->columns.of_comparison,
+                                        .which = "fields of --diff are ks and emd",
+                                        .highest = where.highest};
+    const struct {
         const char *name;
-        struct ih_field_set *fields;
+        const struct ih_field_set *fields;
         struct ih_condition **condition;
-    } all[] = {{"where", &records, &o->where}, {"fail-if", &judged, &o->fail_if}};
+    } all[] = {{"where", &where, &o->where}, {"fail-if", &fail_if, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const char *text = ih_option_value(o, all[i].name);
+        const char *const text = ih_option_value(o, all[i].name);
         struct ih_error reason;
-        enum ih_status status =
-            text ? ih_condition_parse(text, all[i].fields, all[i].condition, &reason) : IH_OK;
-        if (status == IH_USAGE && o->against && !o->compares) {
-            all[i].fields->lacks &= ~(unsigned)IH_AGAINST;
-            status = ih_condition_parse(text, all[i].fields, all[i].condition, &reason);
-            o->uses_distance = o->uses_distance || status == IH_OK;
-        }
-        if (status != IH_OK)
+        if (!text)
+            continue;
+        if (ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
             return reason.status == IH_USAGE ? refuse(o, all[i].name, reason.message, err)
                                              : ih_error_set(err, reason.status, "out of memory");
+        o->uses_distance |= !o->compares && ih_condition_uses(*all[i].condition, IH_AGAINST);
     }
     return IH_OK;
 }
@@ -513,6 +514,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = check_action(o, err);
     if (status != IH_OK || o->action != IH_ACTION_RUN)
         return status;
+    ih_columns_arrange(&o->columns, o->against);
     status = parse_conditions(o, err);
     if (status != IH_OK)
         return status;

@@ -76,18 +76,18 @@ struct ih_options {
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
-    bool is_lenient;              /* --lenient */
-    bool takes_raw_previews;      /* --raw-preview */
-    bool isolates_all;            /* --isolate */
-    uint64_t memory_bytes;        /* for images held in memory; 0: a part of the machine's */
-    const char *list_path;        /* --files-from; NULL: none; "-": standard input */
-    const char *stdin_name;       /* --name; NULL: "-" */
-    char list_separator;          /* '\n' or '\0', after each path of the list */
-    unsigned shard, n_shards;     /* --shard; 0: all inputs */
-    bool resumes;                 /* --resume */
-    const char *resume_path;      /* of the output that it resumes; NULL: none */
-    bool makes_thumbnails;        /* --thumbnails */
-    struct ih_percents percents;  /* --percentiles */
+    bool is_lenient;          /* --lenient */
+    bool takes_raw_previews;  /* --raw-preview */
+    bool isolates_all;        /* --isolate */
+    uint64_t memory_bytes;    /* for images held in memory; 0: a part of the machine's */
+    const char *list_path;    /* --files-from; NULL: none; "-": standard input */
+    const char *stdin_name;   /* --name; NULL: "-" */
+    char list_separator;      /* '\n' or '\0', after each path of the list */
+    unsigned shard, n_shards; /* --shard; 0: all inputs */
+    bool resumes;             /* --resume */
+    const char *resume_path;  /* of the output that it resumes; NULL: none */
+    bool makes_thumbnails;    /* --thumbnails */
+    struct ih_columns columns;
     struct ih_condition *where;   /* owned; NULL: all records are written */
     struct ih_condition *fail_if; /* owned; NULL: none */
     bool uses_distance;           /* --where or --fail-if names a distance */

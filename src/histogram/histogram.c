@@ -153,38 +153,12 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
            h->any_high <= h->n_pixels;
 }
 
-const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 99};
+const unsigned ih_percentile_ranks[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 99};
 
-#define FIELD(key, kind, member, meaning)                                \
-    {                                                                    \
-        key, IH_FIELD_##kind, offsetof(struct ih_stats, member), meaning \
-    }
-
-/* A row here is a field everywhere: CSV, JSON and its reader, Python. */
 const struct ih_field ih_stats_table[] = {
-    FIELD("count", COUNT, count, "pixels"),
-    FIELD("sum", COUNT, sum, "sum of the values"),
-    FIELD("mean", REAL, mean, "mean value; NaN without pixels"),
-    FIELD("stddev", REAL, stddev, "population standard deviation of the values"),
-    FIELD("min", VALUE, min, "smallest value that occurs"),
-    FIELD("max", VALUE, max, "largest value that occurs"),
-    FIELD("p01", VALUE, percentile[IH_P01], "smallest value with cumulative count >= 1 % of count"),
-    FIELD("p05", VALUE, percentile[IH_P05], "the same for 5 %"),
-    FIELD("p25", VALUE, percentile[IH_P25], "the same for 25 %"),
-    FIELD("median", VALUE, percentile[IH_MEDIAN], "the same for 50 %"),
-    FIELD("p75", VALUE, percentile[IH_P75], "the same for 75 %"),
-    FIELD("p95", VALUE, percentile[IH_P95], "the same for 95 %"),
-    FIELD("p99", VALUE, percentile[IH_P99], "the same for 99 %"),
-    FIELD("entropy", REAL, entropy, "bits per pixel, 0 to 8; native: to 16"),
-    FIELD("crushed", COUNT, crushed, "pixels with values <= the lower clip limit"),
-    FIELD("blown", COUNT, blown, "pixels with values >= the upper clip limit"),
-    FIELD("skewness", REAL, skewness, "third standardized moment; NaN for a single value"),
-    FIELD("kurtosis", REAL, kurtosis, "fourth standardized moment - 3; NaN for a single value"),
-    FIELD("mode", VALUE, mode, "most frequent value, the smallest of several"),
-    FIELD("mode_share", REAL, mode_share, "its share of the pixels, 0 to 1"),
-    FIELD("otsu", VALUE, otsu, "Otsu's threshold: one class has the values <= otsu"),
-    FIELD("distinct", COUNT, distinct, "number of values that occur"),
-    FIELD("step", VALUE, step, "greatest common divisor of their differences"),
+#define STATISTIC(key, kind, member, in, high, meaning) \
+    {key, IH_FIELD_##kind, offsetof(struct ih_stats, member), meaning},
+#include "histogram/statistics.def"
     {NULL, 0, 0, NULL},
 };
 
@@ -284,8 +258,8 @@ static void describe_values(const uint64_t *bins, struct ih_stats *s)
     const uint64_t centre = (uint64_t)(s->mean + 0.5);
     const double mean = (double)(int64_t)(s->sum - centre * s->count) / count;
     struct moments m = {0, 0, 0, 0};
-    uint64_t n_up_to = 0, least = least_reaching(ih_percentile_percents[0] * IH_PERCENT, s->count);
-    unsigned n_percentiles = 0, n_values = 0, mode = s->min;
+    uint64_t n_up_to = 0, least = least_reaching(ih_percentile_ranks[0] * IH_PERCENT, s->count);
+    unsigned n_found = 0, n_values = 0, mode = s->min;
     double value = s->min - (double)centre, largest = 0;
     s->otsu = s->min;
     for (unsigned v = s->min; v <= s->max; v++, value++) {
@@ -294,11 +268,10 @@ static void describe_values(const uint64_t *bins, struct ih_stats *s)
         n_values++;
         mode = bins[v] > bins[mode] ? v : mode;
         n_up_to += bins[v];
-        while (n_up_to >= least && n_percentiles < IH_PERCENTILES) {
-            s->percentile[n_percentiles++] = v;
-            if (n_percentiles < IH_PERCENTILES)
-                least =
-                    least_reaching(ih_percentile_percents[n_percentiles] * IH_PERCENT, s->count);
+        while (n_up_to >= least && n_found < IH_PERCENTILES) {
+            s->percentile[n_found++] = v;
+            if (n_found < IH_PERCENTILES)
+                least = least_reaching(ih_percentile_ranks[n_found] * IH_PERCENT, s->count);
         }
         const double b = (double)(int64_t)bins[v], n = (double)(int64_t)n_up_to; /* below 2^63 */
         const double first = b * value, second = first * value, third = second * value;

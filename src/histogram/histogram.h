@@ -123,12 +123,8 @@ uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
  * its bins, all <= any <= n_pixels. False means a bug in a backend, never bad input. */
 bool ih_histogram_consistent(const struct ih_histogram *h);
 
-/* Percentiles of choice, in millionths of a percent, so that their decimals are exact. */
-enum { IH_PERCENT = 1000000, IH_PERCENTS_MAX = 16, IH_PERCENT_KEY_MAX = 16 };
-struct ih_percents {
-    unsigned n;
-    uint32_t millionths[IH_PERCENTS_MAX];
-};
+/* A percentile of choice is in millionths of a percent, so that its decimals are exact. */
+enum { IH_PERCENT = 1000000, IH_PERCENT_KEY_MAX = 16 };
 
 /* The smallest value that occurs whose cumulative count is at least the share of the plane's count;
  * UINT_MAX without pixels. */
@@ -140,7 +136,7 @@ bool ih_percent_parse(const char *text, size_t n, uint32_t *millionths);
 /* "p99.9". Returns key. */
 const char *ih_percent_key(uint32_t millionths, char key[IH_PERCENT_KEY_MAX]);
 
-extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
+extern const unsigned ih_percentile_ranks[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
 
 enum { IH_STATISTICS_MAX = 32 };               /* rows that the table may have */
 extern const struct ih_field ih_stats_table[]; /* what ih_stats_fields (imghist.h) returns */

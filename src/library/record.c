@@ -32,12 +32,15 @@ static enum ih_status write_line(const struct ih_result *result, char **line, si
                                  struct ih_error *err)
 {
     const struct ih_output *output = &ih_output_ndjson;
+    struct ih_columns columns = {0};
     void *state = NULL;
     *line = NULL;
+    ih_columns_arrange(&columns, false);
     FILE *stream = open_memstream(line, n_bytes);
     if (!stream)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    bool is_written = output->begin(stream, &(struct ih_output_options){0}, &state, NULL) == IH_OK;
+    bool is_written = output->begin(stream, &(struct ih_output_options){.columns = &columns},
+                                    &state, NULL) == IH_OK;
     if (is_written) {
         output->render(state, result, stream);
         putc('\n', stream);

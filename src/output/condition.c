@@ -19,12 +19,9 @@ enum truth { NO, YES, UNKNOWN };
 
 struct operand {
     bool is_field, is_percentage, is_pixels;
-    char name[FIELD_NAME_MAX];        /* of a field */
-    struct ih_record_field about;     /* the same */
-    unsigned field;                   /* its index, if it has no channel */
-    const char *channel;              /* static; NULL: it is no statistic of a channel */
-    const struct ih_field *statistic; /* NULL: a percentile of choice */
-    uint32_t percent;                 /* its millionths */
+    char name[FIELD_NAME_MAX]; /* of a field */
+    struct ih_column column;   /* the same */
+    const char *channel;       /* static; NULL: a field of the record */
     enum ih_value_type type;
     double number;
     char *text; /* in the condition's text */
@@ -204,19 +201,25 @@ static const char *find_channel(const struct parser *p, const char **name, size_
 /* "red.mean", "red.p99.9", or "p99.9" of the luma. */
 static bool find_statistic(const struct parser *p, struct operand *out)
 {
-    static const struct ih_field percentile = {"", IH_FIELD_VALUE, 0, NULL};
     const char *name;
     size_t n;
-    out->channel = find_channel(p, &name, &n);
-    for (const struct ih_field *f = ih_stats_table; f->key && out->channel; f++)
-        if (strlen(f->key) == n && memcmp(f->key, name, n) == 0)
-            out->statistic = f;
-    if (!out->statistic &&
-        !(n > 1 && *name == 'p' && ih_percent_parse(name + 1, n - 1, &out->percent)))
+    uint32_t millionths;
+    const char *const channel = find_channel(p, &name, &n);
+    const struct ih_column *const column =
+        channel ? ih_column_find(p->fields->of_channel, name, n) : NULL;
+    if (column)
+        out->column = *column;
+    else if (n > 1 && *name == 'p' && ih_percent_parse(name + 1, n - 1, &millionths))
+        out->column = ih_percentile_column("", millionths);
+    else
         return false;
-    out->about = ih_statistic_field(out->statistic ? out->statistic : &percentile);
-    out->channel = out->channel ? out->channel : "luma";
+    out->channel = channel ? channel : "luma";
     return true;
+}
+
+static bool is_left_out(const struct parser *p, const struct ih_column *column)
+{
+    return p->fields->lacks_images && (column->in & IH_NULL_IN_TOTAL);
 }
 
 static enum ih_status unknown_field(const struct parser *p)
@@ -235,21 +238,19 @@ static enum ih_status unknown_field(const struct parser *p)
                      "'%s' is a distance: --against=REF gives it, or --diff for --fail-if", f->key);
             return condition_fail(p, what);
         }
-    for (unsigned i = 0; i < fields->n; i++)
-        if (fields->fields[i].in & fields->lacks & IH_NULL_IN_TOTAL && fields->fields[i].column &&
-            is_token(p, fields->fields[i].column)) {
+    for (const struct ih_column *const *c = fields->columns; *c; c++)
+        if (is_left_out(p, *c) && is_token(p, (*c)->name)) {
             snprintf(what, sizeof what, "'%s' is of images; --total-only and --by write totals",
-                     fields->fields[i].column);
+                     (*c)->name);
             return condition_fail(p, what);
         }
-    for (unsigned i = 0; i < fields->n; i++)
-        if (fields->fields[i].column && !(fields->fields[i].in & fields->lacks) &&
-            ih_word_is_nearer(p->at, p->n, fields->fields[i].column, &fewest))
-            snprintf(nearest, sizeof nearest, "%s", fields->fields[i].column);
+    for (const struct ih_column *const *c = fields->columns; *c; c++)
+        if (!is_left_out(p, *c) && ih_word_is_nearer(p->at, p->n, (*c)->name, &fewest))
+            snprintf(nearest, sizeof nearest, "%s", (*c)->name);
     const char *channel = find_channel(p, &name, &n);
-    for (const struct ih_field *f = ih_stats_table; f->key && fields->has_statistics; f++)
-        if (ih_word_is_nearer(name, n, f->key, &fewest))
-            snprintf(nearest, sizeof nearest, "%s.%s", channel ? channel : "luma", f->key);
+    for (const struct ih_column *const *c = fields->of_channel; c && *c; c++)
+        if (ih_word_is_nearer(name, n, (*c)->name, &fewest))
+            snprintf(nearest, sizeof nearest, "%s.%s", channel ? channel : "luma", (*c)->name);
     snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,
              *nearest ? "did you mean " : "", nearest, *nearest ? "? " : "", fields->which);
     return condition_fail(p, what);
@@ -257,22 +258,16 @@ static enum ih_status unknown_field(const struct parser *p)
 
 static enum ih_status parse_field(struct parser *p, struct operand *out)
 {
-    const struct ih_record_field *const fields = p->fields->fields;
-    unsigned i = 0;
-    while (i < p->fields->n && !(fields[i].column && !(fields[i].in & p->fields->lacks) &&
-                                 is_token(p, fields[i].column)))
-        i++;
-    if (i < p->fields->n && p->fields->lacks_luma && ih_field_is_of_luma(&fields[i]))
-        return condition_fail(p, "a field of luma, which --luma=none does not count");
-    out->field = i;
-    if (i < p->fields->n)
-        out->about = fields[i];
-    else if (p->n >= FIELD_NAME_MAX || !p->fields->has_statistics || !find_statistic(p, out))
+    const struct ih_column *const column = ih_column_find(p->fields->columns, p->at, p->n);
+    if (column && !is_left_out(p, column))
+        out->column = *column;
+    else if (p->n >= FIELD_NAME_MAX || !p->fields->of_channel || !find_statistic(p, out))
         return unknown_field(p);
-    if (i == p->fields->n && p->fields->lacks_luma && strcmp(out->channel, "luma") == 0)
+    if (p->fields->lacks_luma && (out->column.in & IH_OF_CHANNEL) &&
+        (!out->channel || strcmp(out->channel, "luma") == 0))
         return condition_fail(p, "a field of luma, which --luma=none does not count");
     out->is_field = true;
-    out->type = ih_field_value_type(&out->about);
+    out->type = ih_column_type(&out->column);
     snprintf(out->name, sizeof out->name, "%.*s", (int)p->n, p->at);
     return advance(p);
 }
@@ -324,7 +319,7 @@ static enum ih_status parse_operator(struct parser *p, enum comparison *out)
 static enum ih_status check_text(const struct parser *p, const struct operand *operand, char *text)
 {
     static const char *const statuses[] = {"ok", "error", NULL};
-    const struct ih_record_field *const field = &operand->about;
+    const struct ih_column *const field = &operand->column;
     const char *const *const texts = field->field.kind == IH_FIELD_STATUS   ? statuses
                                      : field->field.kind == IH_FIELD_FORMAT ? p->fields->formats
                                                                             : NULL;
@@ -352,7 +347,7 @@ static bool decides_nothing(enum comparison comparison, double n, double low, do
 
 /* The highest number of a field; 0: without end. Native values, their deviation and their entropy
  * go further than those of 8 bits. */
-static double highest_of(double highest, const struct ih_record_field *field)
+static double highest_of(double highest, const struct ih_column *field)
 {
     const double more = highest / 255;
     return more > 1 && field->high == 8                 ? 16
@@ -377,7 +372,7 @@ static enum ih_status refuse_bare(const struct parser *p, const char *name, doub
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
                                    const struct operand *operand, const struct operand *number)
 {
-    const struct ih_record_field *const field = &operand->about;
+    const struct ih_column *const field = &operand->column;
     const char *const name = operand->name;
     const double n = number->number, limit = highest_of(p->fields->highest, field);
     const double high = limit > 0 ? limit : HUGE_VAL;
@@ -545,29 +540,38 @@ void ih_condition_free(struct ih_condition *condition)
     free(condition);
 }
 
-/* ---- evaluation ---- */
-
-/* A result and the values of its fields. */
-struct subject {
-    const struct ih_field_value *values;
-    const struct ih_result *result;
-};
-
-static struct ih_field_value field_value(const struct operand *o, const struct subject *of)
+bool ih_condition_uses(const struct ih_condition *condition, unsigned in)
 {
-    return !o->channel    ? of->values[o->field]
-           : o->statistic ? ih_statistic_value(of->result, o->channel, o->statistic)
-                          : ih_percentile_value(of->result, o->channel, o->percent);
+    for (unsigned i = 0; i < condition->n_nodes; i++)
+        for (unsigned k = 0; k < 2; k++)
+            if (condition->nodes[i].operands[k].column.in & in)
+                return true;
+    return false;
 }
 
-static enum truth condition_compare(const struct node *node, const struct subject *of)
+/* ---- evaluation ---- */
+
+static struct ih_field_value operand_value(const struct operand *o, struct ih_record_view *view)
+{
+    const unsigned n_channels = view->result->histogram.n_channels;
+    if (!o->channel)
+        return ih_record_value(view, &o->column);
+    for (unsigned p = 0; p < IH_PLANES && (o->column.in & view->kind); p++) {
+        const char *const name = ih_plane_name(n_channels, p);
+        if (name && strcmp(name, o->channel) == 0)
+            return ih_channel_value(view, p, &o->column);
+    }
+    return (struct ih_field_value){.type = IH_TYPE_NONE};
+}
+
+static enum truth condition_compare(const struct node *node, struct ih_record_view *view)
 {
     struct ih_field_value values[2];
     for (unsigned i = 0; i < 2; i++) {
         const struct operand *o = &node->operands[i];
         values[i] =
             o->is_field
-                ? field_value(o, of)
+                ? operand_value(o, view)
                 : (struct ih_field_value){.type = o->type, .text = o->text, .real = o->number};
     }
     for (unsigned i = 0; i < 2; i++)
@@ -585,15 +589,13 @@ static enum truth condition_compare(const struct node *node, const struct subjec
 }
 
 /* The nodes that a node uses precede it, so one pass computes each of them before it is needed. */
-bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values,
-                        const struct ih_result *result)
+bool ih_condition_holds(const struct ih_condition *condition, struct ih_record_view *view)
 {
-    const struct subject of = {values, result};
     enum truth truths[NODES_MAX] = {NO};
     for (unsigned i = 0; i < condition->n_nodes; i++) {
         const struct node *node = &condition->nodes[i];
         if (node->kind == COMPARE) {
-            truths[i] = condition_compare(node, &of);
+            truths[i] = condition_compare(node, view);
             continue;
         }
         const enum truth a = truths[node->left], b = truths[node->right];
@@ -622,11 +624,9 @@ static bool is_named_before(const struct ih_condition *condition, const struct o
     return false;
 }
 
-void ih_condition_describe(const struct ih_condition *condition,
-                           const struct ih_field_value *values, const struct ih_result *result,
+void ih_condition_describe(const struct ih_condition *condition, struct ih_record_view *view,
                            char *text, size_t size)
 {
-    const struct subject of = {values, result};
     size_t n = 0;
     *text = '\0';
     for (unsigned i = 0; i < 2 * condition->n_nodes; i++) {
@@ -635,7 +635,7 @@ void ih_condition_describe(const struct ih_condition *condition,
         if (condition->nodes[i / 2].kind != COMPARE || !o->is_field ||
             is_named_before(condition, o))
             continue;
-        const struct ih_field_value v = field_value(o, &of);
+        const struct ih_field_value v = operand_value(o, view);
         if (v.type == IH_TYPE_NONE)
             snprintf(shown, sizeof shown, "unknown");
         else if (v.type == IH_TYPE_TEXT)

@@ -9,8 +9,8 @@
  *               | text in single or double quotes
  *
  * - "not" binds closest, then "and", then "or".
- * - schema.def lists the fields: of a record, or of a comparison of two inputs. red.p99 is a
- *   statistic of a channel, and p99.9 a percentile of the luma.
+ * - The fields are columns of records, or of a comparison of two inputs. red.p99 is a statistic of
+ * a channel, and p99.9 a percentile of the luma.
  * - Numbers are compared with numbers, and texts with texts, byte by byte. The name of a format may
  *   be in upper case.
  * - A percentage is compared with a field that has a share: blown_any > 5% compares the number of
@@ -29,6 +29,20 @@
 
 struct ih_condition;
 
+/* The fields that a condition may use. */
+struct ih_field_set {
+    const struct ih_column *const *columns;    /* NULL at the end, as of_channel */
+    const struct ih_column *const *of_channel; /* also red.p99; NULL: none */
+    const char *which;                         /* what they are, for messages */
+    double highest;                            /* value of a pixel: 255, or more with native bins */
+
+    /* Texts that the field "format" may have, NULL at the end. NULL: any. */
+    const char *const *formats;
+
+    bool lacks_images; /* only totals are written: fields of images are errors */
+    bool lacks_luma;   /* luma is not counted: its fields are errors */
+};
+
 /*
  * Parses text, which the condition does not keep.
  *
@@ -42,15 +56,15 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
 
 void ih_condition_free(struct ih_condition *condition);
 
-/* Returns false if the condition is false or unknown. values: one for each of the fields that the
- * condition was parsed with. result: whose channels it is about; NULL if those have none. */
-bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values,
-                        const struct ih_result *result);
+/* Whether it names a column with one of these flags. */
+bool ih_condition_uses(const struct ih_condition *condition, unsigned in);
+
+/* Returns false if the condition is false or unknown. */
+bool ih_condition_holds(const struct ih_condition *condition, struct ih_record_view *view);
 
 /* Lists the fields that the condition names, with their values: "blown_any 120 (6%), red.p99 255".
  * text: char [size_bytes] */
-void ih_condition_describe(const struct ih_condition *condition,
-                           const struct ih_field_value *values, const struct ih_result *result,
+void ih_condition_describe(const struct ih_condition *condition, struct ih_record_view *view,
                            char *text, size_t size_bytes);
 
 #endif

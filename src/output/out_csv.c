@@ -8,7 +8,6 @@
  */
 #include "base/path.h"
 #include "output/output.h"
-#include "output/schema.h"
 
 #include "histogram/total.h"
 
@@ -20,16 +19,15 @@
 struct csv_state {
     FILE *stream; /* borrowed */
     const struct layout *layout;
-    const struct ih_percents *percents; /* borrowed; NULL: none */
+    const struct ih_columns *columns; /* borrowed */
     bool has_header, has_failed;
-    bool has_distances;
 };
 
 struct layout {
     const char *name;
-    const char *header;       /* the names of the columns */
+    const char *header;       /* the names of the first columns */
     bool has_stats, has_bins; /* the statistics, and bin_0 to bin_255, follow */
-    bool has_failures;        /* a failed input has a row */
+    bool has_fields;          /* the columns of records follow; a failed input has a row */
     void (*image)(const struct csv_state *s, FILE *f, const char *name, const struct ih_result *r);
 };
 
@@ -96,38 +94,14 @@ static char *csv_put_text(char *p, const char *text)
     return p + n;
 }
 
-static void put_percentile(FILE *f, const struct ih_result *r, unsigned plane, uint32_t percent)
-{
-    const unsigned v = r->status == IH_OK ? ih_percentile(&r->histogram, plane, percent) : UINT_MAX;
-    putc(',', f);
-    if (v != UINT_MAX)
-        fprintf(f, "%u", v);
-}
-
-/* The percentiles of choice, or the names of their columns, without those that there are anyway. */
-static void put_percentiles(const struct csv_state *s, FILE *f, const struct ih_result *r,
-                            unsigned plane, bool (*is_there)(const char *key))
-{
-    char key[IH_PERCENT_KEY_MAX];
-    for (unsigned i = 0; s->percents && i < s->percents->n; i++) {
-        const uint32_t percent = s->percents->millionths[i];
-        if (is_there(ih_percent_key(percent, key)))
-            continue;
-        if (!r)
-            fprintf(f, ",%s", key);
-        else
-            put_percentile(f, r, plane, percent);
-    }
-}
-
 /* printf would take several times as long. */
 static void put_stats(const struct csv_state *s, FILE *f, const char *name,
-                      const struct ih_result *r, unsigned plane)
+                      struct ih_record_view *view, unsigned plane)
 {
-    struct ih_stats stats;
-    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES + IH_STATISTICS_MAX * (IH_REAL_MAX + 1)];
+    const struct ih_result *const r = view->result;
+    char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES +
+             (IH_STATISTICS_MAX + IH_CHOSEN_MAX) * (IH_REAL_MAX + 1)];
     char *end = row;
-    ih_result_stats(r, plane, &stats);
     fputs(name, f);
     if (r->is_total) { /* its images differ in size */
         *end++ = ',';
@@ -137,21 +111,22 @@ static void put_stats(const struct csv_state *s, FILE *f, const char *name,
         end = format_field(end, r->info.height);
     }
     end = csv_put_text(end, ih_histogram_plane(&r->histogram, plane));
-    for (const struct ih_field *field = ih_stats_table; field->key; field++) {
+    for (const struct ih_column *const *c = s->columns->of_channel; *c; c++) {
         *end++ = ',';
-        end = ih_put_field(end, field, &stats, stats.count > 0);
+        end = ih_put_channel_value(end, view, plane, *c);
     }
     fwrite(row, 1, (size_t)(end - row), f);
-    put_percentiles(s, f, r, plane, ih_is_statistic);
 }
 
 static void image_channels(const struct csv_state *s, FILE *f, const char *name,
                            const struct ih_result *r)
 {
+    struct ih_record_view view;
+    ih_record_view_init(&view, r);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_histogram_plane(&r->histogram, p))
             continue;
-        put_stats(s, f, name, r, p);
+        put_stats(s, f, name, &view, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
             if (r->histogram.native) /* its bins have no columns */
@@ -222,36 +197,28 @@ static void image_long(const struct csv_state *s, FILE *f, const char *name,
     }
 }
 
-/* Whether a field has a column beside the name. */
-static bool has_column(const struct csv_state *s, const struct ih_record_field *field)
-{
-    return field->column && field->field.kind != IH_FIELD_FILE &&
-           (s->has_distances || !(field->in & IH_AGAINST));
-}
-
-/* One row with all fields that have a column; the first is the name. */
+/* One row with all columns of records. */
 static void image_fields(const struct csv_state *s, FILE *f, const char *name,
                          const struct ih_result *r)
 {
     struct ih_record_view view;
-    struct ih_field_value values[IH_N_FIELDS];
-    ih_fields_compute(&view, r, values);
+    ih_record_view_init(&view, r);
     fputs(name, f);
-    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
+    for (const struct ih_column *const *c = s->columns->of_record; *c; c++) {
+        const struct ih_field_value value = ih_record_value(&view, *c);
         char text[NAME_BYTES];
         text[0] = '\0';
-        if (!has_column(s, &ih_schema[i]))
-            continue;
-        if (values[i].type == IH_TYPE_TEXT)
-            make_field(text, "", values[i].text);
-        else if (values[i].type == IH_TYPE_REAL)
-            ih_format_real(values[i].real, text);
-        else if (values[i].type == IH_TYPE_INTEGER)
-            *ih_format_count(text, values[i].integer) = '\0';
+        if ((*c)->field.kind == IH_FIELD_FILE)
+            continue; /* the name */
+        if (value.type == IH_TYPE_TEXT)
+            make_field(text, "", value.text);
+        else if (value.type == IH_TYPE_REAL)
+            ih_format_real(value.real, text);
+        else if (value.type == IH_TYPE_INTEGER)
+            *ih_format_count(text, value.integer) = '\0';
         putc(',', f);
         fputs(text, f);
     }
-    put_percentiles(s, f, r, IH_LUMA, ih_is_column);
     putc('\n', f);
 }
 
@@ -273,10 +240,7 @@ static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *op
     struct csv_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct csv_state){.stream = stream,
-                            .layout = layout,
-                            .percents = options->percents,
-                            .has_distances = options->has_distances};
+    *s = (struct csv_state){.stream = stream, .layout = layout, .columns = options->columns};
     *state = s;
     return IH_OK;
 }
@@ -287,23 +251,19 @@ static void put_header(struct csv_state *s)
         return;
     s->has_header = true;
     fputs(s->layout->header, s->stream);
-    for (const struct ih_field *f = ih_stats_table; f->key && s->layout->has_stats; f++)
-        fprintf(s->stream, ",%s", f->key);
-    if (s->layout->has_stats)
-        put_percentiles(s, s->stream, NULL, 0, ih_is_statistic);
+    for (const struct ih_column *const *c = s->columns->of_channel; *c && s->layout->has_stats; c++)
+        fprintf(s->stream, ",%s", (*c)->name);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->stream, ",bin_%u", v);
-    for (unsigned i = 0; i < IH_N_FIELDS && s->layout->image == image_fields; i++)
-        if (has_column(s, &ih_schema[i]))
-            fprintf(s->stream, ",%s", ih_schema[i].column);
-    if (s->layout->image == image_fields)
-        put_percentiles(s, s->stream, NULL, 0, ih_is_column);
+    for (const struct ih_column *const *c = s->columns->of_record; *c && s->layout->has_fields; c++)
+        if ((*c)->field.kind != IH_FIELD_FILE)
+            fprintf(s->stream, ",%s", (*c)->name);
     putc('\n', s->stream);
 }
 
 static bool has_row(const struct csv_state *s, const struct ih_result *result)
 {
-    return result->status == IH_OK || s->layout->has_failures;
+    return result->status == IH_OK || s->layout->has_fields;
 }
 
 static void csv_render(const void *state, const struct ih_result *result, FILE *bytes)
@@ -338,38 +298,31 @@ static void csv_end(void *state)
 static void csv_compare(FILE *f, const struct ih_output_options *options,
                         const struct ih_comparison *c)
 {
-    const struct ih_field *const statistics = ih_stats_table;
-    char names[2][NAME_BYTES], text[IH_REAL_MAX], key[IH_PERCENT_KEY_MAX];
-    static const struct ih_percents none = {.n = 0};
-    const struct ih_percents *const percents = options->percents ? options->percents : &none;
-    for (unsigned i = 0; i < 2; i++)
+    const struct ih_column *const *const columns = options->columns->of_channel;
+    char names[2][NAME_BYTES], text[IH_REAL_MAX];
+    struct ih_record_view sides[2];
+    for (unsigned i = 0; i < 2; i++) {
         make_name(names[i], &c->sides[i]);
+        ih_record_view_init(&sides[i], &c->sides[i]);
+    }
     fputs("file_a,file_b,channel", f);
     for (const struct ih_field *d = ih_distance_fields; d->key; d++)
         fprintf(f, ",%s", d->key);
-    for (const struct ih_field *s = statistics; s->key; s++)
-        fprintf(f, ",%s_a,%s_b", s->key, s->key);
-    for (unsigned k = 0; k < percents->n; k++)
-        if (!ih_is_statistic(ih_percent_key(percents->millionths[k], key)))
-            fprintf(f, ",%s_a,%s_b", key, key);
+    for (const struct ih_column *const *k = columns; *k; k++)
+        fprintf(f, ",%s_a,%s_b", (*k)->name, (*k)->name);
     putc('\n', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
-        struct ih_stats stats[2];
         if (!channel)
             continue;
         fprintf(f, "%s,%s,%s", names[0], names[1], channel);
         for (const struct ih_field *d = ih_distance_fields; d->key; d++)
             fprintf(f, ",%s", ih_format_field(d, &c->planes[p], true, text));
-        for (unsigned i = 0; i < 2; i++)
-            ih_result_stats(&c->sides[i], p, &stats[i]);
-        for (const struct ih_field *s = statistics; s->key; s++)
-            for (unsigned i = 0; i < 2; i++)
-                fprintf(f, ",%s", ih_format_field(s, &stats[i], stats[i].count > 0, text));
-        for (unsigned k = 0; k < percents->n; k++)
-            for (unsigned i = 0; i < 2; i++)
-                if (!ih_is_statistic(ih_percent_key(percents->millionths[k], key)))
-                    put_percentile(f, &c->sides[i], p, percents->millionths[k]);
+        for (const struct ih_column *const *k = columns; *k; k++)
+            for (unsigned i = 0; i < 2; i++) {
+                ih_put_channel_value(text, &sides[i], p, *k);
+                fprintf(f, ",%s", text);
+            }
         putc('\n', f);
     }
 }

@@ -7,11 +7,9 @@
  * strings in which "<" is escaped, and the script only sets them as text.
  */
 #include "output/output.h"
-#include "output/schema.h"
 
 #include "histogram/total.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +20,9 @@ struct html_state {
     FILE *stream; /* borrowed */
     uint64_t n_records;
     struct ih_total total;
-    bool is_mixed;                      /* images of different bins, which have no total */
-    const struct ih_percents *percents; /* borrowed; NULL: none */
-    bool has_thumbnails, has_distances;
+    bool is_mixed;                    /* images of different bins, which have no total */
+    const struct ih_columns *columns; /* borrowed */
+    bool has_thumbnails;
 };
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -80,11 +78,6 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 
 /* ---- the document ---- */
 
-static bool html_has_column(const struct html_state *s, unsigned field)
-{
-    return ih_schema[field].column && (s->has_distances || !(ih_schema[field].in & IH_AGAINST));
-}
-
 /* The way from the page to the folder that relative names of pictures begin in, for links. Standard
  * output is taken to be there. The way is not known for paths that leave that folder. */
 static void put_base(FILE *f, const char *path)
@@ -102,38 +95,16 @@ static void put_base(FILE *f, const char *path)
     putc('"', f);
 }
 
-/* Those of --percentiles, of the luma, after the fields: the names of the columns, or the values of
- * a result. */
-static void put_percentiles(const struct html_state *s, FILE *f, const struct ih_result *r)
-{
-    char key[IH_PERCENT_KEY_MAX];
-    for (unsigned i = 0; s->percents && i < s->percents->n; i++) {
-        const uint32_t percent = s->percents->millionths[i];
-        if (ih_is_column(ih_percent_key(percent, key)))
-            continue;
-        const unsigned v =
-            r && r->status == IH_OK ? ih_percentile(&r->histogram, IH_LUMA, percent) : UINT_MAX;
-        if (!r)
-            fprintf(f, ",\"%s\"", key);
-        else if (v != UINT_MAX)
-            fprintf(f, "%u,", v);
-        else
-            fputs("null,", f);
-    }
-}
-
 static void put_row(const struct html_state *s, FILE *f, const struct ih_result *result)
 {
     struct ih_record_view view;
-    struct ih_field_value values[IH_N_FIELDS];
-    ih_fields_compute(&view, result, values);
+    ih_record_view_init(&view, result);
     putc('[', f);
-    for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (html_has_column(s, i)) {
-            put_value(f, &values[i]);
-            putc(',', f);
-        }
-    put_percentiles(s, f, result);
+    for (const struct ih_column *const *c = s->columns->of_record; *c; c++) {
+        const struct ih_field_value value = ih_record_value(&view, *c);
+        put_value(f, &value);
+        putc(',', f);
+    }
     if (result->status == IH_OK)
         put_small_histogram(f, &result->histogram);
     else
@@ -158,8 +129,7 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->stream = stream;
     s->has_thumbnails = options->thumbnails;
-    s->has_distances = options->has_distances;
-    s->percents = options->percents;
+    s->columns = options->columns;
     ih_total_init(&s->total, &IH_MEASURE_DEFAULT);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
@@ -171,12 +141,10 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
     fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s,\"columns\":[", IH_MARKED_PERCENT,
             s->has_thumbnails ? "true" : "false");
     const char *before = "";
-    for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (html_has_column(s, i)) {
-            fprintf(stream, "%s\"%s\"", before, ih_schema[i].column);
-            before = ",";
-        }
-    put_percentiles(s, stream, NULL);
+    for (const struct ih_column *const *c = s->columns->of_record; *c; c++) {
+        fprintf(stream, "%s\"%s\"", before, (*c)->name);
+        before = ",";
+    }
     fputs("],\"rows\":[", stream);
     *state = s;
     return IH_OK;

@@ -9,7 +9,6 @@
  * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */
 #include "output/output.h"
-#include "output/schema.h"
 
 #include "base/text.h"
 
@@ -18,8 +17,8 @@
 #include <string.h>
 
 struct json_state {
-    FILE *stream;                       /* borrowed */
-    const struct ih_percents *percents; /* borrowed; NULL: none */
+    FILE *stream;                     /* borrowed */
+    const struct ih_columns *columns; /* borrowed */
     bool is_verbose;
     bool has_begun; /* the document's first line is written */
     bool has_image, has_group, has_total;
@@ -99,17 +98,17 @@ static void put_fields(FILE *f, const char *before, const struct ih_field *field
     }
 }
 
-static void json_put_statistics(FILE *f, const char *before, const struct ih_result *r,
-                                unsigned plane, const struct ih_percents *percents)
+/* The statistics of a channel. */
+static void json_put_statistics(FILE *f, const char *before, struct ih_record_view *view,
+                                unsigned plane, const struct ih_columns *columns)
 {
-    struct ih_stats stats;
-    char key[IH_PERCENT_KEY_MAX];
-    ih_result_stats(r, plane, &stats);
-    put_fields(f, before, ih_stats_table, &stats, stats.count > 0);
-    for (unsigned i = 0; percents && i < percents->n; i++)
-        if (!ih_is_statistic(ih_percent_key(percents->millionths[i], key)))
-            fprintf(f, stats.count > 0 ? ",\"%s\":%u" : ",\"%s\":null", key,
-                    ih_percentile(&r->histogram, plane, percents->millionths[i]));
+    char members[(IH_STATISTICS_MAX + IH_CHOSEN_MAX) * (MEMBER_MAX + IH_REAL_MAX)], *end = members;
+    for (const struct ih_column *const *c = columns->of_channel; *c; c++, before = ",") {
+        char *const value = add_key(end, before, (*c)->name);
+        end = ih_put_channel_value(value, view, plane, *c);
+        end = end > value ? end : stpcpy(value, "null");
+    }
+    fwrite(members, 1, (size_t)(end - members), f);
 }
 
 static void put_histogram(FILE *f, const uint64_t *bins)
@@ -152,8 +151,9 @@ static void put_ranges(FILE *f, const uint64_t *bins, unsigned n_bins)
     fputs(next ? "]]" : "]", f);
 }
 
-static void put_channels(FILE *f, const struct ih_result *r, const struct ih_percents *percents)
+static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_columns *columns)
 {
+    const struct ih_result *const r = view->result;
     const char *before = "";
     putc('[', f);
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -161,7 +161,7 @@ static void put_channels(FILE *f, const struct ih_result *r, const struct ih_per
         if (!name)
             continue;
         fprintf(f, "%s{\"name\":\"%s\"", before, name);
-        json_put_statistics(f, ",", r, p, percents);
+        json_put_statistics(f, ",", view, p, columns);
         if (r->measure.n_bins)
             put_ranges(f, ih_bins(&r->histogram, p), r->measure.n_bins);
         else
@@ -220,9 +220,10 @@ static void put_not_counted(FILE *f, const struct ih_image_info *info)
 /* ---- records ---- */
 
 /* Writes a value of type OTHER. */
-static void put_other(FILE *f, const struct ih_result *r, unsigned kind,
-                      const struct ih_percents *percents)
+static void put_other(FILE *f, struct ih_record_view *view, unsigned kind,
+                      const struct ih_columns *columns)
 {
+    const struct ih_result *const r = view->result;
     switch (kind) {
     case IH_FIELD_FILE_BYTES:
         ih_json_put_base64(f, r->path, strlen(r->path));
@@ -248,7 +249,7 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind,
         put_not_counted(f, &r->info);
         break;
     case IH_FIELD_CHANNELS:
-        put_channels(f, r, percents);
+        put_channels(f, view, columns);
         break;
     case IH_FIELD_SRGB:
         fputs(r->info.not_applied & IH_NOT_SRGB ? "false" : "true", f);
@@ -259,7 +260,7 @@ static void put_other(FILE *f, const struct ih_result *r, unsigned kind,
 }
 
 static void json_put_field(FILE *f, const char *before, struct ih_record_view *view,
-                           const struct ih_record_field *field, const struct ih_percents *percents)
+                           const struct ih_column *field, const struct ih_columns *columns)
 {
     const struct ih_field_value value = ih_record_value(view, field);
     char member[MEMBER_MAX + IH_REAL_MAX], *end = add_key(member, before, field->field.key);
@@ -275,7 +276,7 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
     if (value.type == IH_TYPE_TEXT)
         ih_json_put_string(f, value.text);
     else if (value.type == IH_TYPE_OTHER)
-        put_other(f, view->result, field->field.kind, percents);
+        put_other(f, view, field->field.kind, columns);
 }
 
 static void render_json(const void *state, const struct ih_result *r, FILE *f)
@@ -284,11 +285,11 @@ static void render_json(const void *state, const struct ih_result *r, FILE *f)
     struct ih_record_view view;
     const char *before = "{";
     ih_record_view_init(&view, r);
-    for (const struct ih_record_field *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
+    for (const struct ih_column *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
             !ih_field_is_absent(field, r) && (s->is_verbose || !(field->in & IH_VERBOSE)) &&
             !(r->is_read && (field->in & IH_OF_RUN))) {
-            json_put_field(f, before, &view, field, s->percents);
+            json_put_field(f, before, &view, field, s->columns);
             before = ",";
         }
     putc('}', f);
@@ -334,7 +335,7 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
         put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);
-            json_put_statistics(f, "{", &c->sides[i], p, options->percents);
+            json_put_statistics(f, "{", &sides[i], p, options->columns);
             putc('}', f);
         }
         putc('}', f);
@@ -352,7 +353,7 @@ static enum ih_status json_begin(FILE *stream, const struct ih_output_options *o
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *s = (struct json_state){
-        .stream = stream, .percents = options->percents, .is_verbose = options->verbose};
+        .stream = stream, .columns = options->columns, .is_verbose = options->verbose};
     *state = s;
     return IH_OK;
 }

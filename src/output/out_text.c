@@ -33,7 +33,6 @@
 #include "output/text_parts.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +46,8 @@ enum {
 struct text {
     FILE *stream; /* borrowed */
     struct ih_output_options options;
-    unsigned columns; /* width of the layout */
-    bool has_native;  /* values, in tables */
+    unsigned width;  /* of the layout */
+    bool has_native; /* values, in tables */
 };
 
 struct text_state {
@@ -68,14 +67,14 @@ static const char *style(const struct text *s, const char *ansi)
 
 static bool has_wide_layout(const struct text *s)
 {
-    return s->columns >= COLUMNS;
+    return s->width >= COLUMNS;
 }
 
 /* ---- columns of statistics ---- */
 
-/* A field of ih_stats. */
+/* A statistic of a channel. */
 struct column {
-    const char *key;
+    const char *name;
     int width, decimals;
     bool needs_wide;
 };
@@ -85,7 +84,7 @@ enum { WIDER = 2, ALL_WIDER = 20 };
 
 static bool is_shown(const struct text *s, const struct column *c)
 {
-    return !c->needs_wide || s->columns >= COLUMNS + (s->has_native ? ALL_WIDER : 0u);
+    return !c->needs_wide || s->width >= COLUMNS + (s->has_native ? ALL_WIDER : 0u);
 }
 
 static int column_width(const struct text *s, const struct column *c)
@@ -95,38 +94,33 @@ static int column_width(const struct text *s, const struct column *c)
 
 static void put_headings(const struct text *s, const struct column *columns)
 {
-    for (const struct column *c = columns; c->key; c++)
+    for (const struct column *c = columns; c->name; c++)
         if (is_shown(s, c))
-            fprintf(s->stream, "  %*s", column_width(s, c), c->key);
+            fprintf(s->stream, "  %*s", column_width(s, c), c->name);
 }
 
 /* A number that is too wide, as of native values in lines, loses its decimals. */
-static void put_real(const struct text *s, const struct column *c, double v)
+static void put_number(const struct text *s, int width, int decimals,
+                       const struct ih_field_value *v)
 {
-    char shown[32];
-    const int width = column_width(s, c);
-    if (snprintf(shown, sizeof shown, "%*.*f", width, c->decimals, v) > width)
-        snprintf(shown, sizeof shown, "%*.0f", width, v);
-    fprintf(s->stream, "  %s", shown);
+    char shown[48] = "";
+    if (v->type == IH_TYPE_INTEGER)
+        snprintf(shown, sizeof shown, "%" PRIu64, v->integer);
+    else if (v->type == IH_TYPE_REAL &&
+             snprintf(shown, sizeof shown, "%.*f", decimals, v->real) > width)
+        snprintf(shown, sizeof shown, "%.0f", v->real);
+    fprintf(s->stream, "  %*s", width, shown);
 }
 
-/* stats   NULL: blanks */
 static void text_put_statistics(const struct text *s, const struct column *columns,
-                                const struct ih_stats *stats)
+                                struct ih_record_view *view, unsigned plane)
 {
-    for (const struct column *c = columns; c->key; c++) {
-        const struct ih_field *f = ih_stats_table;
-        while (strcmp(f->key, c->key) != 0)
-            f++;
-        const void *at = stats ? (const char *)stats + f->offset_bytes : NULL;
-        if (!is_shown(s, c))
-            continue;
-        if (!at)
-            fprintf(s->stream, "  %*s", column_width(s, c), "");
-        else if (f->kind == IH_FIELD_REAL)
-            put_real(s, c, *(const double *)at);
-        else
-            fprintf(s->stream, "  %*u", column_width(s, c), *(const unsigned *)at);
+    for (const struct column *c = columns; c->name; c++) {
+        const struct ih_column *const of_channel =
+            ih_column_find(s->options.columns->of_channel, c->name, strlen(c->name));
+        const struct ih_field_value value = ih_channel_value(view, plane, of_channel);
+        if (is_shown(s, c))
+            put_number(s, column_width(s, c), c->decimals, &value);
     }
 }
 
@@ -162,7 +156,7 @@ static void put_title(const struct text *s, const struct ih_result *r)
         describe_total(facts, r);
     else
         text_describe(facts, r);
-    bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
+    bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->width;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
 }
@@ -193,7 +187,7 @@ enum {
 static unsigned plot_columns(const struct text *s)
 {
     unsigned n = PLOT_COLUMNS_LEAST;
-    while (n < IH_PLOT_COLUMNS && INDENT + 2 * n + PLOT_LABEL <= s->columns)
+    while (n < IH_PLOT_COLUMNS && INDENT + 2 * n + PLOT_LABEL <= s->width)
         n *= 2;
     return n;
 }
@@ -262,23 +256,23 @@ static void put_share(const struct text *s, int width, uint64_t part, uint64_t t
             ih_text_percent(share, part, total), unit, *ink ? PLAIN : "");
 }
 
-static void put_table(const struct text *s, const struct ih_result *r)
+static void put_table(const struct text *s, struct ih_record_view *view)
 {
+    const struct ih_histogram *const h = &view->result->histogram;
     fprintf(s->stream, "%*s", INDENT + 5, "");
     put_headings(s, table_columns);
     fputs("  crushed   blown\n", s->stream);
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_histogram_plane(&r->histogram, p);
-        if (!name || (p == IH_LUMA && ih_colour_channels(r->histogram.n_channels) == 1))
+        const char *name = ih_histogram_plane(h, p);
+        if (!name || (p == IH_LUMA && ih_colour_channels(h->n_channels) == 1))
             continue; /* luma equals gray */
-        struct ih_stats t;
-        ih_result_stats(r, p, &t);
-        if (t.count == 0)
+        const struct ih_stats *const t = ih_view_stats(view, p);
+        if (t->count == 0)
             continue;
         fprintf(s->stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name, style(s, PLAIN));
-        text_put_statistics(s, table_columns, &t);
-        put_share(s, 8, t.crushed, t.count, false, "%");
-        put_share(s, 7, t.blown, t.count, true, "%");
+        text_put_statistics(s, table_columns, view, p);
+        put_share(s, 8, t->crushed, t->count, false, "%");
+        put_share(s, 7, t->blown, t->count, true, "%");
         putc('\n', s->stream);
     }
 }
@@ -313,18 +307,16 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
         fprintf(f, "%*s(in colour: from %d %% of the pixels)\n", INDENT, "", IH_MARKED_PERCENT);
 }
 
-/* Those of --percentiles, of the luma. */
-static void put_percentiles(const struct text *s, const struct ih_result *r)
+/* The percentiles that the user chose, of luma. */
+static void put_chosen(const struct text *s, struct ih_record_view *view)
 {
-    const struct ih_percents *const percents = s->options.percents;
-    char key[IH_PERCENT_KEY_MAX];
     const char *before = "luma: ";
-    for (unsigned i = 0; percents && i < percents->n; i++) {
-        const unsigned v = ih_percentile(&r->histogram, IH_LUMA, percents->millionths[i]);
-        if (v == UINT_MAX)
+    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++) {
+        const struct ih_field_value value = ih_channel_value(view, IH_LUMA, *c);
+        if (value.type == IH_TYPE_NONE)
             return;
-        fprintf(s->stream, "%*s%s%s %u", *before == ',' ? 0 : INDENT, "", before,
-                ih_percent_key(percents->millionths[i], key), v);
+        fprintf(s->stream, "%*s%s%s %" PRIu64, *before == ',' ? 0 : INDENT, "", before, (*c)->name,
+                value.integer);
         before = ", ";
     }
     if (*before == ',')
@@ -363,6 +355,8 @@ static void put_luminance(const struct text *s, const struct ih_result *r)
 
 static void show_full(struct text *s, const struct ih_result *r)
 {
+    struct ih_record_view view;
+    ih_record_view_init(&view, r);
     s->has_native = r->histogram.native;
     put_title(s, r);
     put_selection(s, r);
@@ -371,9 +365,9 @@ static void show_full(struct text *s, const struct ih_result *r)
         return;
     }
     put_plot(s, &r->histogram);
-    put_table(s, r);
+    put_table(s, &view);
     put_clipping(s, &r->histogram);
-    put_percentiles(s, r);
+    put_chosen(s, &view);
     put_luminance(s, r);
     put_versions(s, r);
 }
@@ -389,7 +383,7 @@ enum {
     SIZE_COLUMNS = 13,
     CLIPPING_COLUMNS = 17,
     DISTANCE_COLUMNS = 18,
-    PERCENTILE_COLUMNS = 10
+    CHOSEN_COLUMNS = 10
 };
 
 static const struct column line_columns[] = {{"mean", 5, 1, false}, {NULL, 0, 0, false}};
@@ -399,18 +393,14 @@ static unsigned curve_columns(const struct text *s)
     return has_wide_layout(s) ? LONG_CURVE_COLUMNS : CURVE_COLUMNS;
 }
 
-static unsigned n_percents(const struct text *s)
-{
-    return s->options.percents ? s->options.percents->n : 0;
-}
-
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
     unsigned n = curve_columns(s) + (has_wide_layout(s) ? SIZE_COLUMNS : 0) + CLIPPING_COLUMNS +
-                 (s->options.has_distances ? DISTANCE_COLUMNS : 0) +
-                 n_percents(s) * PERCENTILE_COLUMNS + 2;
-    for (const struct column *c = line_columns; c->key; c++)
+                 (s->options.has_distances ? DISTANCE_COLUMNS : 0) + 2;
+    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++)
+        n += CHOSEN_COLUMNS;
+    for (const struct column *c = line_columns; c->name; c++)
         n += is_shown(s, c) ? 2 + (unsigned)column_width(s, c) : 0;
     return n;
 }
@@ -420,9 +410,9 @@ static void put_name(const struct text *s, const char *name)
 {
     char shown[IH_ESCAPED_MAX];
     const unsigned taken = columns_taken(s);
-    const unsigned left = s->columns > taken + NAME_LEAST ? s->columns - taken : NAME_LEAST;
+    const unsigned left = s->width > taken + NAME_LEAST ? s->width - taken : NAME_LEAST;
     ih_escape(shown, sizeof shown, name);
-    ih_text_put_short(s->stream, shown, s->options.columns ? left : 0, s->options.unicode);
+    ih_text_put_short(s->stream, shown, s->options.width ? left : 0, s->options.unicode);
 }
 
 static void put_line_heading(const struct text *s)
@@ -435,10 +425,8 @@ static void put_line_heading(const struct text *s)
     fputs("  crushed   blown", s->stream);
     if (s->options.has_distances)
         fprintf(s->stream, "%8s%10s", "ks", "emd");
-    char key[IH_PERCENT_KEY_MAX];
-    for (unsigned i = 0; i < n_percents(s); i++)
-        fprintf(s->stream, "%*s", PERCENTILE_COLUMNS,
-                ih_percent_key(s->options.percents->millionths[i], key));
+    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++)
+        fprintf(s->stream, "%*s", CHOSEN_COLUMNS, (*c)->name);
     fputs("  ", s->stream);
     put_name(s, s->options.folder && *s->options.folder ? s->options.folder : "name");
     fprintf(s->stream, "%s\n", style(s, PLAIN));
@@ -458,19 +446,16 @@ static void put_size(const struct text *s, const struct ih_result *r)
 static void put_numbers(const struct text *s, const struct ih_result *r)
 {
     const struct ih_histogram *h = &r->histogram;
-    struct ih_stats t;
-    ih_result_stats(r, IH_LUMA, &t);
-    text_put_statistics(s, line_columns, h->without_luma ? NULL : &t);
+    struct ih_record_view view;
+    ih_record_view_init(&view, r);
+    text_put_statistics(s, line_columns, &view, IH_LUMA);
     put_share(s, 8, h->any_low, h->n_pixels, false, "%");
     put_share(s, 7, h->any_high, h->n_pixels, true, "%");
     if (s->options.has_distances)
         fprintf(s->stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
-    for (unsigned i = 0; i < n_percents(s); i++) {
-        const unsigned v = ih_percentile(h, IH_LUMA, s->options.percents->millionths[i]);
-        if (v == UINT_MAX)
-            fprintf(s->stream, "%*s", PERCENTILE_COLUMNS, "");
-        else
-            fprintf(s->stream, "%*u", PERCENTILE_COLUMNS, v);
+    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++) {
+        const struct ih_field_value value = ih_channel_value(&view, IH_LUMA, *c);
+        put_number(s, CHOSEN_COLUMNS - 2, 0, &value);
     }
     fputs("  ", s->stream);
 }
@@ -537,15 +522,13 @@ static const struct column comparison_columns[] = {
     {"p25", 3, 0, true},   {"median", 6, 0, false}, {"p75", 3, 0, true}, {"p95", 3, 0, true},
     {"p99", 3, 0, true},   {NULL, 0, 0, false}};
 
-static void put_side(const struct text *s, const struct ih_result *side, unsigned plane,
-                     char letter)
+static void put_side(const struct text *s, struct ih_record_view *side, unsigned plane, char letter)
 {
-    struct ih_stats t;
-    ih_result_stats(side, plane, &t);
+    const bool has_values = ih_view_stats(side, plane)->count > 0;
     fprintf(s->stream, "  %c", letter);
-    if (t.count > 0)
-        text_put_statistics(s, comparison_columns, &t);
-    fputs(t.count > 0 ? "\n" : "  none\n", s->stream);
+    if (has_values)
+        text_put_statistics(s, comparison_columns, side, plane);
+    fputs(has_values ? "\n" : "  none\n", s->stream);
 }
 
 static void put_sides(const struct text *s, const struct ih_comparison *c)
@@ -564,11 +547,14 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
 {
     const struct text s = {.stream = f,
                            .options = *options,
-                           .columns = options->columns ? options->columns : COLUMNS,
+                           .width = options->width ? options->width : COLUMNS,
                            .has_native = c->sides[0].histogram.native};
     const unsigned n_channels = c->sides[0].histogram.n_channels;
     const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
+    struct ih_record_view sides[2];
+    for (unsigned i = 0; i < 2; i++)
+        ih_record_view_init(&sides[i], &c->sides[i]);
     put_sides(&s, c);
     fprintf(f, "\n%*s           ks  %*s   ", INDENT, "", emd_width, "emd");
     put_headings(&s, comparison_columns);
@@ -582,9 +568,9 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
             fprintf(f, "  %6s  %*s", "", emd_width, "");
         else
             fprintf(f, "  %6.4f  %*.2f", c->planes[p].ks, emd_width, c->planes[p].emd);
-        put_side(&s, &c->sides[0], p, 'A');
+        put_side(&s, &sides[0], p, 'A');
         fprintf(f, "%*s", INDENT + 5 + 2 * INDENT + 6 + emd_width, "");
-        put_side(&s, &c->sides[1], p, 'B');
+        put_side(&s, &sides[1], p, 'B');
     }
     fprintf(f, "\n%*slargest: ks %s, emd %s\n", INDENT, "", ih_format_real(c->largest.ks, ks),
             ih_format_real(c->largest.emd, emd));
@@ -601,7 +587,7 @@ static enum ih_status text_begin(FILE *stream, const struct ih_output_options *o
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *s = (struct text_state){.text = {.stream = stream,
                                       .options = *options,
-                                      .columns = options->columns ? options->columns : COLUMNS},
+                                      .width = options->width ? options->width : COLUMNS},
                              .is_lines = is_lines};
     *state = s;
     return IH_OK;

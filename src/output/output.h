@@ -11,7 +11,7 @@
 #define IH_OUTPUT_OUTPUT_H
 
 #include "base/text.h"
-#include "histogram/compare.h"
+#include "output/schema.h"
 
 #include <stdio.h>
 
@@ -24,13 +24,13 @@ struct ih_output_options {
     bool colour;        /* text: use ANSI colours */
     bool unicode;       /* text: use block elements and other non-ASCII characters */
     const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
-    unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
-    bool has_distances; /* to the reference of --against */
+    unsigned width;     /* text: columns of the terminal; 0: not a terminal, keep long names */
+    bool has_distances; /* text: to the reference of --against */
     const char *title;  /* HTML; NULL: the folder. Borrowed until close, as path */
     const char *path;   /* HTML: of the page; NULL: standard output */
     bool thumbnails;    /* HTML: images have thumbnails, except those of result files */
-    const struct ih_percents *percents; /* also these of each channel; NULL: none. Borrowed */
-    bool verbose;                       /* name the decoder, device and kernel of each result */
+    const struct ih_columns *columns; /* of records and channels. Borrowed until close */
+    bool verbose;                     /* name the decoder, device and kernel of each result */
 };
 
 struct ih_output {

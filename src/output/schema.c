@@ -11,9 +11,9 @@
 #define OF(member) offsetof(struct ih_result, member)
 #define LUMA(member) offsetof(struct ih_stats, member)
 #define FIELD(key, column, kind, offset, in, high) \
-    {{key, IH_FIELD_##kind, offset, NULL}, column, in, high},
+    {{key, IH_FIELD_##kind, offset, NULL}, column, in, high, 0},
 
-const struct ih_record_field ih_schema[IH_N_FIELDS] = {
+const struct ih_column ih_schema[IH_N_FIELDS] = {
 #include "output/schema.def"
 };
 
@@ -39,38 +39,85 @@ const struct ih_field ih_distance_fields[] = {
     {"emd", IH_FIELD_REAL, offsetof(struct ih_distance, emd), NULL},
     {NULL, 0, 0, NULL}};
 
-static const struct ih_record_field comparison_schema[IH_N_COMPARISON_FIELDS] = {
-    {{NULL, IH_FIELD_REAL, 0, NULL}, "ks", IH_SHARE, 1},
-    {{NULL, IH_FIELD_REAL, 0, NULL}, "emd", 0, 255}};
+#define STATISTIC(key, kind, member, in, high, meaning)                  \
+    {{key, IH_FIELD_##kind, offsetof(struct ih_stats, member), meaning}, \
+     key,                                                                \
+     IH_IN_IMAGE | IH_IN_TOTAL | IH_OF_CHANNEL | (in),                   \
+     high,                                                               \
+     0},
 
-const struct ih_field_set ih_record_fields = {
-    ih_schema, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted",
-    true,      255,         NULL,
-    0,         false};
+static const struct ih_column statistics[] = {
+#include "histogram/statistics.def"
+};
+enum { N_STATISTICS = sizeof statistics / sizeof *statistics };
 
-const struct ih_field_set ih_comparison_fields = {comparison_schema,
-                                                  IH_N_COMPARISON_FIELDS,
-                                                  "fields of --diff are ks and emd",
-                                                  false,
-                                                  255,
-                                                  NULL,
-                                                  0,
-                                                  false};
+/* ---- the columns of a run ---- */
 
-bool ih_is_statistic(const char *key)
+const struct ih_column *ih_column_find(const struct ih_column *const *columns, const char *name,
+                                       size_t n)
 {
-    const struct ih_field *f = ih_stats_table;
-    while (f->key && strcmp(f->key, key) != 0)
-        f++;
-    return f->key != NULL;
+    while (*columns && !(strncmp((*columns)->name, name, n) == 0 && !(*columns)->name[n]))
+        columns++;
+    return *columns;
 }
 
-bool ih_is_column(const char *key)
+struct ih_column ih_percentile_column(const char *name, uint32_t millionths)
 {
-    for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (ih_schema[i].column && strcmp(ih_schema[i].column, key) == 0)
-            return true;
-    return false;
+    return (struct ih_column){{name, IH_FIELD_PERCENTILE, 0, NULL},
+                              name,
+                              IH_IN_IMAGE | IH_IN_TOTAL | IH_OF_CHANNEL,
+                              255,
+                              millionths};
+}
+
+enum ih_status ih_columns_choose(struct ih_columns *c, const char *list, struct ih_error *err)
+{
+    unsigned n_chosen = 0;
+    for (const char *at = list;; at++) {
+        const size_t n = strcspn(at, ",");
+        uint32_t percent;
+        unsigned i = 0;
+        if (!ih_percent_parse(at, n, &percent))
+            return ih_error_set(err, IH_USAGE,
+                                "'%.40s' is not a list of numbers from 0 to 100 with at most 6 "
+                                "decimals, as in 0.1,10,99.9",
+                                list);
+        while (i < n_chosen && c->percentile[i].millionths != percent)
+            i++;
+        if (i == IH_CHOSEN_MAX)
+            return ih_error_set(err, IH_USAGE, "more than %d percentiles", IH_CHOSEN_MAX);
+        if (i == n_chosen) { /* one that is given twice is one */
+            c->percentile[i] = ih_percentile_column(ih_percent_key(percent, c->names[i]), percent);
+            c->chosen[n_chosen++] = &c->percentile[i];
+        }
+        at += n;
+        if (!*at)
+            return IH_OK;
+    }
+}
+
+/* Appends the chosen percentiles, without those that the list has anyway. */
+static void append_chosen(const struct ih_column **list, size_t n, const struct ih_columns *c)
+{
+    for (const struct ih_column *const *p = c->chosen; *p; p++)
+        if (!ih_column_find(list, (*p)->name, strlen((*p)->name)))
+            list[n++] = *p;
+}
+
+void ih_columns_arrange(struct ih_columns *c, bool has_distances)
+{
+    size_t n_of_record = 0, n_of_comparison = 0;
+    for (size_t i = 0; i < IH_N_FIELDS; i++) {
+        const bool is_distance = ih_schema[i].in & IH_AGAINST;
+        if (is_distance)
+            c->of_comparison[n_of_comparison++] = &ih_schema[i];
+        if (ih_schema[i].name && (has_distances || !is_distance))
+            c->of_record[n_of_record++] = &ih_schema[i];
+    }
+    for (size_t i = 0; i < N_STATISTICS; i++)
+        c->of_channel[i] = &statistics[i];
+    append_chosen(c->of_record, n_of_record, c);
+    append_chosen(c->of_channel, N_STATISTICS, c);
 }
 
 /* ---- values ---- */
@@ -87,10 +134,17 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
 {
     v->result = r;
     v->kind = ih_record_kind(r);
-    if (r->is_end || r->status != IH_OK)
-        return;
-    ih_result_stats(r, IH_LUMA, &v->luma);
-    v->luminance = r->is_read ? r->luminance : ih_mean_luminance(&r->histogram);
+    v->has_stats = 0;
+}
+
+const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
+{
+    if (v->result->has_stats && !v->result->is_read) /* read ones have no exact entropy */
+        return &v->result->stats[plane];
+    if (!(v->has_stats >> plane & 1))
+        ih_result_stats(v->result, plane, &v->stats[plane]);
+    v->has_stats |= 1u << plane;
+    return &v->stats[plane];
 }
 
 static const struct ih_field_value none = {.type = IH_TYPE_NONE};
@@ -144,19 +198,40 @@ static void print_warnings(unsigned warnings, char *text, size_t size)
                                   ih_warning_words((enum ih_warning)w));
 }
 
-struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_record_field *field)
+struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
+                                       const struct ih_column *c)
+{
+    if (!(c->in & v->kind))
+        return none;
+    if (c->field.kind == IH_FIELD_PERCENTILE) {
+        const unsigned n = ih_percentile(&v->result->histogram, plane, c->millionths);
+        return integer_value(n, n != UINT_MAX);
+    }
+    const struct ih_stats *const stats = ih_view_stats(v, plane);
+    const void *const at = (const char *)stats + c->field.offset_bytes;
+    if (c->field.kind == IH_FIELD_REAL)
+        return real_value(*(const double *)at);
+    if (c->field.kind == IH_FIELD_VALUE)
+        return integer_value(*(const unsigned *)at, stats->count > 0);
+    struct ih_field_value value = integer_value(*(const uint64_t *)at, true);
+    value.whole = (double)stats->count;
+    return value;
+}
+
+struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_column *field)
 {
     const struct ih_result *r = v->result;
     const struct ih_field *f = &field->field;
     const struct ih_extremes *extremes = &r->info.extremes;
     const uint64_t n_pixels = r->histogram.n_pixels;
-    const void *at = (const char *)r + f->offset_bytes,
-               *of_luma = (const char *)&v->luma + f->offset_bytes;
+    const void *at = (const char *)r + f->offset_bytes;
     struct ih_field_value value;
     const char *text;
     unsigned n;
     if (!(field->in & v->kind) || ih_field_is_absent(field, r))
         return none;
+    if (field->in & IH_OF_CHANNEL)
+        return ih_channel_value(v, IH_LUMA, field);
     switch (f->kind) {
     case IH_FIELD_COUNT:
         return integer_value(*(const uint64_t *)at, true);
@@ -168,16 +243,12 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         return integer_value(extremes->min, extremes->end > 0);
     case IH_FIELD_SOURCE_MAX:
         return integer_value(extremes->end - 1, extremes->end > 0);
-    case IH_FIELD_LUMA_VALUE:
-        return integer_value(*(const unsigned *)of_luma, v->luma.count > 0);
     case IH_FIELD_CLIPPED:
         value = integer_value(*(const uint64_t *)at, true);
         value.whole = (double)n_pixels;
         return value;
-    case IH_FIELD_LUMA_REAL:
-        return real_value(*(const double *)of_luma);
     case IH_FIELD_LUMINANCE:
-        return real_value(v->luminance);
+        return real_value(r->is_read ? r->luminance : ih_mean_luminance(&r->histogram));
     case IH_FIELD_DISTANCE:
         return r->has_distance ? real_value(*(const double *)at) : none;
     case IH_FIELD_SHARE:
@@ -218,7 +289,8 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     }
 }
 
-char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values)
+/* Formats a member of a struct; returns the end of the text. */
+static char *put_field(char *text, const struct ih_field *field, const void *from, bool has_values)
 {
     const void *at = (const char *)from + field->offset_bytes;
     if (field->kind == IH_FIELD_REAL)
@@ -234,81 +306,20 @@ char *ih_put_field(char *text, const struct ih_field *field, const void *from, b
 const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
                             char text[IH_REAL_MAX])
 {
-    ih_put_field(text, field, from, has_values);
+    put_field(text, field, from, has_values);
     return text;
 }
 
-void ih_fields_compute(struct ih_record_view *view, const struct ih_result *result,
-                       struct ih_field_value values[IH_N_FIELDS])
+char *ih_put_channel_value(char *text, struct ih_record_view *v, unsigned plane,
+                           const struct ih_column *c)
 {
-    ih_record_view_init(view, result);
-    for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (ih_schema[i].column)
-            values[i] = ih_record_value(view, &ih_schema[i]);
-}
-
-struct ih_record_field ih_statistic_field(const struct ih_field *s)
-{
-    static const struct {
-        const char *key;
-        unsigned in;
-        double high;
-    } others[] = {{"mean", 0, 255},           {"stddev", 0, 127.5},
-                  {"entropy", 0, 8},          {"skewness", IH_SIGNED, 0},
-                  {"kurtosis", IH_SIGNED, 0}, {"mode_share", IH_SHARE, 1},
-                  {"crushed", IH_SHARE, 0},   {"blown", IH_SHARE, 0}};
-    struct ih_record_field field = {*s, s->key, 0, s->kind == IH_FIELD_VALUE ? 255 : 0};
-    if (s->kind == IH_FIELD_VALUE)
-        field.field.kind = IH_FIELD_LUMA_VALUE;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(others[i].key, s->key) == 0) {
-            field.in = others[i].in;
-            field.high = others[i].high;
-        }
-    return field;
-}
-
-/* IH_PLANES: the result has no such channel. */
-static unsigned plane_of(const struct ih_result *r, const char *channel)
-{
-    unsigned p = 0;
-    if (r->is_end || r->status != IH_OK)
-        return IH_PLANES;
-    for (const char *name; p < IH_PLANES; p++)
-        if ((name = ih_plane_name(r->histogram.n_channels, p)) && strcmp(name, channel) == 0)
-            break;
-    return p;
-}
-
-struct ih_field_value ih_statistic_value(const struct ih_result *r, const char *channel,
-                                         const struct ih_field *f)
-{
-    const unsigned p = plane_of(r, channel);
-    struct ih_stats stats;
-    if (p == IH_PLANES)
-        return none;
-    ih_result_stats(r, p, &stats);
-    const void *at = (const char *)&stats + f->offset_bytes;
-    if (f->kind == IH_FIELD_REAL)
-        return real_value(*(const double *)at);
-    if (f->kind != IH_FIELD_COUNT)
-        return integer_value(*(const unsigned *)at, stats.count > 0);
-    struct ih_field_value value = integer_value(*(const uint64_t *)at, true);
-    value.whole = (double)stats.count;
-    return value;
-}
-
-struct ih_field_value ih_percentile_value(const struct ih_result *r, const char *channel,
-                                          uint32_t millionths)
-{
-    const unsigned p = plane_of(r, channel);
-    const unsigned v = p < IH_PLANES ? ih_percentile(&r->histogram, p, millionths) : UINT_MAX;
-    return integer_value(v, v != UINT_MAX);
-}
-
-void ih_comparison_fields_compute(const struct ih_comparison *c,
-                                  struct ih_field_value values[IH_N_COMPARISON_FIELDS])
-{
-    values[0] = real_value(c->largest.ks);
-    values[1] = real_value(c->largest.emd);
+    if (c->field.kind != IH_FIELD_PERCENTILE) {
+        const struct ih_stats *const stats = ih_view_stats(v, plane);
+        return put_field(text, &c->field, stats, stats->count > 0);
+    }
+    const unsigned value = ih_percentile(&v->result->histogram, plane, c->millionths);
+    if (value != UINT_MAX)
+        text = ih_format_count(text, value);
+    *text = '\0';
+    return text;
 }

@@ -1,8 +1,9 @@
 /*
- * What a record says: the table of its fields (schema.def) and their values in a result.
+ * The columns of a run: what each is called, and its value in a result.
  *
- * The statistics of a channel have a table of their own, ih_stats_table. The fields of a
- * comparison (--diff) are here too.
+ * Three tables define them: the fields of a record (schema.def), the statistics of a channel
+ * (histogram/statistics.def), and the percentiles that the user chose. struct ih_columns puts them
+ * together, once for a run. CSV, JSON, the page, text and conditions take their values by column.
  */
 #ifndef IH_OUTPUT_SCHEMA_H
 #define IH_OUTPUT_SCHEMA_H
@@ -21,11 +22,10 @@ enum ih_record_field_kind {
     IH_FIELD_BINS,     /* of native samples; 0: 256 */
     IH_FIELD_SOURCE_MIN,
     IH_FIELD_SOURCE_MAX,
-    IH_FIELD_LUMA_VALUE, /* a statistic of luma */
     IH_FIELD_CLIPPED,    /* a joint count of clipped pixels */
+    IH_FIELD_PERCENTILE, /* of choice */
 
     /* Real numbers */
-    IH_FIELD_LUMA_REAL,
     IH_FIELD_LUMINANCE,
     IH_FIELD_SHARE,    /* of the pixels */
     IH_FIELD_DISTANCE, /* to the reference of --against */
@@ -79,14 +79,16 @@ enum {
     IH_OF_RUN = 256,       /* the place in a run, which a record that was read has lost */
     IH_SHARE = 512,        /* a condition may compare it with a percentage */
     IH_AGAINST = 1024,     /* only with --against */
-    IH_SIGNED = 2048       /* a number that may be negative, without limits */
+    IH_SIGNED = 2048,      /* a number that may be negative, without limits */
+    IH_OF_CHANNEL = 4096   /* a statistic of a channel: as a field of a record, of luma */
 };
 
-struct ih_record_field {
-    struct ih_field field; /* key and meaning may be NULL */
-    const char *column;
+struct ih_column {
+    struct ih_field field; /* the key in JSON, or NULL; the type, and where the value is */
+    const char *name;      /* NULL: a field that JSON alone has */
     unsigned in;
-    double high;
+    double high;         /* of a number that has limits; else 0 */
+    uint32_t millionths; /* of a percentile of choice */
 };
 
 enum {
@@ -95,7 +97,7 @@ enum {
 #include "output/schema.def"
 };
 
-extern const struct ih_record_field ih_schema[IH_N_FIELDS];
+extern const struct ih_column ih_schema[IH_N_FIELDS];
 
 /* The members of the objects that records have; the key is NULL after the last. */
 extern const struct ih_field ih_clip_limits_fields[]; /* in struct ih_measure */
@@ -113,13 +115,34 @@ enum {
  * values. */
 const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
                             char text[IH_REAL_MAX]);
-/* The same, without room of its own; returns the end of the text. */
-char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values);
 
-/* Whether a percentile of choice is among the statistics of channels, or the columns of
- * --csv=images, anyway. */
-bool ih_is_statistic(const char *key);
-bool ih_is_column(const char *key);
+/* ---- the columns of a run ---- */
+
+enum { IH_CHOSEN_MAX = 16 }; /* percentiles that the user may choose */
+
+/* NULL ends each list. The lists point into the struct, which is not copied. */
+struct ih_columns {
+    const struct ih_column *of_record[IH_N_FIELDS + IH_CHOSEN_MAX + 1];
+    const struct ih_column *of_channel[IH_STATISTICS_MAX + IH_CHOSEN_MAX + 1];
+    const struct ih_column *of_comparison[IH_N_FIELDS + 1]; /* the distances */
+    const struct ih_column *chosen[IH_CHOSEN_MAX + 1];      /* also if others have the same name */
+    struct ih_column percentile[IH_CHOSEN_MAX];
+    char names[IH_CHOSEN_MAX][IH_PERCENT_KEY_MAX];
+};
+
+/* Adds the percentiles of a list, "0.1,99.9". Returns IH_OK, or IH_USAGE with the reason. */
+enum ih_status ih_columns_choose(struct ih_columns *columns, const char *list,
+                                 struct ih_error *err);
+
+/* Makes the lists, which were zero. has_distances: to the reference of --against */
+void ih_columns_arrange(struct ih_columns *columns, bool has_distances);
+
+/* The column with a name of n bytes; NULL: none. */
+const struct ih_column *ih_column_find(const struct ih_column *const *columns, const char *name,
+                                       size_t n);
+
+/* A percentile of a channel. The name is borrowed. */
+struct ih_column ih_percentile_column(const char *name, uint32_t millionths);
 
 /* ---- values ---- */
 
@@ -140,80 +163,48 @@ struct ih_field_value {
 };
 
 /* The type of a field's values that are not missing. */
-static inline enum ih_value_type ih_field_value_type(const struct ih_record_field *f)
+static inline enum ih_value_type ih_column_type(const struct ih_column *c)
 {
-    const unsigned kind = f->field.kind;
+    const unsigned kind = c->field.kind;
     return kind >= IH_FIELD_FILE_BYTES                           ? IH_TYPE_OTHER
            : kind >= IH_FIELD_TEXT                               ? IH_TYPE_TEXT
-           : kind == IH_FIELD_REAL || kind >= IH_FIELD_LUMA_REAL ? IH_TYPE_REAL
+           : kind == IH_FIELD_REAL || kind >= IH_FIELD_LUMINANCE ? IH_TYPE_REAL
                                                                  : IH_TYPE_INTEGER;
 }
 
-static inline bool ih_field_is_of_luma(const struct ih_record_field *f)
-{
-    return f->field.kind == IH_FIELD_LUMA_VALUE || f->field.kind == IH_FIELD_LUMA_REAL;
-}
-
 /* Whether a result lacks a field because its luma was not counted. */
-static inline bool ih_field_is_absent(const struct ih_record_field *f, const struct ih_result *r)
+static inline bool ih_field_is_absent(const struct ih_column *c, const struct ih_result *r)
 {
-    return r->measure.luma == &ih_luma_none && ih_field_is_of_luma(f);
+    return r->measure.luma == &ih_luma_none && (c->in & IH_OF_CHANNEL);
 }
 
 /* What kind of record a result has: IH_IN_IMAGE, IH_IN_TOTAL, IH_IN_FAILURE or IH_IN_END. */
 unsigned ih_record_kind(const struct ih_result *result);
 
-/* A result, and what is computed once for several fields. */
+/* A result, and what is computed once for several columns, when the first of them needs it. */
 struct ih_record_view {
     const struct ih_result *result;
     unsigned kind;
-    struct ih_stats luma;
-    double luminance;
+    unsigned has_stats; /* a bit for each plane */
+    struct ih_stats stats[IH_PLANES];
     char text[64];      /* of the last value whose text is nowhere else */
     char warnings[512]; /* room for all of them */
 };
 void ih_record_view_init(struct ih_record_view *view, const struct ih_result *result);
 
+/* The statistics of a plane that the result has. */
+const struct ih_stats *ih_view_stats(struct ih_record_view *view, unsigned plane);
+
 /* The value of a field; of type OTHER: the record has one. A text lives as long as the result's and
  * the view; one in view->text, which no column has, until the next call. */
-struct ih_field_value ih_record_value(struct ih_record_view *view,
-                                      const struct ih_record_field *field);
+struct ih_field_value ih_record_value(struct ih_record_view *view, const struct ih_column *field);
 
-/* Starts the view, and computes the values of all fields that have a column. */
-void ih_fields_compute(struct ih_record_view *view, const struct ih_result *result,
-                       struct ih_field_value values[IH_N_FIELDS]);
+/* The value of a column of channels in a plane that the result has. */
+struct ih_field_value ih_channel_value(struct ih_record_view *view, unsigned plane,
+                                       const struct ih_column *column);
 
-/* A statistic of channels as a field of conditions, as in red.p99. */
-struct ih_record_field ih_statistic_field(const struct ih_field *statistic);
-
-/* A statistic of the channel of this name, "red"; NONE if the result lacks the channel. */
-struct ih_field_value ih_statistic_value(const struct ih_result *result, const char *channel,
-                                         const struct ih_field *statistic);
-
-/* A percentile of choice of it. */
-struct ih_field_value ih_percentile_value(const struct ih_result *result, const char *channel,
-                                          uint32_t millionths);
-
-/* The largest distances of any channel (compare.h). */
-enum { IH_N_COMPARISON_FIELDS = 2 };
-void ih_comparison_fields_compute(const struct ih_comparison *comparison,
-                                  struct ih_field_value values[IH_N_COMPARISON_FIELDS]);
-
-/* The fields that a condition may use: those with a column. */
-struct ih_field_set {
-    const struct ih_record_field *fields;
-    unsigned n;
-    const char *which;   /* what they are, for messages */
-    bool has_statistics; /* also those of channels: red.p99 */
-    double highest;      /* value of a pixel: 255, or more with native bins */
-
-    /* Texts that the field "format" may have, NULL at the end. NULL: any. */
-    const char *const *formats;
-
-    unsigned lacks;  /* fields with one of these flags do not exist in this run */
-    bool lacks_luma; /* luma is not counted: its fields are errors */
-};
-
-extern const struct ih_field_set ih_record_fields, ih_comparison_fields;
+/* The same, formatted as in CSV: "" is missing. text: char [IH_REAL_MAX]. Returns its end. */
+char *ih_put_channel_value(char *text, struct ih_record_view *view, unsigned plane,
+                           const struct ih_column *column);
 
 #endif

@@ -349,8 +349,8 @@ static void set_value(struct ih_result *r, const struct ih_field *field,
 static bool read_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
-    const struct ih_record_field *row = (const void *)field;
-    const enum ih_value_type type = ih_field_value_type(row);
+    const struct ih_column *row = (const void *)field;
+    const enum ih_value_type type = ih_column_type(row);
     struct ih_field_value *written = &r->written[row - ih_schema];
     void *at = (char *)&r->result + field->offset_bytes;
     char *text = NULL;
@@ -418,7 +418,7 @@ static bool is_plain(const char *text)
 }
 
 /* Whether a record can have a text or number, whatever else it says. */
-static bool is_possible(const struct reader *r, const struct ih_record_field *row,
+static bool is_possible(const struct reader *r, const struct ih_column *row,
                         const struct ih_field_value *v)
 {
     struct ih_region region;
@@ -444,7 +444,7 @@ static bool is_possible(const struct reader *r, const struct ih_record_field *ro
     case IH_FIELD_SHARD:
         return r->result.shard > 0;
     default:
-        return row->high == 0 || ih_field_value_type(row) != IH_TYPE_INTEGER ||
+        return row->high == 0 || ih_column_type(row) != IH_TYPE_INTEGER ||
                (double)v->integer <= row->high;
     }
 }
@@ -537,7 +537,7 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     return true;
 }
 
-static bool use_counted(struct reader *r, struct ih_json_in *in, struct ih_record_view *view)
+static bool use_counted(struct reader *r, struct ih_json_in *in)
 {
     struct ih_extremes *extremes = &r->result.info.extremes;
     struct ih_error err;
@@ -551,11 +551,8 @@ static bool use_counted(struct reader *r, struct ih_json_in *in, struct ih_recor
         snprintf(r->why, sizeof r->why, "damaged record: %.120s", err.message);
         return ih_json_fail(in, r->why);
     }
-    r->result.luminance = view->luminance = ih_mean_luminance_by(&r->result.histogram, r->linear);
-    if (!check_statistics(r, in))
-        return false;
-    view->luma = r->result.stats[IH_LUMA];
-    return true;
+    r->result.luminance = ih_mean_luminance_by(&r->result.histogram, r->linear);
+    return check_statistics(r, in);
 }
 
 static bool is_same_value(const struct ih_field_value *a, const struct ih_field_value *b)
@@ -570,12 +567,12 @@ static bool compare_fields(const struct reader *r, struct ih_json_in *in,
                            struct ih_record_view *view)
 {
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
-        const struct ih_record_field *row = &ih_schema[i];
+        const struct ih_column *row = &ih_schema[i];
         const struct ih_field_value *written = &r->written[i];
         if (!(r->has >> i & 1) || !is_compared(row->field.kind))
             continue;
         const struct ih_field_value value = ih_record_value(view, row);
-        const bool is_real = ih_field_value_type(row) == IH_TYPE_REAL;
+        const bool is_real = ih_column_type(row) == IH_TYPE_REAL;
         if (value.type == IH_TYPE_NONE ? !is_real || !isnan(written->real)
                                        : !is_same_value(written, &value))
             return ih_json_fail_field(in, row->field.key, is_real ? other : impossible);
@@ -583,7 +580,7 @@ static bool compare_fields(const struct reader *r, struct ih_json_in *in,
     return true;
 }
 
-static bool is_needed(const struct ih_record_field *row, const struct ih_result *r)
+static bool is_needed(const struct ih_column *row, const struct ih_result *r)
 {
     if (row->field.kind == IH_FIELD_POSITION)
         return r->n_shards || r->inputs_hash;
@@ -596,7 +593,7 @@ static bool is_needed(const struct ih_record_field *row, const struct ih_result 
 static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned kind)
 {
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
-        const struct ih_record_field *row = &ih_schema[i];
+        const struct ih_column *row = &ih_schema[i];
         const bool has = r->has >> i & 1;
         const bool may_have = (row->in & kind) && !ih_field_is_absent(row, &r->result);
         if (has && !(may_have && is_possible(r, row, &r->written[i])))
@@ -633,7 +630,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
                    : view.kind == IH_IN_TOTAL ? (result->group ? result->group : IH_TOTAL_NAME)
                    : r->bytes                 ? r->bytes
                                               : result->path;
-    return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in, &view)) &&
+    return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in)) &&
            compare_fields(r, in, &view);
 }
 

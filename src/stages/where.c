@@ -4,9 +4,8 @@
 bool ih_where_take(const struct ih_condition *where, const struct ih_result *result)
 {
     struct ih_record_view view;
-    struct ih_field_value values[IH_N_FIELDS];
     if (!where)
         return true;
-    ih_fields_compute(&view, result, values);
-    return ih_condition_holds(where, values, result);
+    ih_record_view_init(&view, result);
+    return ih_condition_holds(where, &view);
 }

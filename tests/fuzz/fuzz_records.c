@@ -13,9 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* Writes a result as NDJSON, with its place in the run. The caller frees *text. */
 static void write_result(const struct ih_result *result, char **text, size_t *n)
 {
-    const struct ih_output_options options = {.verbose = false};
+    struct ih_columns columns = {0};
+    const struct ih_output_options options = {.columns = &columns};
     void *state = NULL;
     FILE *f = open_memstream(text, n);
+    ih_columns_arrange(&columns, false);
     if (!f || ih_output_ndjson.begin(f, &options, &state, NULL) != IH_OK)
         exit(0);
     struct ih_result counted = *result;

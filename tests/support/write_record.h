@@ -1,4 +1,4 @@
-/* Renders the record of a result, and puts it into the output, as the program does. */
+/* The columns of a run without options, and the record of a result, written as the program does. */
 #ifndef IH_TESTS_WRITE_RECORD_H
 #define IH_TESTS_WRITE_RECORD_H
 
@@ -6,7 +6,15 @@
 
 #include <stdlib.h>
 
-/* False: out of memory. */
+/* The columns without chosen percentiles and distances. */
+static inline const struct ih_columns *plain_columns(void)
+{
+    static struct ih_columns columns;
+    ih_columns_arrange(&columns, false);
+    return &columns;
+}
+
+/* Renders the record, and puts it into the output. False: out of memory. */
 static inline bool write_record(const struct ih_output *output, void *state,
                                 const struct ih_result *result)
 {

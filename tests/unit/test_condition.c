@@ -1,19 +1,26 @@
 /* Conditions on records: what they mean, and that every mistake is reported at its column. */
 #include "tests/support/test.h"
+#include "tests/support/write_record.h"
 
 #include "output/condition.h"
 
 /* Those of records, with fewer formats. */
 static const char *const formats[] = {"jpeg", "png", "gif", NULL};
-static const struct ih_field_set fields = {ih_schema,
-                                           IH_N_FIELDS,
-                                           "fields are the columns of --csv=images, and texts are "
-                                           "quoted",
-                                           true,
-                                           255,
-                                           formats,
-                                           0,
-                                           false};
+static struct ih_field_set fields(void)
+{
+    return (struct ih_field_set){.columns = plain_columns()->of_record,
+                                 .of_channel = plain_columns()->of_channel,
+                                 .which = "fields are the columns of --csv=images, and texts are "
+                                          "quoted",
+                                 .highest = 255,
+                                 .formats = formats};
+}
+
+static enum ih_status parse(const char *text, struct ih_condition **condition, struct ih_error *err)
+{
+    const struct ih_field_set all = fields();
+    return ih_condition_parse(text, &all, condition, err);
+}
 
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
 static void make_result(struct ih_result *r)
@@ -39,11 +46,10 @@ static bool holds(const char *text, const struct ih_result *r)
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
     struct ih_record_view view;
-    struct ih_field_value values[IH_N_FIELDS];
-    if (ih_condition_parse(text, &fields, &condition, &err) != IH_OK)
+    if (parse(text, &condition, &err) != IH_OK)
         fail_msg("%s: %s", text, err.message);
-    ih_fields_compute(&view, r, values);
-    const bool result = ih_condition_holds(condition, values, r);
+    ih_record_view_init(&view, r);
+    const bool result = ih_condition_holds(condition, &view);
     ih_condition_free(condition);
     return result;
 }
@@ -52,7 +58,7 @@ static void check_error(const char *text, const char *expected)
 {
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
-    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
+    assert_int_equal(parse(text, &condition, &err), IH_USAGE);
     assert_string_equal(err.message, expected);
     assert_null(condition);
 }
@@ -247,16 +253,15 @@ TEST(descriptions)
         {"file ~ '*' and gray.p99.9 > 5", "file 'a b.jpg', gray.p99.9 255"}};
     struct ih_result r;
     struct ih_record_view view;
-    struct ih_field_value values[IH_N_FIELDS];
     make_result(&r);
-    ih_fields_compute(&view, &r, values);
+    ih_record_view_init(&view, &r);
     for (unsigned i = 0; i < 3; i++) {
         struct ih_condition *condition = NULL;
         char text[200];
-        assert_int_equal(ih_condition_parse(texts[i][0], &fields, &condition, NULL), IH_OK);
-        ih_condition_describe(condition, values, &r, text, sizeof text);
+        assert_int_equal(parse(texts[i][0], &condition, NULL), IH_OK);
+        ih_condition_describe(condition, &view, text, sizeof text);
         assert_string_equal(text, texts[i][1]);
-        ih_condition_describe(condition, values, &r, text, 12);
+        ih_condition_describe(condition, &view, text, 12);
         assert_int_equal(strlen(text), 11);
         ih_condition_free(condition);
     }
@@ -331,22 +336,22 @@ TEST(ranges)
     check_range("source_max", 4294967295, "4294967296");
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
         char text[64], expected[128];
-        const struct ih_record_field *const field = &ih_schema[i];
-        if (!field->column || ih_field_value_type(field) == IH_TYPE_TEXT || field->high > 0)
+        const struct ih_column *const field = &ih_schema[i];
+        if (!field->name || ih_column_type(field) == IH_TYPE_TEXT || field->high > 0)
             continue;
-        snprintf(text, sizeof text, "0 > %s", field->column);
+        snprintf(text, sizeof text, "0 > %s", field->name);
         snprintf(expected, sizeof expected,
-                 "column 1: %s is never below 0: the comparison decides nothing", field->column);
+                 "column 1: %s is never below 0: the comparison decides nothing", field->name);
         check_error(text, expected);
-        if (ih_field_value_type(field) != IH_TYPE_INTEGER)
+        if (ih_column_type(field) != IH_TYPE_INTEGER)
             continue;
-        snprintf(text, sizeof text, "%s != 1.5%s", field->column,
+        snprintf(text, sizeof text, "%s != 1.5%s", field->name,
                  field->in & IH_SHARE ? " pixels" : "");
         snprintf(expected, sizeof expected,
-                 "column 1: %s is a whole number: the comparison decides nothing", field->column);
+                 "column 1: %s is a whole number: the comparison decides nothing", field->name);
         check_error(text, expected);
     }
-    struct ih_field_set native = fields;
+    struct ih_field_set native = fields();
     struct ih_condition *condition = NULL;
     struct ih_error err;
     native.highest = IH_NATIVE_BINS_MAX - 1;
@@ -388,15 +393,15 @@ TEST(limits)
     for (unsigned i = 0; i < 33; i++)
         strcat(text, i % 2 ? "not " : "(");
     strcat(text, "width > 1");
-    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
+    assert_int_equal(parse(text, &condition, &err), IH_USAGE);
     assert_non_null(strstr(err.message, "nested too deeply"));
     strcpy(text, "width > 1");
     for (unsigned i = 0; i < 127; i++)
         strcat(text, " or file == 'x'");
-    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_OK);
+    assert_int_equal(parse(text, &condition, &err), IH_OK);
     ih_condition_free(condition);
     strcat(text, " or file == 'x'");
-    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
+    assert_int_equal(parse(text, &condition, &err), IH_USAGE);
     assert_non_null(strstr(err.message, "too long"));
 }
 
@@ -418,11 +423,10 @@ TEST(random_words)
             random = random * 1664525 + 1013904223;
             strcat(text, words[(random >> 16) % (sizeof words / sizeof *words)]);
         }
-        if (ih_condition_parse(text, &fields, &condition, &err) == IH_OK) {
+        if (parse(text, &condition, &err) == IH_OK) {
             struct ih_record_view view;
-            struct ih_field_value values[IH_N_FIELDS];
-            ih_fields_compute(&view, &r, values);
-            (void)ih_condition_holds(condition, values, &r);
+            ih_record_view_init(&view, &r);
+            (void)ih_condition_holds(condition, &view);
             n_parsed++;
         }
         ih_condition_free(condition);

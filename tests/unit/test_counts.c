@@ -85,7 +85,7 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     assert_int_equal(s.crushed, low);
     assert_int_equal(s.blown, high);
     for (int k = 0; k < IH_PERCENTILES; k++) /* smallest value with >= p n values up to it */
-        assert_int_equal(s.percentile[k], values[(n * ih_percentile_percents[k] + 99) / 100 - 1]);
+        assert_int_equal(s.percentile[k], values[(n * ih_percentile_ranks[k] + 99) / 100 - 1]);
     for (uint32_t m = 0; m <= 100000000; m += 12500000) /* 12.5 %; 0 is the smallest value */
         assert_int_equal(ih_percentile(h, plane, m),
                          values[m ? (n * (m / 12500000) + 7) / 8 - 1 : 0]);
@@ -525,8 +525,7 @@ TEST(native_stats_against_brute_force)
         assert_int_equal(s.min, values[0]);
         assert_int_equal(s.max, values[N - 1]);
         for (int p = 0; p < IH_PERCENTILES; p++)
-            assert_int_equal(s.percentile[p],
-                             values[(N * ih_percentile_percents[p] + 99) / 100 - 1]);
+            assert_int_equal(s.percentile[p], values[(N * ih_percentile_ranks[p] + 99) / 100 - 1]);
         ih_histogram_reset(&r.histogram);
     }
 }

@@ -47,7 +47,7 @@ static char *expand(const char *text)
 static char *write_results(const struct ih_output *output, const struct ih_result *results,
                            size_t n, bool is_verbose)
 {
-    const struct ih_output_options options = {.verbose = is_verbose};
+    const struct ih_output_options options = {.columns = plain_columns(), .verbose = is_verbose};
     struct ih_error err;
     void *state = NULL;
     char *text = NULL;

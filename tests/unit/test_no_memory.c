@@ -264,7 +264,8 @@ static void sample_result(struct ih_result *r)
 static enum ih_status write_all(const struct ih_output *output, FILE *stream, struct ih_error *err)
 {
     static struct ih_result result;
-    const struct ih_output_options options = {.unicode = true, .colour = true};
+    const struct ih_output_options options = {
+        .columns = plain_columns(), .unicode = true, .colour = true};
     void *state = NULL;
     sample_result(&result);
     enum ih_status status = output->begin(stream, &options, &state, err);

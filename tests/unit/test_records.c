@@ -356,7 +356,7 @@ static void check_native(const struct file *file)
     struct ih_source src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *result = NULL;
-    struct ih_output_options options = {.verbose = false};
+    struct ih_output_options options = {.columns = plain_columns()};
     struct ih_error err;
     void *state = NULL;
     char *text = NULL;

@@ -1,5 +1,6 @@
 /* The tables of fields: imghist-formats(5) has each key and column, and its list has no others. */
 #include "tests/support/each_file.h"
+#include "tests/support/write_record.h"
 
 #include "output/schema.h"
 
@@ -62,11 +63,11 @@ TEST(the_page_has_every_key)
     char *statistics = section(".SH STATISTICS", ".SH CSV");
     char *images = section(".SH CONDITIONS", ".SH RESULT FILES");
     for (unsigned i = 0; i < IH_N_FIELDS; i++) {
-        const struct ih_record_field *f = &ih_schema[i];
+        const struct ih_column *f = &ih_schema[i];
         if (f->field.key && !has_word(json, f->field.key))
             fail_msg("the page lacks the key %s", f->field.key);
-        if (f->column && !has_word(images, f->column))
-            fail_msg("the page lacks the column %s", f->column);
+        if (f->name && !has_word(images, f->name))
+            fail_msg("the page lacks the column %s", f->name);
     }
     check_words(json, ih_clip_limits_fields);
     check_words(json, ih_clip_fields);
@@ -110,8 +111,39 @@ TEST(names_are_there_once)
 {
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         for (unsigned k = 0; k < i; k++) {
-            const struct ih_record_field *a = &ih_schema[i], *b = &ih_schema[k];
+            const struct ih_column *a = &ih_schema[i], *b = &ih_schema[k];
             assert_false(a->field.key && b->field.key && strcmp(a->field.key, b->field.key) == 0);
-            assert_false(a->column && b->column && strcmp(a->column, b->column) == 0);
+            assert_false(a->name && b->name && strcmp(a->name, b->name) == 0);
         }
+}
+
+static unsigned count_named(const struct ih_column *const *list, const char *name)
+{
+    unsigned n = 0;
+    for (; *list; list++)
+        n += strcmp((*list)->name, name) == 0;
+    return n;
+}
+
+/* A chosen percentile has one column, whatever else has it. */
+TEST(chosen_percentiles)
+{
+    static struct ih_columns c; /* zero */
+    struct ih_error err;
+    assert_int_equal(ih_columns_choose(&c, "99.9,25,99,99.90,0", &err), IH_OK);
+    ih_columns_arrange(&c, true);
+    static const char *const names[] = {"p99.9", "p25", "p99", "p0"};
+    for (unsigned i = 0; i < 4; i++) {
+        assert_string_equal(c.chosen[i]->name, names[i]);
+        assert_int_equal(count_named(c.of_record, names[i]), 1);
+        assert_int_equal(count_named(c.of_channel, names[i]), 1);
+    }
+    assert_null(c.chosen[4]);
+    assert_ptr_equal(ih_column_find(c.of_channel, "p99.9 > 5", 5), c.chosen[0]);
+    assert_null(ih_column_find(c.of_channel, "p99.9", 4));
+    assert_int_equal(count_named(c.of_record, "ks") + count_named(c.of_record, "emd"), 2);
+    assert_int_equal(count_named(plain_columns()->of_record, "ks"), 0);
+    assert_string_equal(c.of_comparison[0]->name, "ks");
+    assert_string_equal(c.of_comparison[1]->name, "emd");
+    assert_null(c.of_comparison[2]);
 }

@@ -243,8 +243,10 @@ static char *show(const struct ih_output_options *options, const struct ih_resul
 
 static char *show_one(const char *layout, unsigned columns, const struct ih_result *r)
 {
-    return show(&(struct ih_output_options){.layout = layout, .columns = columns, .verbose = true},
-                &r, 1);
+    return show(
+        &(struct ih_output_options){
+            .layout = layout, .columns = plain_columns(), .width = columns, .verbose = true},
+        &r, 1);
 }
 
 /* Returns the columns of the widest line without its escape sequences. */
@@ -282,7 +284,8 @@ TEST(views_fit)
         struct ih_output_options options = {.layout = i % 2 ? "lines" : "full",
                                             .colour = i % 4 > 1,
                                             .unicode = true,
-                                            .columns = columns,
+                                            .columns = plain_columns(),
+                                            .width = columns,
                                             .verbose = columns >= 80};
         for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
             struct ih_result *r = new_result(i % 2 ? long_name : "photo.jpg", n_channels);
@@ -324,7 +327,7 @@ TEST(failures_are_only_counted)
     const struct ih_result *results[] = {bad, r, bad}, *good[] = {r};
     bad->status = IH_CORRUPT;
     ih_error_set(&bad->error, IH_CORRUPT, "damaged PNG: cut short");
-    struct ih_output_options options = {.layout = "lines"};
+    struct ih_output_options options = {.layout = "lines", .columns = plain_columns()};
     char *shown = show(&options, results, 3), *expected = show(&options, good, 1);
     assert_memory_equal(shown, expected, strlen(expected));
     assert_string_equal(shown + strlen(expected),
