@@ -313,7 +313,7 @@ build/ladder/%: kernels/ladder/%.cu kernels/ladder/ladder.cuh
 	$(NVCC) -O3 $(if $(filter 1,$(CUDA)),$(CUDA_GENCODE)) -o $@ $<
 
 .PHONY: test
-test: ## install the test tools, build, and run all tests that need no GPU
+test: ## install the test tools, build, and run the unit and command line tests
 	third_party/install.sh build test 'formats?'
 	$(MAKE) all unit
 	tests/layers.sh . $(BUILD)

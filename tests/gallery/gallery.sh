@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # gallery.sh IMGHIST MAKE_IMAGES OUT: draws charts of every kind of image into OUT, as PNG and SVG, and
 # writes a page that shows them all, OUT/index.html. The same program gives the same bytes. Also updates
-# the chart of README.md in this folder.
+# the pictures of README.md: in this folder, and the bar chart in docs.
 set -eu
 cd "$(dirname "$0")/../.."
 program=$(realpath "$1") make_images=$(realpath "$2") out=$3
@@ -86,4 +86,5 @@ echo '<figure><img src="huge.png" alt="the chart of huge"><figcaption><a href="h
 <code>imghist huge.pgm --chart=huge.png</code></figcaption></figure></html>' >>"$page"
 
 cmp -s "$out/scene.png" tests/gallery/scene.png || cp "$out/scene.png" tests/gallery/scene.png
+tests/gallery/speed.py tests/bench/results docs
 echo "the gallery is $page"
