@@ -439,7 +439,7 @@ struct ih_summary {
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
      * known if source_min > source_max. */
     unsigned source_min, source_max;
-    uint64_t n_failed; /* of a saved total: inputs that failed */
+    uint64_t n_failed; /* of a total: inputs that failed */
     /* Of counts from a result file: the region and the mask that the program was given; "": none.
      * Counts of a label have the mask "labels". */
     const char *region, *mask;
@@ -495,30 +495,6 @@ IH_PUBLIC enum ih_status ih_counts_percentile(const struct ih_counts *counts, un
                                               uint32_t millionths, unsigned *value,
                                               struct ih_error *err);
 
-enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts of 256 bins are longer */
-
-/*
- * Saves counts, with everything that defines them, as a string of bytes: the same for equal counts
- * on every machine and device. It has a version and a checksum. It keeps neither the device nor the
- * kernel.
- *
- * bytes   uint8 [size_bytes], written if size_bytes is enough; NULL if size_bytes is 0
- *
- * Returns the number of bytes needed: at most IH_SAVED_BYTES_MAX for 256 bins, else less than 2^22.
- */
-IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, size_t size_bytes);
-
-/*
- * Loads saved counts; every later library reads the versions of earlier ones. Overwrites counts.
- *
- * bytes   uint8 [size_bytes], any bytes, borrowed during the call
- *
- * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
- * each other), IH_UNSUPPORTED (saved by a newer version) or IH_MEMORY.
- */
-IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
-                                        size_t size_bytes, struct ih_error *err);
-
 /* ---- charts ---- */
 
 /* The look of a chart. Zero is the default of every field; strings are borrowed during the call. */
@@ -550,6 +526,8 @@ IH_PUBLIC enum ih_status ih_chart_write(const struct ih_counts *counts,
                                         size_t settings_bytes, void **file, size_t *size_bytes,
                                         struct ih_error *err);
 
+/* ---- records ---- */
+
 /* Overwrites counts with the total of n inputs that failed, to be added. Returns IH_OK or
  * IH_MEMORY.
  */
@@ -564,17 +542,31 @@ struct ih_record {
 };
 
 /*
- * Writes the record of a result file, which the program and ih_scan_open read again: a line of
- * NDJSON (imghist-formats(5)).
+ * Writes counts, with everything that defines them, as the record of a result file: a line of
+ * NDJSON (imghist-formats(5)). ih_record_read, the program and ih_scan_open read it again, on every
+ * machine. The record keeps neither the device nor the kernel.
  *
- * counts   not empty; NULL with an error
- * *line    uint8 [*n_bytes], with its line feed; owned by the caller, released with free()
+ * counts       not empty; NULL with an error
+ * record       NULL: the defaults
+ * size_bytes   sizeof *record in the caller; 0 with NULL
+ * *line        uint8 [*n_bytes], with its line feed; owned by the caller, released with free()
  *
  * Returns IH_OK, IH_USAGE (the counts are empty) or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_record_write(const struct ih_counts *counts,
                                          const struct ih_record *record, size_t size_bytes,
                                          char **line, size_t *n_bytes, struct ih_error *err);
+
+/*
+ * Reads the record of an image or a total. Overwrites counts. The path is not read.
+ *
+ * line   uint8 [n_bytes], any bytes, with or without the line feed; borrowed during the call
+ *
+ * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
+ * each other), IH_USAGE (the record has no counts, because the input failed) or IH_MEMORY.
+ */
+IH_PUBLIC enum ih_status ih_record_read(struct ih_counts *counts, const void *line, size_t n_bytes,
+                                        struct ih_error *err);
 
 /* ---- counting files and pixels in host memory ---- */
 

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,21 @@ void ih_counts_set_image(struct ih_counts *counts)
     set_full(counts);
 }
 
+/* Copies the texts of a result, and lets it point to the copies. */
+static void keep_texts(struct ih_texts *texts, struct ih_result *r)
+{
+    const char *const from[] = {r->info.format, r->library, r->version, r->measure.region,
+                                r->measure.mask};
+    char *const to[] = {texts->format, texts->library, texts->version, texts->region, texts->mask};
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+        snprintf(to[i], IH_TEXT_MAX, "%s", from[i] ? from[i] : "");
+    r->info.format = texts->format;
+    r->library = texts->library;
+    r->version = texts->version;
+    r->measure.region = *texts->region ? texts->region : NULL;
+    r->measure.mask = *texts->mask ? texts->mask : NULL;
+}
+
 /* Makes room for a sum or for texts, unless there is. */
 static enum ih_status reserve(void *owned, size_t size_bytes, struct ih_error *err)
 {
@@ -72,8 +88,9 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
     if (ih_histogram_own(&c->result.histogram, err) != IH_OK)
         return IH_MEMORY;
     if (result->is_read) {
-        ih_saved_texts_keep(c->texts, &c->result);
-        c->result.kernel = NULL;
+        keep_texts(c->texts, &c->result);
+        c->result.decoder_version = c->result.counted_by = c->result.kernel = NULL;
+        c->result.folder = c->result.group = NULL;
     }
     set_full(c);
     return IH_OK;
@@ -96,7 +113,7 @@ static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, s
     c->result.histogram = own;
     c->is_sum = other->is_sum;
     if (has_texts)
-        ih_saved_texts_keep(c->texts, &c->result);
+        keep_texts(c->texts, &c->result);
     if (c->is_sum)
         ih_total_result(c->total, &c->result);
     set_full(c);
@@ -133,26 +150,6 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
     c->is_sum = true;
     set_full(c);
     return IH_OK;
-}
-
-/* ---- saving and loading ---- */
-
-size_t ih_counts_save(const struct ih_counts *c, void *bytes, size_t size_bytes)
-{
-    return ih_result_save(c->is_empty ? NULL : &c->result, bytes, size_bytes);
-}
-
-enum ih_status ih_counts_load(struct ih_counts *c, const void *bytes, size_t size_bytes,
-                              struct ih_error *err)
-{
-    bool is_empty;
-    ih_counts_clear(c);
-    enum ih_status status = reserve(&c->texts, sizeof *c->texts, err);
-    if (status == IH_OK)
-        status = ih_result_load(bytes, size_bytes, &c->result, &is_empty, c->texts, err);
-    if (status == IH_OK && !is_empty)
-        set_full(c);
-    return status;
 }
 
 /* ---- queries ---- */

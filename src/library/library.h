@@ -10,7 +10,7 @@
 #include "base/budget.h"
 #include "device/backend.h"
 #include "device/device_pixels.h"
-#include "histogram/saved.h"
+#include "histogram/result.h"
 #include "histogram/total.h"
 #include "imghist.h"
 #include "scan/scan.h"
@@ -39,13 +39,19 @@ struct ih_context {
     struct ih_call *idle; /* owned; grows to the largest number of simultaneous calls */
 };
 
+/* The texts of counts of a record. */
+enum { IH_TEXT_MAX = 257 }; /* the reader of records takes none that is longer */
+struct ih_texts {
+    char format[IH_TEXT_MAX], library[IH_TEXT_MAX], version[IH_TEXT_MAX], region[IH_TEXT_MAX],
+        mask[IH_TEXT_MAX];
+};
+
 struct ih_counts {
     bool is_empty;
     bool is_sum;             /* result is derived from total */
     struct ih_result result; /* valid unless is_empty; path is unused */
     struct ih_total *total;  /* owned; NULL until there is a sum */
-    /* Owned; of counts that came from outside, whose result points into it; NULL: none yet. */
-    struct ih_saved_texts *texts;
+    struct ih_texts *texts;  /* owned; of a record: result points into it; NULL: none yet */
     char reduction[IH_REDUCTION_BYTES]; /* of result.measure.range */
 };
 

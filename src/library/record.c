@@ -1,8 +1,9 @@
-/* Records of result files, and totals with failed inputs: what the program writes and merges. */
+/* Records of result files, written and read, and totals with failed inputs. */
 #include "library/library.h"
 
 #include "base/machine.h"
 #include "output/output.h"
+#include "records/records.h"
 #include "scan/endings.h"
 
 #include <stdio.h>
@@ -74,4 +75,39 @@ enum ih_status ih_record_write(const struct ih_counts *counts, const struct ih_r
     result.path = result.is_total ? IH_TOTAL_NAME : r.path ? r.path : "";
     result.folder = r.folder;
     return write_line(&result, line, n_bytes, err);
+}
+
+static enum ih_status read_one(struct ih_records *records, struct ih_counts *counts,
+                               struct ih_error *err)
+{
+    const struct ih_result *result, *next = NULL;
+    enum ih_status status = ih_records_next(records, &result, err);
+    if (status != IH_OK)
+        return status;
+    if (!result)
+        return ih_error_set(err, IH_CORRUPT, "no record");
+    if (result->status != IH_OK)
+        return ih_error_set(err, IH_USAGE,
+                            "a record without counts: an input failed, or a shard ends");
+    status = ih_counts_set_result(counts, result, err);
+    if (status == IH_OK)
+        status = ih_records_next(records, &next, err);
+    return next ? ih_error_set(err, IH_CORRUPT, "more than one record") : status;
+}
+
+enum ih_status ih_record_read(struct ih_counts *counts, const void *line, size_t n_bytes,
+                              struct ih_error *err)
+{
+    struct ih_source source = {0};
+    struct ih_records *records = NULL;
+    ih_counts_clear(counts);
+    ih_source_open_memory(&source, line, n_bytes);
+    enum ih_status status = ih_records_open(&source, &records, err);
+    if (status == IH_OK)
+        status = read_one(records, counts, err);
+    if (status != IH_OK)
+        ih_counts_clear(counts);
+    ih_records_close(records);
+    ih_source_reset(&source);
+    return status;
 }

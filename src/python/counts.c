@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct counts {
@@ -382,10 +383,8 @@ static PyObject *counts_field(PyObject *object, void *closure)
     const struct field *field = closure;
     const struct ih_summary s = summary_of(object);
     const char *at = (const char *)&s + field->offset;
-    if (field->kind == IS_TEXT) { /* of saved counts, which may have any bytes */
-        const char *text = *(const char *const *)(const void *)at;
-        return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-    }
+    if (field->kind == IS_TEXT)
+        return PyUnicode_FromString(*(const char *const *)(const void *)at);
     if (field->kind == IS_REAL)
         return PyFloat_FromDouble(*(const double *)(const void *)at);
     return PyLong_FromUnsignedLongLong(field->kind == IS_U64 ? *(const uint64_t *)(const void *)at
@@ -517,11 +516,13 @@ static PyObject *counts_compare(PyObject *a, PyObject *b, int operation)
 static PyObject *counts_to_bytes(PyObject *object, PyObject *arguments)
 {
     (void)arguments;
-    const struct ih_counts *counts = self_of(object)->counts;
-    const size_t size_bytes = ih_counts_save(counts, NULL, 0);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size_bytes);
-    if (bytes)
-        ih_counts_save(counts, PyBytes_AsString(bytes), size_bytes);
+    char *line;
+    size_t n_bytes;
+    struct ih_error err;
+    if (ih_record_write(self_of(object)->counts, NULL, 0, &line, &n_bytes, &err) != IH_OK)
+        return py_error_raise(py_state_of(object), &err, NULL);
+    PyObject *bytes = PyBytes_FromStringAndSize(line, (Py_ssize_t)n_bytes);
+    free(line);
     return bytes;
 }
 
@@ -534,7 +535,7 @@ static PyObject *load(struct py_state *state, PyObject *bytes, PyObject *file)
         return NULL;
     enum ih_status status = ih_counts_open(&counts, &err);
     if (status == IH_OK)
-        status = ih_counts_load(counts, view.buf, (size_t)view.len, &err);
+        status = ih_record_read(counts, view.buf, (size_t)view.len, &err);
     PyBuffer_Release(&view);
     if (status == IH_OK)
         return py_counts_new(state, counts, file);
@@ -627,13 +628,11 @@ static PyMethodDef counts_methods[] = {
      "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
      "uint64 [n_bins], without a copy."},
     {"to_bytes", counts_to_bytes, METH_NOARGS,
-     "to_bytes($self)\n--\n\nThe counts and all that defines them as bytes, the same on every "
-     "machine. "
-     "Leaves out file and kernel."},
+     "to_bytes($self)\n--\n\nThe counts and all that defines them as a line of NDJSON, as "
+     "imghist.ndjson writes it, but\nwithout the file. The same on every machine."},
     {"from_bytes", counts_from_bytes, METH_O | METH_CLASS,
-     "from_bytes($type, data, /)\n--\n\nThe counts that to_bytes or ih_counts_save has saved. "
-     "Raises "
-     "Error for damaged data."},
+     "from_bytes($type, data, /)\n--\n\nThe counts of a record, such as to_bytes gives it. "
+     "Raises Error for damaged data, and ValueError\nfor the record of a failed image."},
     {"__reduce__", counts_reduce, METH_NOARGS, NULL},
     {"to_dict", counts_to_dict, METH_NOARGS,
      "to_dict($self)\n--\n\nThe record of imghist --ndjson as plain Python objects, with all "

@@ -151,7 +151,7 @@ PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObje
 /* The counts of a Counts object. */
 const struct ih_counts *py_counts_get(PyObject *self);
 
-/* Loads what Counts.to_bytes has saved: load(bytes, file) -> Counts. */
+/* Reads what Counts.to_bytes has written: load(bytes, file) -> Counts. */
 PyObject *py_load(PyObject *module, PyObject *arguments);
 
 /* failures(n) -> Counts: the total of n inputs that failed (record.c). */

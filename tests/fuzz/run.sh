@@ -42,9 +42,6 @@ seeds() {
       printf '\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/packets"
       find "$into" -size "+$((size_max / 1024))k" -delete
       return ;;
-    fuzz_saved) # without the checksum, which the fuzzer adds
-      for file in "$tests"/saved/*.ihcounts; do head -c -8 "$file" >"$into/${file##*/}"; done
-      return ;;
     fuzz_records) cp "$tests"/records/*json "$into"; return ;;
     fuzz_decoder_process) # records: see hostile_decoder_process.h
       printf '\0\0\0\2\0\2\0\1\10\0\0\0\1\4\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0' >"$into/sound"
@@ -83,7 +80,7 @@ start() { # FUZZER
       size=$size_max_jpeg_kernels
       cp "$tests/fuzz/jpeg.dict" "$dir/$target.dict" ;;
     fuzz_lists | fuzz_records) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
-    fuzz_count | fuzz_archive | fuzz_decoder_process | fuzz_saved) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
+    fuzz_count | fuzz_archive | fuzz_decoder_process) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
   "$1" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size" \

@@ -20,7 +20,7 @@ BATCH_IMAGES = 64  # records of 64 images have about 1 MiB
 BATCH_BYTES = 64 << 20  # of files in memory, where the engine leaves the choice
 TASK_PATHS_MIN, TASK_PATHS_MAX = 32, 1024  # small images take 20 ms to 0.6 s
 _ARCHIVES = (".tar", ".gz", ".tgz", ".zst", ".xz", ".bz2", ".zip")
-_ROWS = struct.Struct("<QQ")  # a partial total: the rows without counts, how many the images need; then saved counts
+_ROWS = struct.Struct("<QQ")  # a partial total: the rows without counts, how many the images need; then a record
 NO_IMAGES = _ROWS.pack(0, 0) + _imghist.failures(0).to_bytes()
 
 

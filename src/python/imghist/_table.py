@@ -57,7 +57,7 @@ class Table:
         if operator.index(batch_images) < 1:
             raise ValueError(f"batch_images is {batch_images}, must be at least 1")
         if rows not in ("channels", "images") or (saved and rows == "images"):
-            raise ValueError("rows must be 'channels' or 'images', and saved counts need 'channels'")
+            raise ValueError("rows must be 'channels' or 'images', and saved needs 'channels'")
         if bins not in (None, 256, "native"):
             raise ValueError(f"bins: {bins!r} is not 256 or 'native'")
         self._is_wide = rows == "images"

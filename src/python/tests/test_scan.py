@@ -81,7 +81,7 @@ def test_single_calls_give_the_same(records):
         assert in_memory(path) == record
 
 
-def test_saved_counts_give_the_same(records, tree):
+def test_records_of_counts_give_the_same(records, tree):
     for result in imghist.scan(tree, on_error="record"):
         if isinstance(result, imghist.Counts):
             assert bins_of(imghist.Counts.from_bytes(result.to_bytes())) == records[result.file]
