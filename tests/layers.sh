@@ -39,6 +39,7 @@ symbols() {
     may["stages"]   = "stages output histogram base"
     may["cli"]      = "cli stages output chart records scan jpeg_gpu isolate device count decode histogram base kernels public third_party stb"
     calls["cli"]    = "library"         # through imghist.h
+    calls["python"] = "library scan"    # the same
     known = " library records base histogram kernels decode isolate count device jpeg_gpu output stages chart scan cli python third_party stb src tests samples "
   }
 
