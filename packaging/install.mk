@@ -118,25 +118,6 @@ dist: ## the sources of the last commit as build/imghist-VERSION.tar.gz; the sam
 	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >build/$(DIST).tar.gz
 	@echo "build/$(DIST).tar.gz"
 
-# Programs of other systems need the same libraries; the man page names those of a build: imghist --list.
-DIST_PROGRAM = $(DIST)-$(shell $(CC) -dumpmachine)
-DIST_FILES   = $(filter-out $(ARCHIVE)=% $(SHARED)=% $(BUILD)/libimghist.pc=% src/imghist.h=% src/library/%,$(INSTALLED)) \
-               LICENSE=$(PREFIX)/LICENSE README.md=$(PREFIX)/README.md CHANGELOG.md=$(PREFIX)/CHANGELOG.md
-
-.PHONY: dist-program
-dist-program: all $(addprefix $(COMPLETION).,bash zsh fish) ## the stripped program, man pages and completions as build/imghist-VERSION-MACHINE.tar.gz
-	@rm -rf build/dist && set -e; umask 022; for pair in $(DIST_FILES); do \
-	  to=$${pair#*=}; to=build/dist/$(DIST_PROGRAM)/$${to#$(PREFIX)/}; \
-	  mkdir -p "$${to%/*}"; install -m 644 "$${pair%%=*}" "$$to"; \
-	done; \
-	chmod 755 build/dist/$(DIST_PROGRAM)/bin/imghist; \
-	$(STRIP) build/dist/$(DIST_PROGRAM)/bin/imghist; \
-	date=$$(git log -1 --format=@%ct 2>/dev/null || echo @0); \
-	tar -C build/dist --sort=name --owner=0 --group=0 --numeric-owner --mtime="$$date" -c $(DIST_PROGRAM) | \
-	  gzip -9n >build/$(DIST_PROGRAM).tar.gz
-	@echo "build/$(DIST_PROGRAM).tar.gz"
-STRIP ?= strip
-
 # Built in a separate folder from the files of the last commit, or without git from the current files. The options
 # of this make are not passed on, except those for CUDA.
 .PHONY: deb
@@ -151,3 +132,7 @@ deb: ## Debian packages of the last commit in build/deb/; needs debhelper
 	  -u CPPFLAGS -u CFLAGS -u LDFLAGS -u LDLIBS \
 	  $(CUDA_PACKAGE) dpkg-buildpackage -b -us -uc
 	@ls build/deb/*.deb
+
+.PHONY: release
+release: dist deb ## what a release publishes, in build/assets/: sources, Debian packages, the wheels of build/wheel, their programs, SHA256SUMS
+	packaging/release.sh $(VERSION)

@@ -66,24 +66,6 @@ uses_shared() { ldd "$1" | grep -q "libimghist.so.0 => $PREFIX/lib"; }
 
 export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
 
-@test "install: make dist-program makes an archive with a stripped program, the same bytes every time" {
-  version=$("$PREFIX/bin/imghist" --version | sed 's/^imghist //')
-  name=imghist-$version-$(cc -dumpmachine)
-  for copy in one two; do
-    (umask "0$((RANDOM % 2))77" && run_make dist-program >log 2>&1) || fail "$(tail -5 log)"
-    cp "$ROOT/build/$name.tar.gz" $copy.tar.gz
-  done
-  cmp one.tar.gz two.tar.gz
-  tar -xzf one.tar.gz
-  printf 'P5\n1 1\n255\n\x07' >a.pgm
-  "$name/bin/imghist" a.pgm --csv=stats | grep -q ^a.pgm,1,1,gray,1,7,
-  [ -z "$(nm "$name/bin/imghist" 2>/dev/null)" ] || fail "not stripped"
-  for file in LICENSE README.md share/man/man1/imghist.1 share/man/man5/imghist-formats.5 share/imghist/imghist.schema.json \
-    share/bash-completion/completions/imghist; do
-    [ -s "$name/$file" ] || fail "no $file"
-  done
-}
-
 @test "install: every file is in its place" {
   version=$("$PREFIX/bin/imghist" --version | sed 's/^imghist //')
   (cd "$PREFIX" && find . ! -type d | LC_ALL=C sort) >actual
