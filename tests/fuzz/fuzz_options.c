@@ -36,8 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct ih_error err = {0};
     enum ih_status status = ih_options_parse(&options, argc, argv, text[0] ? text : NULL, &err);
     if (status == IH_OK) {
-        promised(options.luma != NULL && options.raw_channels <= IH_CHANNELS_MAX);
-        promised(options.clip_low < options.clip_high);
+        const struct ih_measure *m = &options.measure;
+        promised(m->luma != NULL && options.raw_channels <= IH_CHANNELS_MAX);
+        promised(m->clip_low < m->clip_high || m->clip_high == 0);
         promised(options.n_paths < (size_t)argc);
         promised(options.n_threads <= IH_THREADS_MAX);
         promised(!(options.is_quiet && options.is_verbose));
