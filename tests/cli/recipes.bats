@@ -318,6 +318,25 @@ clip() { # two seconds, the first black, the second white
   grep -q '480 x 320' shown
 }
 
+@test "recipes: bare samples" {
+  recipe 'raw=3 --csv=stats'
+  grep -q '^-,2,1,red,2,265,' shown || fail "$(cat shown)" # 255 + 10
+}
+
+@test "recipes: photos that find finds" {
+  cp photos/a.jpg photos/d.JPEG
+  touch -d 2025-01-01 photos/b.jpg
+  touch -d 2026-02-01 photos/[acd].*
+  recipe 'newermt'
+  [ "$(cut -d, -f1 new.csv | grep photos | sort -u | tr '\n' ' ')" = "photos/a.jpg photos/c.jpg photos/d.JPEG " ]
+}
+
+@test "recipes: every device gives the same bytes" {
+  cp "$SAMPLES/scene.jpg" photo.jpg
+  recipe 'auto\.csv'
+  [ -s auto.csv ] && [ ! -s shown ]
+}
+
 @test "recipes: a video" {
   clip
   recipe 'rawvideo'
