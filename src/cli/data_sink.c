@@ -36,7 +36,7 @@ static enum ih_status begin(struct data_sink *s, bool is_one, struct ih_error *e
     const struct ih_sink_context *const c = s->context;
     const struct ih_output_options look =
         ih_look_of(s->file.stream, c->options, s->data, c->folder, is_one);
-    return s->data->output->begin(s->file.stream, &look, &s->state, err);
+    return ih_output_open(s->data->output, s->file.stream, &look, &s->state, err);
 }
 
 enum ih_status ih_data_sink_open(struct ih_sink *sink, struct ih_error *err)
@@ -61,8 +61,6 @@ enum ih_status ih_data_sink_open(struct ih_sink *sink, struct ih_error *err)
     sink->is_piped = fstat(descriptor, &st) == 0 && S_ISFIFO(st.st_mode);
     s->flushes_records =
         s->is_resumed || sink->is_on_terminal || (sink->is_standard && is_beside_messages());
-    if (s->context->options->compares) /* nothing is written before the comparison */
-        return IH_OK;
     return begin(s, s->context->is_one, err);
 }
 
@@ -111,11 +109,8 @@ static enum ih_status data_compare(struct ih_sink *sink, const struct ih_compari
                                    struct ih_error *err)
 {
     struct data_sink *const s = (struct data_sink *)sink;
-    const struct ih_sink_context *const c = s->context;
-    const struct ih_output_options look =
-        ih_look_of(s->file.stream, c->options, s->data, c->folder, c->is_one);
     errno = 0;
-    s->data->output->compare(s->file.stream, &look, comparison);
+    s->data->output->compare(s->state, comparison);
     return check(s, s->flushes_records, err);
 }
 
@@ -125,7 +120,7 @@ static enum ih_status data_expect_many(struct ih_sink *sink, struct ih_error *er
     struct data_sink *const s = (struct data_sink *)sink;
     if (s->data->output != &ih_output_text || s->data->layout)
         return IH_OK;
-    s->data->output->close(s->state);
+    ih_output_close(s->data->output, s->state);
     s->state = NULL;
     return begin(s, false, err);
 }
@@ -141,7 +136,7 @@ static enum ih_status data_end(struct ih_sink *sink, struct ih_error *err)
 {
     struct data_sink *const s = (struct data_sink *)sink;
     errno = 0;
-    if (s->state) /* a comparison has no end */
+    if (s->data->output->end && !s->context->options->compares) /* a comparison has no end */
         s->data->output->end(s->state);
     return check(s, true, err);
 }
@@ -159,8 +154,7 @@ static void data_unlink(struct ih_sink *sink)
 static void data_close(struct ih_sink *sink)
 {
     struct data_sink *const s = (struct data_sink *)sink;
-    if (s->state)
-        s->data->output->close(s->state);
+    ih_output_close(s->data->output, s->state);
     ih_outfile_discard(&s->file);
     free(s->buffer);
     free(s);

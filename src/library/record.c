@@ -32,22 +32,15 @@ enum ih_status ih_counts_set_failures(struct ih_counts *counts, uint64_t n, stru
 static enum ih_status write_line(const struct ih_result *result, char **line, size_t *n_bytes,
                                  struct ih_error *err)
 {
-    const struct ih_output *output = &ih_output_ndjson;
     struct ih_columns columns = {0};
-    void *state = NULL;
     *line = NULL;
-    ih_columns_arrange(&columns, false);
     FILE *stream = open_memstream(line, n_bytes);
     if (!stream)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    bool is_written = output->begin(stream, &(struct ih_output_options){.columns = &columns},
-                                    &state, NULL) == IH_OK;
-    if (is_written) {
-        output->render(state, result, stream);
-        putc('\n', stream);
-        output->close(state);
-        is_written = !ferror(stream);
-    }
+    ih_columns_arrange(&columns, false);
+    ih_json_put_record(stream, result, &columns, false);
+    putc('\n', stream);
+    const bool is_written = !ferror(stream);
     if (fclose(stream) == 0 && is_written)
         return IH_OK;
     free(*line);

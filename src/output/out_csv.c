@@ -13,13 +13,11 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct csv_state {
-    FILE *stream; /* borrowed */
+    struct ih_output_state to;
     const struct layout *layout;
-    const struct ih_columns *columns; /* borrowed */
     bool has_header, has_failed;
 };
 
@@ -111,7 +109,7 @@ static void put_stats(const struct csv_state *s, FILE *f, const char *name,
         end = format_field(end, r->info.height);
     }
     end = csv_put_text(end, ih_histogram_plane(&r->histogram, plane));
-    for (const struct ih_column *const *c = s->columns->of_channel; *c; c++) {
+    for (const struct ih_column *const *c = s->to.options.columns->of_channel; *c; c++) {
         *end++ = ',';
         end = ih_put_channel_value(end, view, plane, *c);
     }
@@ -204,7 +202,7 @@ static void image_fields(const struct csv_state *s, FILE *f, const char *name,
     struct ih_record_view view;
     ih_record_view_init(&view, r);
     fputs(name, f);
-    for (const struct ih_column *const *c = s->columns->of_record; *c; c++) {
+    for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
         const struct ih_field_value value = ih_record_value(&view, *c);
         char text[NAME_BYTES];
         text[0] = '\0';
@@ -231,18 +229,12 @@ static const struct layout layouts[] = {
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
-static enum ih_status csv_begin(FILE *stream, const struct ih_output_options *options, void **state,
-                                struct ih_error *err)
+static void csv_begin(void *state)
 {
-    const struct layout *layout = layouts;
-    for (; options->layout && strcmp(layout->name, options->layout) != 0; layout++)
-        assert(layout < layouts + N_LAYOUTS - 1); /* the parser of --csv knows the same names */
-    struct csv_state *s = malloc(sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct csv_state){.stream = stream, .layout = layout, .columns = options->columns};
-    *state = s;
-    return IH_OK;
+    struct csv_state *s = state;
+    const char *const name = s->to.options.layout;
+    for (s->layout = layouts; name && strcmp(s->layout->name, name) != 0; s->layout++)
+        assert(s->layout < layouts + N_LAYOUTS - 1); /* the parser of --csv knows the same names */
 }
 
 static void put_header(struct csv_state *s)
@@ -250,15 +242,17 @@ static void put_header(struct csv_state *s)
     if (s->has_header)
         return;
     s->has_header = true;
-    fputs(s->layout->header, s->stream);
-    for (const struct ih_column *const *c = s->columns->of_channel; *c && s->layout->has_stats; c++)
-        fprintf(s->stream, ",%s", (*c)->name);
+    fputs(s->layout->header, s->to.stream);
+    for (const struct ih_column *const *c = s->to.options.columns->of_channel;
+         *c && s->layout->has_stats; c++)
+        fprintf(s->to.stream, ",%s", (*c)->name);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
-        fprintf(s->stream, ",bin_%u", v);
-    for (const struct ih_column *const *c = s->columns->of_record; *c && s->layout->has_fields; c++)
+        fprintf(s->to.stream, ",bin_%u", v);
+    for (const struct ih_column *const *c = s->to.options.columns->of_record;
+         *c && s->layout->has_fields; c++)
         if ((*c)->field.kind != IH_FIELD_FILE)
-            fprintf(s->stream, ",%s", (*c)->name);
-    putc('\n', s->stream);
+            fprintf(s->to.stream, ",%s", (*c)->name);
+    putc('\n', s->to.stream);
 }
 
 static bool has_row(const struct csv_state *s, const struct ih_result *result)
@@ -283,7 +277,7 @@ static void csv_put(void *state, const struct ih_result *result, const char *byt
         put_header(s);
     else
         s->has_failed = true;
-    fwrite(bytes, 1, n, s->stream);
+    fwrite(bytes, 1, n, s->to.stream);
 }
 
 /* A run without inputs still writes the header. If all inputs failed, the file stays empty. */
@@ -295,10 +289,11 @@ static void csv_end(void *state)
 }
 
 /* A row for each channel. A column for each side stands for one statistic. */
-static void csv_compare(FILE *f, const struct ih_output_options *options,
-                        const struct ih_comparison *c)
+static void csv_compare(const void *state, const struct ih_comparison *c)
 {
-    const struct ih_column *const *const columns = options->columns->of_channel;
+    const struct ih_output_state *const s = state;
+    const struct ih_column *const *const columns = s->options.columns->of_channel;
+    FILE *const f = s->stream;
     char names[2][NAME_BYTES], text[IH_REAL_MAX];
     struct ih_record_view sides[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -316,8 +311,10 @@ static void csv_compare(FILE *f, const struct ih_output_options *options,
         if (!channel)
             continue;
         fprintf(f, "%s,%s,%s", names[0], names[1], channel);
-        for (const struct ih_field *d = ih_distance_fields; d->key; d++)
-            fprintf(f, ",%s", ih_format_field(d, &c->planes[p], true, text));
+        for (const struct ih_field *d = ih_distance_fields; d->key; d++) {
+            ih_put_field(text, d, &c->planes[p], true);
+            fprintf(f, ",%s", text);
+        }
         for (const struct ih_column *const *k = columns; *k; k++)
             for (unsigned i = 0; i < 2; i++) {
                 ih_put_channel_value(text, &sides[i], p, *k);
@@ -331,10 +328,10 @@ const struct ih_output ih_output_csv = {
     .name = "csv",
     .title = "CSV; layouts channels, bins, long, stats, images",
     .failures_in = "images",
+    .state_bytes = sizeof(struct csv_state),
     .begin = csv_begin,
     .render = csv_render,
     .put = csv_put,
     .end = csv_end,
-    .close = free,
     .compare = csv_compare,
 };

@@ -10,19 +10,16 @@
 
 #include "histogram/total.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 extern const unsigned char ih_report[];
 extern const unsigned long ih_report_bytes;
 
 struct html_state {
-    FILE *stream; /* borrowed */
+    struct ih_output_state to;
     uint64_t n_records;
     struct ih_total total;
-    bool is_mixed;                    /* images of different bins, which have no total */
-    const struct ih_columns *columns; /* borrowed */
-    bool has_thumbnails;
+    bool is_mixed; /* images of different bins, which have no total */
 };
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -100,7 +97,7 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
     struct ih_record_view view;
     ih_record_view_init(&view, result);
     putc('[', f);
-    for (const struct ih_column *const *c = s->columns->of_record; *c; c++) {
+    for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
         const struct ih_field_value value = ih_record_value(&view, *c);
         put_value(f, &value);
         putc(',', f);
@@ -109,7 +106,7 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         put_small_histogram(f, &result->histogram);
     else
         fputs("null,null", f);
-    if (s->has_thumbnails) {
+    if (s->to.options.thumbnails) {
         putc(',', f);
         if (result->status == IH_OK && result->thumbnail)
             ih_json_put_base64(f, result->thumbnail, result->thumbnail_bytes);
@@ -121,15 +118,11 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
     putc(']', f);
 }
 
-static enum ih_status html_begin(FILE *stream, const struct ih_output_options *options,
-                                 void **state, struct ih_error *err)
+static void html_begin(void *state)
 {
-    struct html_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->stream = stream;
-    s->has_thumbnails = options->thumbnails;
-    s->columns = options->columns;
+    struct html_state *const s = state;
+    const struct ih_output_options *const options = &s->to.options;
+    FILE *const stream = s->to.stream;
     ih_total_init(&s->total, &IH_MEASURE_DEFAULT);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
@@ -139,15 +132,13 @@ static enum ih_status html_begin(FILE *stream, const struct ih_output_options *o
                                options->folder && *options->folder ? options->folder : NULL);
     put_base(stream, options->path);
     fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s,\"columns\":[", IH_MARKED_PERCENT,
-            s->has_thumbnails ? "true" : "false");
+            s->to.options.thumbnails ? "true" : "false");
     const char *before = "";
-    for (const struct ih_column *const *c = s->columns->of_record; *c; c++) {
+    for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
         fprintf(stream, "%s\"%s\"", before, (*c)->name);
         before = ",";
     }
     fputs("],\"rows\":[", stream);
-    *state = s;
-    return IH_OK;
 }
 
 /* The total of all images, which is no row of the page's table. */
@@ -174,8 +165,8 @@ static void html_put(void *state, const struct ih_result *result, const char *by
     }
     /* Or more pixels than a sum can have. */
     s->is_mixed |= ih_total_add(&s->total, result, &ignored) != IH_OK;
-    fputs(s->n_records++ ? ",\n" : "\n", s->stream);
-    fwrite(bytes, 1, n, s->stream);
+    fputs(s->n_records++ ? ",\n" : "\n", s->to.stream);
+    fwrite(bytes, 1, n, s->to.stream);
 }
 
 static void put_total(FILE *f, const struct html_state *s)
@@ -207,21 +198,21 @@ static void put_total(FILE *f, const struct html_state *s)
 static void html_end(void *state)
 {
     struct html_state *s = state;
-    put_total(s->stream, s);
-    fputs("\n</script>\n<script>start();</script>\n</body>\n</html>\n", s->stream);
+    put_total(s->to.stream, s);
+    fputs("\n</script>\n<script>start();</script>\n</body>\n</html>\n", s->to.stream);
 }
 
 static void html_close(void *state)
 {
     struct html_state *s = state;
     ih_total_reset(&s->total);
-    free(s);
 }
 
 const struct ih_output ih_output_html = {
     .name = "html",
     .title = "one HTML page: a table with histograms",
     .failures_in = "",
+    .state_bytes = sizeof(struct html_state),
     .begin = html_begin,
     .render = html_render,
     .put = html_put,

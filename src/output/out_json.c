@@ -13,13 +13,10 @@
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct json_state {
-    FILE *stream;                     /* borrowed */
-    const struct ih_columns *columns; /* borrowed */
-    bool is_verbose;
+    struct ih_output_state to;
     bool has_begun; /* the document's first line is written */
     bool has_image, has_group, has_total;
 };
@@ -91,10 +88,10 @@ static void put_fields(FILE *f, const char *before, const struct ih_field *field
 {
     char member[MEMBER_MAX + IH_REAL_MAX];
     for (; fields->key; fields++, before = ",") {
-        char *value = add_key(member, before, fields->key);
-        if (!*ih_format_field(fields, from, has_values, value))
-            memcpy(value, "null", 5);
-        fwrite(member, 1, (size_t)(value - member) + strlen(value), f);
+        char *const value = add_key(member, before, fields->key);
+        char *end = ih_put_field(value, fields, from, has_values);
+        end = end > value ? end : stpcpy(value, "null");
+        fwrite(member, 1, (size_t)(end - member), f);
     }
 }
 
@@ -279,20 +276,26 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
         put_other(f, view, field->field.kind, columns);
 }
 
-static void render_json(const void *state, const struct ih_result *r, FILE *f)
+void ih_json_put_record(FILE *f, const struct ih_result *r, const struct ih_columns *columns,
+                        bool is_verbose)
 {
-    const struct json_state *s = state;
     struct ih_record_view view;
     const char *before = "{";
     ih_record_view_init(&view, r);
     for (const struct ih_column *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
-            !ih_field_is_absent(field, r) && (s->is_verbose || !(field->in & IH_VERBOSE)) &&
+            !ih_field_is_absent(field, r) && (is_verbose || !(field->in & IH_VERBOSE)) &&
             !(r->is_read && (field->in & IH_OF_RUN))) {
-            json_put_field(f, before, &view, field, s->columns);
+            json_put_field(f, before, &view, field, columns);
             before = ",";
         }
     putc('}', f);
+}
+
+static void render_json(const void *state, const struct ih_result *result, FILE *bytes)
+{
+    const struct json_state *s = state;
+    ih_json_put_record(bytes, result, s->to.options.columns, s->to.options.verbose);
 }
 
 /* ---- a comparison ---- */
@@ -306,14 +309,15 @@ static void put_named(FILE *f, struct ih_record_view *view, const char *const *k
 }
 
 /* No record: its schema is another one, so it is not taken for a result file. */
-static void json_compare(FILE *f, const struct ih_output_options *options,
-                         const struct ih_comparison *c)
+static void json_compare(const void *state, const struct ih_comparison *c)
 {
     static const char *const names[] = {"a", "b"};
     static const char *const settings[] = {"bins", "reduction", "luma_weights", "alpha", "region",
                                            "mask", "mask_hash", "clip_limits",  NULL};
     static const char *const of_side[] = {"n_failed", "pixels",   "version",
                                           "file",     "file_b64", NULL};
+    const struct ih_output_state *const s = state;
+    FILE *const f = s->stream;
     const char *before = "";
     struct ih_record_view sides[2];
     for (unsigned i = 0; i < 2; i++)
@@ -335,7 +339,7 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
         put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);
-            json_put_statistics(f, "{", &sides[i], p, options->columns);
+            json_put_statistics(f, "{", &sides[i], p, s->options.columns);
             putc('}', f);
         }
         putc('}', f);
@@ -346,29 +350,17 @@ static void json_compare(FILE *f, const struct ih_output_options *options,
 
 /* ---- the outputs ---- */
 
-static enum ih_status json_begin(FILE *stream, const struct ih_output_options *options,
-                                 void **state, struct ih_error *err)
-{
-    struct json_state *s = malloc(sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct json_state){
-        .stream = stream, .columns = options->columns, .is_verbose = options->verbose};
-    *state = s;
-    return IH_OK;
-}
-
 /* Begins the document at the first record, so a run that fails to start writes nothing. */
 static void put_document_start(struct json_state *s)
 {
     if (!s->has_begun)
-        fputs("{\"schema\":\"" IH_SCHEMA "\",\"images\":[", s->stream);
+        fputs("{\"schema\":\"" IH_SCHEMA "\",\"images\":[", s->to.stream);
     s->has_begun = true;
 }
 
 static void put_images_end(const struct json_state *s)
 {
-    fputs(s->has_image ? "\n]" : "]", s->stream);
+    fputs(s->has_image ? "\n]" : "]", s->to.stream);
 }
 
 /* Totals stand beside the images, so that adding up "images" does not count them twice. */
@@ -379,17 +371,17 @@ static void put_json(void *state, const struct ih_result *result, const char *by
     if (result->group) {
         if (!s->has_group)
             put_images_end(s);
-        fputs(s->has_group ? ",\n" : ",\"groups\":[\n", s->stream);
+        fputs(s->has_group ? ",\n" : ",\"groups\":[\n", s->to.stream);
         s->has_image = s->has_group = true;
     } else if (result->is_total) {
         put_images_end(s);
-        fputs(",\"total\":", s->stream);
+        fputs(",\"total\":", s->to.stream);
         s->has_total = true;
     } else {
-        fputs(s->has_image ? ",\n" : "\n", s->stream);
+        fputs(s->has_image ? ",\n" : "\n", s->to.stream);
         s->has_image = true;
     }
-    fwrite(bytes, 1, n, s->stream);
+    fwrite(bytes, 1, n, s->to.stream);
 }
 
 static void end_json(void *state)
@@ -398,26 +390,24 @@ static void end_json(void *state)
     put_document_start(s);
     if (!s->has_total)
         put_images_end(s);
-    fputs("}\n", s->stream);
+    fputs("}\n", s->to.stream);
 }
 
 static void put_ndjson(void *state, const struct ih_result *result, const char *bytes, size_t n)
 {
     const struct json_state *s = state;
-    (void)result;
-    fwrite(bytes, 1, n, s->stream);
-    putc('\n', s->stream);
+    ih_output_put_bytes(state, result, bytes, n);
+    putc('\n', s->to.stream);
 }
 
 const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
     .failures_in = "",
-    .begin = json_begin,
+    .state_bytes = sizeof(struct json_state),
     .render = render_json,
     .put = put_json,
     .end = end_json,
-    .close = free,
     .compare = json_compare,
 };
 
@@ -425,9 +415,7 @@ const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
     .failures_in = "",
-    .begin = json_begin,
+    .state_bytes = sizeof(struct json_state),
     .render = render_json,
     .put = put_ndjson,
-    .end = ih_output_end_nothing, /* every line is complete */
-    .close = free,
 };

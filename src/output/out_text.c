@@ -23,8 +23,9 @@
  *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5    0.40%   1.25%  scene.png
  *     45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed
  *
- * These percentages are of pixels with any clipped colour channel. A terminal of less than 80
- * columns gets fewer columns, which fit 60.
+ * These percentages are of pixels with any clipped colour channel. There are two widths: 80
+ * columns, and fewer statistics and a narrower histogram, which fit 60, for a terminal of less
+ * than 80.
  */
 #include "output/output.h"
 
@@ -34,19 +35,17 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    COLUMNS = 80, /* without a terminal to ask, and the least for the wide layouts */
+    WIDE = 80, /* the columns of the wide layout, and without a terminal to ask */
     INDENT = 2
 };
 
-/* Where and how a view is written. */
+/* How a view is written. */
 struct text {
-    FILE *stream; /* borrowed */
-    struct ih_output_options options;
-    unsigned width;  /* of the layout */
+    struct ih_output_state to;
+    unsigned width;  /* of the terminal */
     bool has_native; /* values, in tables */
 };
 
@@ -62,12 +61,12 @@ struct text_state {
 /* Returns an ANSI sequence if colour is on, else "". */
 static const char *style(const struct text *s, const char *ansi)
 {
-    return s->options.colour ? ansi : "";
+    return s->to.options.colour ? ansi : "";
 }
 
 static bool has_wide_layout(const struct text *s)
 {
-    return s->width >= COLUMNS;
+    return s->width >= WIDE;
 }
 
 /* ---- columns of statistics ---- */
@@ -79,24 +78,22 @@ struct column {
     bool needs_wide;
 };
 
-/* Native values have up to five digits. */
-enum { WIDER = 2, ALL_WIDER = 20 };
-
+/* Native values have up to five digits, which leave no room for more columns. */
 static bool is_shown(const struct text *s, const struct column *c)
 {
-    return !c->needs_wide || s->width >= COLUMNS + (s->has_native ? ALL_WIDER : 0u);
+    return !c->needs_wide || (has_wide_layout(s) && !s->has_native);
 }
 
 static int column_width(const struct text *s, const struct column *c)
 {
-    return c->width + (s->has_native ? WIDER : 0);
+    return c->width + (s->has_native ? 2 : 0);
 }
 
 static void put_headings(const struct text *s, const struct column *columns)
 {
     for (const struct column *c = columns; c->name; c++)
         if (is_shown(s, c))
-            fprintf(s->stream, "  %*s", column_width(s, c), c->name);
+            fprintf(s->to.stream, "  %*s", column_width(s, c), c->name);
 }
 
 /* A number that is too wide, as of native values in lines, loses its decimals. */
@@ -109,19 +106,24 @@ static void put_number(const struct text *s, int width, int decimals,
     else if (v->type == IH_TYPE_REAL &&
              snprintf(shown, sizeof shown, "%.*f", decimals, v->real) > width)
         snprintf(shown, sizeof shown, "%.0f", v->real);
-    fprintf(s->stream, "  %*s", width, shown);
+    fprintf(s->to.stream, "  %*s", width, shown);
+}
+
+static void put_statistic(const struct text *s, const struct column *c, struct ih_record_view *view,
+                          unsigned plane)
+{
+    const struct ih_column *const column =
+        ih_column_find(s->to.options.columns->of_channel, c->name, strlen(c->name));
+    const struct ih_field_value value = ih_channel_value(view, plane, column);
+    put_number(s, column_width(s, c), c->decimals, &value);
 }
 
 static void text_put_statistics(const struct text *s, const struct column *columns,
                                 struct ih_record_view *view, unsigned plane)
 {
-    for (const struct column *c = columns; c->name; c++) {
-        const struct ih_column *const of_channel =
-            ih_column_find(s->options.columns->of_channel, c->name, strlen(c->name));
-        const struct ih_field_value value = ih_channel_value(view, plane, of_channel);
+    for (const struct column *c = columns; c->name; c++)
         if (is_shown(s, c))
-            put_number(s, column_width(s, c), c->decimals, &value);
-    }
+            put_statistic(s, c, view, plane);
 }
 
 /* ---- full view: the title ---- */
@@ -157,8 +159,8 @@ static void put_title(const struct text *s, const struct ih_result *r)
     else
         text_describe(facts, r);
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->width;
-    fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
-            INDENT, "", facts);
+    fprintf(s->to.stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN),
+            fits ? "" : "\n", INDENT, "", facts);
 }
 
 /* Which pixels were counted, if not all. */
@@ -169,7 +171,7 @@ static void put_selection(const struct text *s, const struct ih_result *r)
         return;
     ih_escape(region, sizeof region, r->measure.region ? r->measure.region : "");
     ih_escape(mask, sizeof mask, r->measure.mask ? r->measure.mask : "");
-    fprintf(s->stream, "%*s%s%s%s%s%s: %" PRIu64 " pixels\n\n", INDENT, "",
+    fprintf(s->to.stream, "%*s%s%s%s%s%s: %" PRIu64 " pixels\n\n", INDENT, "",
             r->measure.region ? "region " : "", region,
             r->measure.region && r->measure.mask ? ", " : "", r->measure.mask ? "mask " : "", mask,
             r->histogram.n_pixels);
@@ -177,43 +179,32 @@ static void put_selection(const struct text *s, const struct ih_result *r)
 
 /* ---- full view: the histogram ---- */
 
-enum {
-    PLOT_ROWS = 6,
-    PLOT_ROWS_WIDE = 10, /* above 64 columns, to keep the proportions */
-    PLOT_COLUMNS_LEAST = 32,
-    PLOT_LABEL = 6 /* "  luma" after the axis */
-};
-
-static unsigned plot_columns(const struct text *s)
-{
-    unsigned n = PLOT_COLUMNS_LEAST;
-    while (n < IH_PLOT_COLUMNS && INDENT + 2 * n + PLOT_LABEL <= s->width)
-        n *= 2;
-    return n;
-}
+enum { PLOT_ROWS = 6, PLOT_COLUMNS = 32, PLOT_COLUMNS_WIDE = 64 };
 
 static void put_axis(const struct text *s, unsigned n_columns, unsigned n_bins, const char *label)
 {
     const int quarter = (int)n_columns / 4;
     char last[8];
     const int n_last = snprintf(last, sizeof last, "%u", n_bins - 1);
-    fprintf(s->stream, "%*s%-*d%-*u%-*u%-*u%s%s%s\n\n", INDENT, "", quarter, 0, quarter, n_bins / 4,
-            quarter, n_bins / 2, quarter - n_last, n_bins * 3 / 4, last, *label ? "  " : "", label);
+    fprintf(s->to.stream, "%*s%-*d%-*u%-*u%-*u%s%s%s\n\n", INDENT, "", quarter, 0, quarter,
+            n_bins / 4, quarter, n_bins / 2, quarter - n_last, n_bins * 3 / 4, last,
+            *label ? "  " : "", label);
 }
 
 static void put_plot(const struct text *s, const struct ih_histogram *h)
 {
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
     const bool is_gray = ih_colour_channels(h->n_channels) == 1;
-    const bool is_mixed = s->options.colour && !is_gray;
+    const bool is_mixed = s->to.options.colour && !is_gray;
     const unsigned *planes = is_mixed ? rgb : h->without_luma ? &rgb[!is_gray] : luma;
-    struct ih_plot plot = {.n_columns = plot_columns(s), .n_curves = is_mixed ? 3 : 1};
-    plot.n_rows = plot.n_columns > 64 ? PLOT_ROWS_WIDE : PLOT_ROWS;
+    struct ih_plot plot = {.n_columns = has_wide_layout(s) ? PLOT_COLUMNS_WIDE : PLOT_COLUMNS,
+                           .n_rows = PLOT_ROWS,
+                           .n_curves = is_mixed ? 3 : 1};
     ih_plot_fill(&plot, h, planes);
     for (unsigned row = plot.n_rows; row-- > 0;) {
-        fprintf(s->stream, "%*s", INDENT, "");
-        ih_plot_put_row(s->stream, &plot, row, s->options.unicode);
-        putc('\n', s->stream);
+        fprintf(s->to.stream, "%*s", INDENT, "");
+        ih_plot_put_row(s->to.stream, &plot, row, s->to.options.unicode);
+        putc('\n', s->to.stream);
     }
     put_axis(s, plot.n_columns, ih_n_bins(h),
              is_mixed  ? ""
@@ -252,16 +243,16 @@ static void put_share(const struct text *s, int width, uint64_t part, uint64_t t
 {
     char share[IH_PERCENT_MAX];
     const char *ink = !is_marked(part, total) ? "" : style(s, is_high ? IH_INK_RED : IH_INK_BLUE);
-    fprintf(s->stream, "%s%s%*s%s%s", *ink ? BOLD : "", ink, width,
+    fprintf(s->to.stream, "%s%s%*s%s%s", *ink ? BOLD : "", ink, width,
             ih_text_percent(share, part, total), unit, *ink ? PLAIN : "");
 }
 
 static void put_table(const struct text *s, struct ih_record_view *view)
 {
     const struct ih_histogram *const h = &view->result->histogram;
-    fprintf(s->stream, "%*s", INDENT + 5, "");
+    fprintf(s->to.stream, "%*s", INDENT + 5, "");
     put_headings(s, table_columns);
-    fputs("  crushed   blown\n", s->stream);
+    fputs("  crushed   blown\n", s->to.stream);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *name = ih_histogram_plane(h, p);
         if (!name || (p == IH_LUMA && ih_colour_channels(h->n_channels) == 1))
@@ -269,11 +260,12 @@ static void put_table(const struct text *s, struct ih_record_view *view)
         const struct ih_stats *const t = ih_view_stats(view, p);
         if (t->count == 0)
             continue;
-        fprintf(s->stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name, style(s, PLAIN));
+        fprintf(s->to.stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name,
+                style(s, PLAIN));
         text_put_statistics(s, table_columns, view, p);
         put_share(s, 8, t->crushed, t->count, false, "%");
         put_share(s, 7, t->blown, t->count, true, "%");
-        putc('\n', s->stream);
+        putc('\n', s->to.stream);
     }
 }
 
@@ -281,7 +273,7 @@ static void put_table(const struct text *s, struct ih_record_view *view)
 
 static void put_clipping(const struct text *s, const struct ih_histogram *h)
 {
-    FILE *f = s->stream;
+    FILE *f = s->to.stream;
     const bool is_colour = ih_colour_channels(h->n_channels) == 3;
     fprintf(f, "\n%*sblown: ", INDENT, "");
     if (is_colour)
@@ -302,31 +294,31 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
     }
     put_share(s, 0, h->all_low, h->n_pixels, false, " %");
     putc('\n', f);
-    if (s->options.colour &&
+    if (s->to.options.colour &&
         (is_marked(h->any_high, h->n_pixels) || is_marked(h->any_low, h->n_pixels)))
         fprintf(f, "%*s(in colour: from %d %% of the pixels)\n", INDENT, "", IH_MARKED_PERCENT);
 }
 
-/* The percentiles that the user chose, of luma. */
+/* The columns that the user chose, of luma. */
 static void put_chosen(const struct text *s, struct ih_record_view *view)
 {
     const char *before = "luma: ";
-    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++) {
+    for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++) {
         const struct ih_field_value value = ih_channel_value(view, IH_LUMA, *c);
         if (value.type == IH_TYPE_NONE)
             return;
-        fprintf(s->stream, "%*s%s%s %" PRIu64, *before == ',' ? 0 : INDENT, "", before, (*c)->name,
-                value.integer);
+        fprintf(s->to.stream, "%*s%s%s %" PRIu64, *before == ',' ? 0 : INDENT, "", before,
+                (*c)->name, value.integer);
         before = ", ";
     }
     if (*before == ',')
-        putc('\n', s->stream);
+        putc('\n', s->to.stream);
 }
 
 static void put_versions(const struct text *s, const struct ih_result *r)
 {
-    if (s->options.verbose && r->decoder_version && r->counted_by && r->kernel)
-        fprintf(s->stream, "%*sdecoded by %s\n%*scounted by %s, kernel %s\n", INDENT, "",
+    if (s->to.options.verbose && r->decoder_version && r->counted_by && r->kernel)
+        fprintf(s->to.stream, "%*sdecoded by %s\n%*scounted by %s, kernel %s\n", INDENT, "",
                 r->decoder_version, INDENT, "", r->counted_by, r->kernel);
 }
 
@@ -343,14 +335,14 @@ static void put_luminance(const struct text *s, const struct ih_result *r)
         doubt = is_narrow ? "(taken as sRGB, without ICC profile)"
                           : "(taken as sRGB; the ICC profile is not read)";
     if (r->has_distance)
-        fprintf(s->stream, "%*sto the reference: ks %.4f, emd %.2f\n", INDENT, "", r->against.ks,
+        fprintf(s->to.stream, "%*sto the reference: ks %.4f, emd %.2f\n", INDENT, "", r->against.ks,
                 r->against.emd);
-    fprintf(s->stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
+    fprintf(s->to.stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
     if (doubt && is_narrow)
-        fprintf(s->stream, "\n%*s%s", INDENT, "", doubt);
+        fprintf(s->to.stream, "\n%*s%s", INDENT, "", doubt);
     else if (doubt)
-        fprintf(s->stream, " %s", doubt);
-    putc('\n', s->stream);
+        fprintf(s->to.stream, " %s", doubt);
+    putc('\n', s->to.stream);
 }
 
 static void show_full(struct text *s, const struct ih_result *r)
@@ -361,7 +353,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
-        fprintf(s->stream, "%*sno pixels\n", INDENT, "");
+        fprintf(s->to.stream, "%*sno pixels\n", INDENT, "");
         return;
     }
     put_plot(s, &r->histogram);
@@ -381,12 +373,11 @@ enum {
     LONG_CURVE_COLUMNS = 16,
     SIZE_TEXT_MAX = 48,
     SIZE_COLUMNS = 13,
+    MEAN_COLUMNS = 7,
     CLIPPING_COLUMNS = 17,
     DISTANCE_COLUMNS = 18,
     CHOSEN_COLUMNS = 10
 };
-
-static const struct column line_columns[] = {{"mean", 5, 1, false}, {NULL, 0, 0, false}};
 
 static unsigned curve_columns(const struct text *s)
 {
@@ -396,12 +387,10 @@ static unsigned curve_columns(const struct text *s)
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
-    unsigned n = curve_columns(s) + (has_wide_layout(s) ? SIZE_COLUMNS : 0) + CLIPPING_COLUMNS +
-                 (s->options.has_distances ? DISTANCE_COLUMNS : 0) + 2;
-    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++)
+    unsigned n = curve_columns(s) + (has_wide_layout(s) ? SIZE_COLUMNS : 0) + MEAN_COLUMNS +
+                 CLIPPING_COLUMNS + (s->to.options.has_distances ? DISTANCE_COLUMNS : 0) + 2;
+    for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++)
         n += CHOSEN_COLUMNS;
-    for (const struct column *c = line_columns; c->name; c++)
-        n += is_shown(s, c) ? 2 + (unsigned)column_width(s, c) : 0;
     return n;
 }
 
@@ -412,24 +401,23 @@ static void put_name(const struct text *s, const char *name)
     const unsigned taken = columns_taken(s);
     const unsigned left = s->width > taken + NAME_LEAST ? s->width - taken : NAME_LEAST;
     ih_escape(shown, sizeof shown, name);
-    ih_text_put_short(s->stream, shown, s->options.width ? left : 0, s->options.unicode);
+    ih_text_put_short(s->to.stream, shown, s->to.options.width ? left : 0, s->to.options.unicode);
 }
 
 static void put_line_heading(const struct text *s)
 {
-    fputs(style(s, BOLD), s->stream);
+    fputs(style(s, BOLD), s->to.stream);
     if (has_wide_layout(s))
-        fprintf(s->stream, "%11s  ", "pixels");
-    fprintf(s->stream, "%-*s", (int)curve_columns(s), "luma");
-    put_headings(s, line_columns);
-    fputs("  crushed   blown", s->stream);
-    if (s->options.has_distances)
-        fprintf(s->stream, "%8s%10s", "ks", "emd");
-    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++)
-        fprintf(s->stream, "%*s", CHOSEN_COLUMNS, (*c)->name);
-    fputs("  ", s->stream);
-    put_name(s, s->options.folder && *s->options.folder ? s->options.folder : "name");
-    fprintf(s->stream, "%s\n", style(s, PLAIN));
+        fprintf(s->to.stream, "%11s  ", "pixels");
+    fprintf(s->to.stream, "%-*s", (int)curve_columns(s), "luma");
+    fputs("   mean  crushed   blown", s->to.stream);
+    if (s->to.options.has_distances)
+        fprintf(s->to.stream, "%8s%10s", "ks", "emd");
+    for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++)
+        fprintf(s->to.stream, "%*s", CHOSEN_COLUMNS, (*c)->name);
+    fputs("  ", s->to.stream);
+    put_name(s, s->to.options.folder && *s->to.options.folder ? s->to.options.folder : "name");
+    fprintf(s->to.stream, "%s\n", style(s, PLAIN));
 }
 
 static void put_size(const struct text *s, const struct ih_result *r)
@@ -440,7 +428,7 @@ static void put_size(const struct text *s, const struct ih_result *r)
                  r->n_images == 1 ? "" : "s");
     else
         snprintf(size, sizeof size, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
-    fprintf(s->stream, "%11s  ", size);
+    fprintf(s->to.stream, "%11s  ", size);
 }
 
 static void put_numbers(const struct text *s, const struct ih_result *r)
@@ -448,35 +436,37 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     const struct ih_histogram *h = &r->histogram;
     struct ih_record_view view;
     ih_record_view_init(&view, r);
-    text_put_statistics(s, line_columns, &view, IH_LUMA);
+    const struct column mean = {"mean", MEAN_COLUMNS - 2, 1, false};
+    put_statistic(s, &mean, &view, IH_LUMA);
     put_share(s, 8, h->any_low, h->n_pixels, false, "%");
     put_share(s, 7, h->any_high, h->n_pixels, true, "%");
-    if (s->options.has_distances)
-        fprintf(s->stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
-    for (const struct ih_column *const *c = s->options.columns->chosen; *c; c++) {
+    if (s->to.options.has_distances)
+        fprintf(s->to.stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
+    for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++) {
         const struct ih_field_value value = ih_channel_value(&view, IH_LUMA, *c);
         put_number(s, CHOSEN_COLUMNS - 2, 0, &value);
     }
-    fputs("  ", s->stream);
+    fputs("  ", s->to.stream);
 }
 
 static void show_line(const struct text *s, const struct ih_result *r)
 {
-    const char *folder = s->options.folder ? s->options.folder : "";
+    const char *folder = s->to.options.folder ? s->to.options.folder : "";
     const size_t n_folder = strlen(folder);
     const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
-    fputs(r->is_total ? style(s, BOLD) : "", s->stream);
+    fputs(r->is_total ? style(s, BOLD) : "", s->to.stream);
     if (has_wide_layout(s))
         put_size(s, r);
     if (r->histogram.n_pixels > 0) {
-        ih_plot_put_line(s->stream, &r->histogram, IH_LUMA, curve_columns(s), s->options.unicode);
+        ih_plot_put_line(s->to.stream, &r->histogram, IH_LUMA, curve_columns(s),
+                         s->to.options.unicode);
         put_numbers(s, r);
     } else {
         const unsigned taken = columns_taken(s) - (has_wide_layout(s) ? SIZE_COLUMNS : 0);
-        fprintf(s->stream, "%-*s", (int)taken, "no pixels");
+        fprintf(s->to.stream, "%-*s", (int)taken, "no pixels");
     }
     put_name(s, is_within ? r->path + n_folder : r->path);
-    fprintf(s->stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
+    fprintf(s->to.stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
 }
 
 static void count_line(struct text_state *s, const struct ih_result *r)
@@ -493,7 +483,7 @@ static void count_line(struct text_state *s, const struct ih_result *r)
 /* "45 images, 14 blown, 6 crushed (from 1 % of the pixels), 1 failed" */
 static void put_last_line(const struct text_state *s)
 {
-    FILE *f = s->text.stream;
+    FILE *f = s->text.to.stream;
     if (s->n_images == 0 || s->n_images + s->n_failed < 2)
         return;
     fprintf(f, "%" PRIu64 " image%s, %" PRIu64 " blown, %" PRIu64 " crushed", s->n_images,
@@ -525,10 +515,10 @@ static const struct column comparison_columns[] = {
 static void put_side(const struct text *s, struct ih_record_view *side, unsigned plane, char letter)
 {
     const bool has_values = ih_view_stats(side, plane)->count > 0;
-    fprintf(s->stream, "  %c", letter);
+    fprintf(s->to.stream, "  %c", letter);
     if (has_values)
         text_put_statistics(s, comparison_columns, side, plane);
-    fputs(has_values ? "\n" : "  none\n", s->stream);
+    fputs(has_values ? "\n" : "  none\n", s->to.stream);
 }
 
 static void put_sides(const struct text *s, const struct ih_comparison *c)
@@ -537,18 +527,17 @@ static void put_sides(const struct text *s, const struct ih_comparison *c)
         char name[IH_ESCAPED_MAX], facts[FACTS_MAX] = "";
         ih_escape(name, sizeof name, c->sides[i].path);
         describe_total(facts, &c->sides[i]);
-        fprintf(s->stream, "%c  %s%s%s  %s\n", "AB"[i], style(s, BOLD), name, style(s, PLAIN),
+        fprintf(s->to.stream, "%c  %s%s%s  %s\n", "AB"[i], style(s, BOLD), name, style(s, PLAIN),
                 facts);
     }
 }
 
-static void text_compare(FILE *f, const struct ih_output_options *options,
-                         const struct ih_comparison *c)
+static void text_compare(const void *state, const struct ih_comparison *c)
 {
-    const struct text s = {.stream = f,
-                           .options = *options,
-                           .width = options->width ? options->width : COLUMNS,
-                           .has_native = c->sides[0].histogram.native};
+    const struct text_state *const as = state;
+    struct text s = as->text;
+    FILE *const f = s.to.stream;
+    s.has_native = c->sides[0].histogram.native;
     const unsigned n_channels = c->sides[0].histogram.n_channels;
     const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
@@ -578,26 +567,19 @@ static void text_compare(FILE *f, const struct ih_output_options *options,
 
 /* ---- the output ---- */
 
-static enum ih_status text_begin(FILE *stream, const struct ih_output_options *options,
-                                 void **state, struct ih_error *err)
+static void text_begin(void *state)
 {
-    const bool is_lines = options->layout && strcmp(options->layout, "lines") == 0;
-    struct text_state *s = malloc(sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = (struct text_state){.text = {.stream = stream,
-                                      .options = *options,
-                                      .width = options->width ? options->width : COLUMNS},
-                             .is_lines = is_lines};
-    *state = s;
-    return IH_OK;
+    struct text_state *s = state;
+    const struct ih_output_options *const o = &s->text.to.options;
+    s->text.width = o->width ? o->width : WIDE;
+    s->is_lines = o->layout && strcmp(o->layout, "lines") == 0;
 }
 
 static void text_render(const void *state, const struct ih_result *result, FILE *bytes)
 {
     const struct text_state *s = state;
     struct text text = s->text;
-    text.stream = bytes;
+    text.to.stream = bytes;
     if (result->status != IH_OK)
         return; /* standard error has the message */
     if (s->is_lines)
@@ -615,8 +597,8 @@ static void text_put(void *state, const struct ih_result *result, const char *by
     if (s->is_lines && !s->has_records)
         put_line_heading(&s->text);
     else if (!s->is_lines && s->has_records)
-        putc('\n', s->text.stream);
-    fwrite(bytes, 1, n, s->text.stream);
+        putc('\n', s->text.to.stream);
+    fwrite(bytes, 1, n, s->text.to.stream);
     s->has_records = true;
 }
 
@@ -630,10 +612,10 @@ static void text_end(void *state)
 const struct ih_output ih_output_text = {
     .name = "text",
     .title = "a summary for people (the default); views full, lines",
+    .state_bytes = sizeof(struct text_state),
     .begin = text_begin,
     .render = text_render,
     .put = text_put,
     .end = text_end,
-    .close = free,
     .compare = text_compare,
 };

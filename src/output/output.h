@@ -33,14 +33,19 @@ struct ih_output_options {
     bool verbose;                     /* name the decoder, device and kernel of each result */
 };
 
+/* The state of every output begins with it. */
+struct ih_output_state {
+    FILE *stream; /* borrowed */
+    struct ih_output_options options;
+};
+
 struct ih_output {
     const char *name; /* "csv"; the option --csv selects it */
     const char *title;
     const char *failures_in; /* the layout with records of failed inputs; "": all; NULL: none */
+    size_t state_bytes;      /* what follows struct ih_output_state is 0 at first */
 
-    /* *state   owned by the caller, released with close. Returns IH_OK or IH_MEMORY. */
-    enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
-                            struct ih_error *err);
+    void (*begin)(void *state); /* NULL: nothing is done, as for end and close */
 
     /* Makes the bytes of one result's record; none if the result has no record. Any thread may call
      * it, several at once, in any order. */
@@ -52,18 +57,28 @@ struct ih_output {
     void (*put)(void *state, const struct ih_result *result, const char *bytes, size_t n);
 
     void (*end)(void *state);   /* completes the document */
-    void (*close)(void *state); /* releases state, writes nothing */
+    void (*close)(void *state); /* releases what the state owns, writes nothing */
 
-    /* Writes a comparison as a whole document, without begin and end. NULL: the output writes no
-     * comparisons. */
-    void (*compare)(FILE *stream, const struct ih_output_options *options,
-                    const struct ih_comparison *comparison);
+    /* Writes a comparison as a whole document, instead of records and their end. NULL: the output
+     * writes no comparisons. */
+    void (*compare)(const void *state, const struct ih_comparison *comparison);
 };
 
-/* Implements end and close of outputs that have nothing to complete or to release. */
-static inline void ih_output_end_nothing(void *state)
+/* Begins a document. *state   owned by the caller. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_output_open(const struct ih_output *output, FILE *stream,
+                              const struct ih_output_options *options, void **state,
+                              struct ih_error *err);
+
+/* Releases the state. NULL is allowed. */
+void ih_output_close(const struct ih_output *output, void *state);
+
+/* Implements put of outputs whose records stand by themselves. */
+static inline void ih_output_put_bytes(void *state, const struct ih_result *result,
+                                       const char *bytes, size_t n)
 {
-    (void)state;
+    const struct ih_output_state *const s = state;
+    (void)result;
+    fwrite(bytes, 1, n, s->stream);
 }
 
 #define OUTPUT(name) extern const struct ih_output ih_output_##name;
@@ -74,6 +89,10 @@ extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
 /* True if failed inputs have records in this layout (NULL: the first), so that a file of failures
  * alone is kept. */
 bool ih_output_holds_failures(const struct ih_output *output, const char *layout);
+
+/* Writes the record of a result, the same in JSON and NDJSON. */
+void ih_json_put_record(FILE *f, const struct ih_result *result, const struct ih_columns *columns,
+                        bool is_verbose);
 
 /* Writes text, or null for NULL, as a JSON string that is always valid UTF-8: U+FFFD replaces each
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */

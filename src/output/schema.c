@@ -289,8 +289,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     }
 }
 
-/* Formats a member of a struct; returns the end of the text. */
-static char *put_field(char *text, const struct ih_field *field, const void *from, bool has_values)
+char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values)
 {
     const void *at = (const char *)from + field->offset_bytes;
     if (field->kind == IH_FIELD_REAL)
@@ -303,19 +302,12 @@ static char *put_field(char *text, const struct ih_field *field, const void *fro
     return text;
 }
 
-const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
-                            char text[IH_REAL_MAX])
-{
-    put_field(text, field, from, has_values);
-    return text;
-}
-
 char *ih_put_channel_value(char *text, struct ih_record_view *v, unsigned plane,
                            const struct ih_column *c)
 {
     if (c->field.kind != IH_FIELD_PERCENTILE) {
         const struct ih_stats *const stats = ih_view_stats(v, plane);
-        return put_field(text, &c->field, stats, stats->count > 0);
+        return ih_put_field(text, &c->field, stats, stats->count > 0);
     }
     const unsigned value = ih_percentile(&v->result->histogram, plane, c->millionths);
     if (value != UINT_MAX)

@@ -2,7 +2,7 @@
  * The columns of a run: what each is called, and its value in a result.
  *
  * Three tables define them: the fields of a record (schema.def), the statistics of a channel
- * (histogram/statistics.def), and the percentiles that the user chose. struct ih_columns puts them
+ * (histogram/statistics.def), and each percentile that the user chose. struct ih_columns puts them
  * together, once for a run. CSV, JSON, the page, text and conditions take their values by column.
  */
 #ifndef IH_OUTPUT_SCHEMA_H
@@ -112,13 +112,12 @@ enum {
 };
 
 /* Formats a member of a struct, real numbers by ih_format_real; "" if it has no meaning without
- * values. */
-const char *ih_format_field(const struct ih_field *field, const void *from, bool has_values,
-                            char text[IH_REAL_MAX]);
+ * values. text: char [IH_REAL_MAX]. Returns its end. */
+char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values);
 
 /* ---- the columns of a run ---- */
 
-enum { IH_CHOSEN_MAX = 16 }; /* percentiles that the user may choose */
+enum { IH_CHOSEN_MAX = 16 }; /* columns that the user may choose */
 
 /* NULL ends each list. The lists point into the struct, which is not copied. */
 struct ih_columns {
@@ -130,7 +129,7 @@ struct ih_columns {
     char names[IH_CHOSEN_MAX][IH_PERCENT_KEY_MAX];
 };
 
-/* Adds the percentiles of a list, "0.1,99.9". Returns IH_OK, or IH_USAGE with the reason. */
+/* Adds the columns of a list, "0.1,99.9". Returns IH_OK, or IH_USAGE with the reason. */
 enum ih_status ih_columns_choose(struct ih_columns *columns, const char *list,
                                  struct ih_error *err);
 

@@ -290,7 +290,7 @@ END
     done
     ! cmp -s "$below.$view" "$columns.$view" || fail "--text=$view is the same at $below and $columns columns"
     COLUMNS=$((columns + 1)) "$IMGHIST" a.png --text=$view | cmp - "$columns.$view"
-  done <<<$'full 79 80\nfull 135 136\nlines 79 80'
+  done <<<$'full 79 80\nlines 79 80'
 }
 
 @test "text: COLUMNS sets the width if it is a positive number" {

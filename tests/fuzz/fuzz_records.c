@@ -18,12 +18,12 @@ static void write_result(const struct ih_result *result, char **text, size_t *n)
     void *state = NULL;
     FILE *f = open_memstream(text, n);
     ih_columns_arrange(&columns, false);
-    if (!f || ih_output_ndjson.begin(f, &options, &state, NULL) != IH_OK)
+    if (!f || ih_output_open(&ih_output_ndjson, f, &options, &state, NULL) != IH_OK)
         exit(0);
     struct ih_result counted = *result;
     counted.is_read = false; /* a result that is read back has lost its place */
     ih_output_ndjson.render(state, &counted, f);
-    ih_output_ndjson.close(state);
+    ih_output_close(&ih_output_ndjson, state);
     fclose(f);
 }
 

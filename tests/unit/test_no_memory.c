@@ -268,13 +268,14 @@ static enum ih_status write_all(const struct ih_output *output, FILE *stream, st
         .columns = plain_columns(), .unicode = true, .colour = true};
     void *state = NULL;
     sample_result(&result);
-    enum ih_status status = output->begin(stream, &options, &state, err);
+    enum ih_status status = ih_output_open(output, stream, &options, &state, err);
     if (status != IH_OK)
         return status;
     if (!write_record(output, state, &result))
         status = IH_MEMORY;
-    output->end(state);
-    output->close(state);
+    if (output->end)
+        output->end(state);
+    ih_output_close(output, state);
     return status;
 }
 

@@ -362,12 +362,12 @@ static void check_native(const struct file *file)
     char *text = NULL;
     size_t n;
     FILE *f = open_memstream(&text, &n);
-    assert_int_equal(ih_output_ndjson.begin(f, &options, &state, &err), IH_OK);
+    assert_int_equal(ih_output_open(&ih_output_ndjson, f, &options, &state, &err), IH_OK);
     ih_source_open_memory(&src, file->bytes, file->size);
     assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
     while (ih_records_next(records, &result, &err) == IH_OK && result)
         assert_true(write_record(&ih_output_ndjson, state, result));
-    ih_output_ndjson.close(state);
+    ih_output_close(&ih_output_ndjson, state);
     fclose(f);
     assert_int_equal(n, file->size);
     assert_memory_equal(text, file->bytes, n);
