@@ -655,8 +655,8 @@ struct ih_result; /* of an item; opaque */
  * numbered from 0: the paths, then what ih_scan_add adds, then the list as one source. */
 struct ih_scan_settings {
     const char *const *paths; /* files; directories, which are walked in byte order of the names;
-                                 archives (tar, zip); result files of imghist; "-": standard
-                                 input. NULL: none */
+                                 archives (tar, zip); result files of imghist, told by their
+                                 names: .ndjson, .jsonl, .json; "-": standard input. NULL: none */
     size_t n_paths;
     const char *list;           /* a file of further paths, one a line; "-": standard input */
     unsigned has_nul_list;      /* 1: the paths of the list end with a NUL byte */
@@ -731,14 +731,15 @@ IH_PUBLIC enum ih_status ih_item_counts(const struct ih_item *item, struct ih_co
 
 /* One source; the first of these that is set, in this order. Zero is the default. Samples, bytes
  * and read_user are borrowed until ih_scan_next has given the last item of the source, or
- * ih_scan_close has returned; those of a result file until ih_scan_close in any case. */
+ * ih_scan_close has returned. */
 struct ih_scan_source {
     const struct ih_array *array; /* copied; its samples are borrowed */
     size_t array_bytes;           /* sizeof(struct ih_array) in the caller */
     ih_read_function read;        /* a file that a function reads, as in ih_count_stream. A thread
-                                     of the scan calls it; for a result file also ih_scan_next */
+                                     of the scan calls it. No result file */
     void *read_user;
-    const void *bytes; /* a file in memory, borrowed; archives in memory are not read */
+    const void *bytes; /* a file in memory, borrowed; archives and result files in memory are not
+                          read */
     size_t size_bytes;
     const char *path; /* as in the settings; the name of the others, or NULL. Copied */
 };

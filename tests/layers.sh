@@ -32,8 +32,8 @@ symbols() {
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
     may["chart"]    = "chart histogram base third_party stb"
     may["output"]   = "output histogram base public third_party stb"
-    may["records"]  = "records output histogram base public"
-    may["scan"]     = "scan records output jpeg_gpu device decode histogram base public"
+    may["records"]  = "records scan output histogram base public"
+    may["scan"]     = "scan jpeg_gpu device decode histogram base public"
     may["library"]  = "library chart records scan output device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python public"
     may["stages"]   = "stages output histogram base"

@@ -37,10 +37,8 @@ char *ih_common_folder(const struct ih_options *o)
     const size_t first = o->n_references;
     char *common = o->list_path || o->n_paths == first ? strdup("") : folder_of(o->paths[first]);
     for (size_t i = first; common && *common && i < o->n_paths; i++) {
-        /* Images of a result file may lie anywhere. Its name tells, so that no file is opened. */
-        const struct ih_output *format = ih_output_of(o->paths[i]);
-        const bool has_results = format == &ih_output_json || format == &ih_output_ndjson;
-        char *folder = has_results ? NULL : folder_of(o->paths[i]);
+        /* Images of a result file may lie anywhere. */
+        char *folder = ih_options_is_result_file(o, i) ? NULL : folder_of(o->paths[i]);
         ih_folder_narrow(common, folder ? folder : "");
         free(folder);
     }

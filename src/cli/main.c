@@ -140,8 +140,13 @@ static void end_device(struct ih_device *device, enum ih_exit code)
 static enum ih_exit run(const struct ih_options *o)
 {
     struct ih_error err = {0};
-    const struct ih_walk_sources sources = {o->paths, o->n_paths, o->list_path, o->stdin_name,
-                                            o->list_separator};
+    const struct ih_walk_sources sources = {.paths = o->paths,
+                                            .n_paths = o->n_paths,
+                                            .hold_records = o->hold_records,
+                                            .is_raw = o->raw_channels > 0,
+                                            .list = o->list_path,
+                                            .stdin_name = o->stdin_name,
+                                            .list_separator = o->list_separator};
     const uint64_t n_images = ih_walk_count(&sources);
     struct ih_pipeline *pipeline = ih_pipeline_new(o, &sources, n_images);
     struct watch watch;

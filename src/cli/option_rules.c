@@ -44,6 +44,9 @@ static const struct {
     {"alpha", NULL, "raw", "3", NULL, has_no_alpha},
     {"region", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
     {"mask", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
+    {"records", NULL, "raw", NULL, NULL, "raw samples are no records"},
+    {"records", NULL, "shard", NULL, NULL, "a result file is no input of a shard"},
+    {"records", NULL, "resume", NULL, NULL, "a result file is no input of a run that is resumed"},
     {"range", NULL, "depth", NULL, NULL, "both say which samples become 0 to 255"},
 
     {"total", NULL, "total-only", NULL, NULL,
@@ -284,19 +287,12 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
-static bool is_result_file(const char *path)
-{
-    const struct ih_output *const named = ih_output_of(path);
-    return named == &ih_output_json || named == &ih_output_ndjson;
-}
-
-/* The name tells a result file, since nothing is opened yet. */
 static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
 {
-    if (o->list_path || o->raw_channels)
+    if (o->list_path)
         return IH_OK;
     for (size_t i = 0; i < o->n_paths; i++)
-        if (!is_result_file(o->paths[i]))
+        if (!ih_options_is_result_file(o, i))
             return IH_OK;
     for (size_t i = 0; i < N_ROWS(of_images); i++) {
         if (!ih_option_is_given(o, of_images[i]))

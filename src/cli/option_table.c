@@ -278,6 +278,12 @@ static enum ih_status set_range(const struct ih_setting *s)
 
 /* ---- the others ---- */
 
+static enum ih_status set_records(const struct ih_setting *s)
+{
+    ih_options_add_path(s->options, s->value, true);
+    return IH_OK;
+}
+
 static enum ih_status set_list(const struct ih_setting *s)
 {
     s->options->list_path = s->value;
@@ -379,6 +385,8 @@ const struct ih_option ih_option_table[] = {
      FILE_NAME("FILE"), .set = set_list, .number = '\n'},
     {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), RARE,
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
+    {ROW(INPUT, RUN, "records", "a result file of any name (-: stdin)"), RARE, FILE_NAME("FILE"),
+     .set = set_records, .repeats = true},
     {ROW(INPUT, RUN, "name", "name of standard input in outputs (-)"), RARE, FILE_NAME("NAME"),
      FIELD(stdin_name)},
     {ROW(INPUT, RUN, "shard", "count only part I of N of the inputs"), RARE, TEXT("I/N"),

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/destinations.h"
 #include "decode/decoder.h"
+#include "scan/endings.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -397,6 +398,26 @@ static bool lacks_columns(const struct ih_options *o)
     return false;
 }
 
+/* Makes the list of paths empty, with room for n. What it had is the caller's. */
+static bool allocate_paths(struct ih_options *o, size_t n)
+{
+    o->n_paths = 0;
+    o->paths = calloc(n + 1, sizeof *o->paths);
+    o->hold_records = calloc(n + 1, sizeof *o->hold_records);
+    return o->paths && o->hold_records;
+}
+
+void ih_options_add_path(struct ih_options *o, const char *path, bool holds_records)
+{
+    o->hold_records[o->n_paths] = holds_records;
+    o->paths[o->n_paths++] = path;
+}
+
+bool ih_options_is_result_file(const struct ih_options *o, size_t i)
+{
+    return o->hold_records[i] || (!o->raw_channels && ih_ending_is_result_file(o->paths[i]));
+}
+
 /* The reference comes first among the paths, so that it is complete before the other inputs come:
  * REF, or for "total" all paths, which are read twice then. */
 static enum ih_status set_references(struct ih_options *o, struct ih_error *err)
@@ -414,15 +435,16 @@ static enum ih_status set_references(struct ih_options *o, struct ih_error *err)
                           err);
     if (strcmp(o->against, "-") == 0)
         return refuse(o, "against", "a reference is a file or a folder", err);
-    const char **paths = malloc((n + o->n_paths + 1) * sizeof *paths);
-    if (!paths)
+    const struct ih_options given = *o;
+    if (!allocate_paths(o, n + given.n_paths))
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    memcpy(paths, is_total ? o->paths : &o->against, n * sizeof *paths);
-    if (o->n_paths > 0)
-        memcpy(paths + n, o->paths, o->n_paths * sizeof *paths);
-    free(o->paths);
-    o->paths = paths;
-    o->n_paths += n;
+    if (!is_total)
+        ih_options_add_path(o, o->against, false);
+    for (size_t k = is_total ? 0 : 1; k < 2; k++)
+        for (size_t i = 0; i < given.n_paths; i++)
+            ih_options_add_path(o, given.paths[i], given.hold_records[i]);
+    free(given.paths);
+    free(given.hold_records);
     o->n_references = n;
     return IH_OK;
 }
@@ -490,7 +512,7 @@ static enum ih_status parse_arguments(struct ih_options *o, int argc, const char
     for (int i = 1; i < argc && status == IH_OK && !is_decided(o); i++) {
         const char *a = argv[i];
         if (is_ended || a[0] != '-' || a[1] == '\0')
-            o->paths[o->n_paths++] = a;
+            ih_options_add_path(o, a, false);
         else if (strcmp(a, "--") == 0)
             is_ended = true;
         else if (a[1] == '-')
@@ -506,8 +528,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
 {
     *o = (struct ih_options){
         .measure = IH_MEASURE_DEFAULT, .max_pixels = IH_MAX_PIXELS_DEFAULT, .jpeg = IH_JPEG_AUTO};
-    o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
-    if (!o->paths)
+    if (!allocate_paths(o, (size_t)argc))
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = parse_arguments(o, argc, argv, err);
     if (status == IH_OK && !is_decided(o) && o->action != IH_ACTION_RUN)
@@ -538,6 +559,8 @@ void ih_options_reset(struct ih_options *o)
     ih_condition_free(o->fail_if);
     o->where = o->fail_if = NULL;
     free(o->paths);
+    free(o->hold_records);
     o->paths = NULL;
+    o->hold_records = NULL;
     o->n_paths = 0;
 }

@@ -103,6 +103,7 @@ struct ih_options {
     bool lists_skipped;        /* --list-skipped */
     const char **paths;        /* the array is owned */
     size_t n_paths;
+    bool *hold_records; /* owned, [n_paths]: of --records */
 
     /* The last option with an optional value that was given without one, followed directly by
      * paths[stray_path]: perhaps its value, with a blank instead of "=". NULL: none. */
@@ -124,6 +125,12 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
                                 const char *device_variable, struct ih_error *err);
 
 void ih_options_reset(struct ih_options *o);
+
+/* Adds an input, for the setter of --records. */
+void ih_options_add_path(struct ih_options *o, const char *path, bool holds_records);
+
+/* Whether paths[i] is a result file, by its name or --records. */
+bool ih_options_is_result_file(const struct ih_options *o, size_t i);
 
 /* ---- the table ---- */
 

@@ -21,7 +21,7 @@ struct ih_pipeline {
     const struct ih_options *options;      /* borrowed */
     const struct ih_walk_sources *sources; /* borrowed */
     uint64_t n_images;                     /* 0: unknown */
-    const struct ih_scan *scan;            /* borrowed; NULL: not begun */
+    const struct ih_chain *chain;          /* borrowed; NULL: not begun */
     struct ih_destinations destinations;
     struct ih_sink_context context;
     char *folder; /* owned; of all inputs */
@@ -147,9 +147,9 @@ const struct ih_file_identity *ih_pipeline_destinations(const struct ih_pipeline
     return p->destinations.files;
 }
 
-void ih_pipeline_begin(struct ih_pipeline *p, const struct ih_scan *scan)
+void ih_pipeline_begin(struct ih_pipeline *p, const struct ih_chain *chain)
 {
-    p->scan = scan;
+    p->chain = chain;
 }
 
 /* ---- giving up ---- */
@@ -517,7 +517,7 @@ void ih_pipeline_complete(struct ih_pipeline *p, uint64_t run)
 static bool found_no_input(const struct ih_pipeline *p)
 {
     return p->voice.n_done + p->voice.n_failed == 0 && !p->options->n_shards &&
-           !(p->scan && ih_scan_has_merged(p->scan));
+           !(p->chain && ih_chain_has_merged(p->chain));
 }
 
 /* A worthless file is not made, and replaces none. */
@@ -597,7 +597,7 @@ static void end_stages(struct ih_pipeline *p)
         ih_by_end(p->by, give_total, p);
     if (o->compares) {
         give_comparison(p);
-    } else if (ih_total_end(&p->total, ih_scan_measure(p->scan), &total)) {
+    } else if (ih_total_end(&p->total, ih_chain_measure(p->chain), &total)) {
         total.shard = o->shard;
         total.n_shards = o->n_shards;
         total.run = o->n_shards ? p->run : 0;

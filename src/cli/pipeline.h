@@ -12,6 +12,7 @@
 #include "cli/voice.h"
 #include "device/device.h"
 #include "imghist.h"
+#include "records/chain.h"
 #include "scan/walk.h"
 
 struct ih_pipeline;
@@ -42,8 +43,8 @@ void ih_pipeline_resume(struct ih_pipeline *pipeline, uint64_t size_bytes);
 /* For the finish of struct ih_scan_options, whose finish_user is the pipeline. */
 void *ih_pipeline_finish(void *pipeline, const struct ih_input *input, struct ih_result *result);
 
-/* What the run has in common, for its total: scan is borrowed from now on. */
-void ih_pipeline_begin(struct ih_pipeline *pipeline, const struct ih_scan *scan);
+/* What the run has in common, for its total: chain is borrowed from now on. */
+void ih_pipeline_begin(struct ih_pipeline *pipeline, const struct ih_chain *chain);
 
 /*
  * Takes an item. After a failed write, or with --fail-fast, it cleans up and ends the process,

@@ -1,5 +1,5 @@
-/* One run: starts the scan that the options ask for, and gives each of its items to the pipeline.
- */
+/* One run: starts the scan that the options ask for, chains result files to it, and gives each item
+ * to the pipeline. */
 #include "cli/pipeline.h"
 
 #include "base/machine.h"
@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
+#include "records/resume.h"
 #include "scan/walk.h"
 
 #include <stdatomic.h>
@@ -152,8 +153,6 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
         .mask = {.budget = &p->masks},
         .finish = ih_pipeline_finish,
         .finish_user = pipeline,
-        .records = o->n_shards || o->resume_path ? IH_RECORDS_REFUSED : IH_RECORDS_READ,
-        .resumed_path = o->resume_path,
         .makes_thumbnails = o->makes_thumbnails,
         .jpeg = jpeg_side(o),
         .jpeg_report = &p->jpeg,
@@ -175,12 +174,13 @@ static enum ih_status resume(const struct ih_options *o, struct ih_inputs *input
     return status;
 }
 
-/* Opens all that the scan needs, and starts it. *subject: the file that an error is about, if it is
- * about one. */
+/* Opens all that the scan needs, starts it, and chains result files to it. *subject: the file that
+ * an error is about, if it is about one. */
 static enum ih_status start_scan(const struct ih_options *o, const struct ih_walk_sources *sources,
                                  uint64_t n_images, struct ih_pipeline *pipeline, struct parts *p,
                                  struct ih_inputs **inputs, struct ih_device **device,
-                                 struct ih_scan **scan, const char **subject, struct ih_error *err)
+                                 struct ih_chain **chain, const char **subject,
+                                 struct ih_error *err)
 {
     const unsigned n_threads = n_workers(o, n_images, p->n_threads);
     struct ih_scan_options with = scan_options(o, p, pipeline, n_threads);
@@ -208,7 +208,17 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
     if (o->resume_path)
         ih_pipeline_resume(pipeline, p->done.size_bytes);
     const struct ih_scan_inputs of_scan = ih_inputs_of_scan(*inputs);
-    return ih_scan_start(*device, &with, &of_scan, scan, err);
+    const struct ih_chain_options chained = {
+        .measure = o->measure,
+        .resumed_path = o->resume_path,
+        .refusal =
+            o->n_shards || o->resume_path ? "input of a shard or of a run that is resumed" : NULL,
+        .outputs = with.outputs,
+        .n_outputs = with.n_outputs,
+    };
+    struct ih_item_source images;
+    status = ih_scan_start(*device, &with, &of_scan, &images, err);
+    return status == IH_OK ? ih_chain_open(&images, &chained, chain, err) : status;
 }
 
 enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *sources,
@@ -216,18 +226,18 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
 {
     struct parts parts = {.has_warned = ATOMIC_FLAG_INIT};
     struct ih_inputs *inputs = NULL;
-    struct ih_scan *scan = NULL;
+    struct ih_chain *chain = NULL;
     const struct ih_item *item = NULL;
     const char *subject = NULL;
     struct ih_error err = {0};
     open_parts(&parts, o);
     enum ih_status status =
-        start_scan(o, sources, n_images, pipeline, &parts, &inputs, device, &scan, &subject, &err);
+        start_scan(o, sources, n_images, pipeline, &parts, &inputs, device, &chain, &subject, &err);
     if (status == IH_OK)
-        ih_pipeline_begin(pipeline, scan);
-    while (status == IH_OK && (status = ih_scan_next(scan, &item, &err)) == IH_OK) {
+        ih_pipeline_begin(pipeline, chain);
+    while (status == IH_OK && (status = ih_chain_next(chain, &item, &err)) == IH_OK) {
         ih_pipeline_take(pipeline, item);
-        if (!ih_scan_is_ready(scan, 0))
+        if (!ih_chain_is_ready(chain, 0))
             ih_pipeline_flush(pipeline);
     }
     if (status != IH_END) {
@@ -243,7 +253,7 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
         ih_device_wait(*device, NULL);
         ih_voice_devices(*device, &parts.jpeg);
     }
-    ih_scan_close(scan);
+    ih_chain_close(chain);
     ih_inputs_close(inputs);
     close_parts(&parts);
     return code;

@@ -42,9 +42,8 @@ struct signature {
     "export its images first, for example with 'bfconvert IN OUT%s.tif' of Bio-Formats"
 #define TABLE "it is a table; read it in Python, where imghist.scan counts images in a column"
 #define VIDEO "extract frames first, for example with 'ffmpeg -i IN OUT%04d.png'"
-#define RECORDS                                                                                    \
-    "name the file on the command line, or scan it in Python; if it is in an archive, extract it " \
-    "first"
+#define RECORDS \
+    "name it .ndjson or .json, or give --records=FILE; if it is in an archive, extract it first"
 #define COMPARISON "a comparison is no input; name the images or result files that it compares"
 #define JSON                                                                                    \
     "result files have the layout that imghist writes: the schema first, and a record in each " \

@@ -8,6 +8,7 @@
 #include "library/library.h"
 
 #include "base/machine.h"
+#include "records/chain.h"
 #include "scan/walk.h"
 
 #include <stdlib.h>
@@ -26,11 +27,13 @@ struct queued {
     struct ih_input input; /* owns path and array */
 };
 
-struct ih_scan_feed {
+struct ih_scan {
     struct ih_scan_settings settings;
+    struct ih_chain *chain;  /* owned; NULL: not open */
     struct ih_budget budget; /* of members of archives */
     atomic_uint n_idle_cores;
     bool is_quick; /* no source is waited for */
+    bool is_raw;   /* files are bare samples */
 
     /* Of the worker that fetches: */
     struct ih_walk *walk;       /* owned; NULL: none */
@@ -49,7 +52,7 @@ struct ih_scan_feed {
 /* ---- the workers' side ---- */
 
 /* Waits for an added source, and gives it as an input. False: there are no more. */
-static bool take_queued(struct ih_scan_feed *f, struct ih_input *input)
+static bool take_queued(struct ih_scan *f, struct ih_input *input)
 {
     pthread_mutex_lock(&f->lock);
     while (!f->first && !f->is_ended && !f->is_stopping)
@@ -68,7 +71,7 @@ static bool take_queued(struct ih_scan_feed *f, struct ih_input *input)
 }
 
 /* Goes on to the next walk, or gives an added source that needs none. False: the end. */
-static bool next_source(struct ih_scan_feed *f, struct ih_input *input, bool *has_input)
+static bool next_source(struct ih_scan *f, struct ih_input *input, bool *has_input)
 {
     struct ih_error *err = &input->error;
     ih_walk_close(f->walk);
@@ -81,8 +84,8 @@ static bool next_source(struct ih_scan_feed *f, struct ih_input *input, bool *ha
         return true;
     if (*has_input) {
         f->path = input->path;
-        const struct ih_walk_sources sources = {.paths = (const char *const *)&f->path,
-                                                .n_paths = 1};
+        const struct ih_walk_sources sources = {
+            .paths = (const char *const *)&f->path, .n_paths = 1, .is_raw = f->is_raw};
         f->n_before = input->source;
         *has_input = ih_walk_open(&sources, &f->walk, err) != IH_OK; /* with the error */
         if (*has_input)
@@ -96,7 +99,7 @@ static bool next_source(struct ih_scan_feed *f, struct ih_input *input, bool *ha
 }
 
 /* Gives one of the paths without a walk. */
-static bool give_path(struct ih_scan_feed *f, struct ih_input *input)
+static bool give_path(struct ih_scan *f, struct ih_input *input)
 {
     *input = (struct ih_input){
         .path = strdup(f->settings.paths[f->n_paths]), .is_named = true, .source = f->n_paths};
@@ -108,7 +111,7 @@ static bool give_path(struct ih_scan_feed *f, struct ih_input *input)
 
 static bool feed_next(void *user, struct ih_input *input)
 {
-    struct ih_scan_feed *f = user;
+    struct ih_scan *f = user;
     if (f->settings.takes_only_images && f->n_paths < f->settings.n_paths)
         return give_path(f, input);
     bool has_input = f->walk && ih_walk_next(f->walk, input);
@@ -126,18 +129,18 @@ static bool feed_next(void *user, struct ih_input *input)
 /* A walk may end at any input, and what follows it may have to be added. */
 static unsigned feed_n_ready(void *user)
 {
-    struct ih_scan_feed *f = user;
+    struct ih_scan *f = user;
     return f->is_quick ? READY : f->settings.takes_only_images ? atomic_load(&f->n_queued) : 0;
 }
 
 static double feed_n_left(void *user)
 {
-    const struct ih_scan_feed *f = user;
+    const struct ih_scan *f = user;
     return (f->walk ? ih_walk_n_left(f->walk) : 0) + atomic_load(&f->n_queued);
 }
 
 /* Whether the queue has fewer sources than n_per_thread and may still grow. */
-static bool wants(struct ih_scan_feed *f, unsigned n_per_thread)
+static bool wants(struct ih_scan *f, unsigned n_per_thread)
 {
     return !f->is_ended && atomic_load(&f->n_queued) < f->settings.n_threads * n_per_thread;
 }
@@ -147,7 +150,7 @@ static bool feed_wants_sources(void *user)
     return wants(user, WANTED_PER_THREAD / 2);
 }
 
-static void feed_end(struct ih_scan_feed *f, bool is_stopping)
+static void feed_end(struct ih_scan *f, bool is_stopping)
 {
     pthread_mutex_lock(&f->lock);
     f->is_ended = true;
@@ -160,24 +163,6 @@ static void feed_end(struct ih_scan_feed *f, bool is_stopping)
 static void feed_stop(void *user)
 {
     feed_end(user, true);
-}
-
-static void feed_close(void *user)
-{
-    struct ih_scan_feed *f = user;
-    for (struct queued *q = f->first, *next; q; q = next) {
-        next = q->next;
-        free(q->input.path);
-        free(q->input.array);
-        free(q);
-    }
-    ih_walk_close(f->walk);
-    ih_walk_close(f->list);
-    free(f->path);
-    pthread_cond_destroy(&f->on_source);
-    pthread_mutex_destroy(&f->lock);
-    ih_budget_destroy(&f->budget);
-    free(f);
 }
 
 /* ---- the caller's side ---- */
@@ -196,12 +181,14 @@ static enum ih_status check_settings(struct ih_scan_settings *s, struct ih_error
 }
 
 /* Opens the walks over the paths and the list. */
-static enum ih_status open_walks(struct ih_scan_feed *f, struct ih_error *err)
+static enum ih_status open_walks(struct ih_scan *f, struct ih_error *err)
 {
     const struct ih_scan_settings *s = &f->settings;
     const char separator = s->has_nul_list ? '\0' : '\n';
-    const struct ih_walk_sources paths = {.paths = s->paths, .n_paths = s->n_paths};
-    const struct ih_walk_sources list = {.list = s->list, .list_separator = separator};
+    const struct ih_walk_sources paths = {
+        .paths = s->paths, .n_paths = s->n_paths, .is_raw = f->is_raw};
+    const struct ih_walk_sources list = {
+        .list = s->list, .list_separator = separator, .is_raw = f->is_raw};
     f->is_quick = !s->is_fed && ih_walk_is_quick(&list);
     enum ih_status status = s->list ? ih_walk_open(&list, &f->list, err) : IH_OK;
     if (status == IH_OK && s->n_paths > 0 && !s->takes_only_images)
@@ -209,7 +196,7 @@ static enum ih_status open_walks(struct ih_scan_feed *f, struct ih_error *err)
     return status;
 }
 
-static struct ih_scan_options options_of(struct ih_context *context, struct ih_scan_feed *f)
+static struct ih_scan_options options_of(struct ih_context *context, struct ih_scan *f)
 {
     const struct ih_scan_settings *s = &f->settings;
     struct ih_scan_options o = context->options;
@@ -218,22 +205,35 @@ static struct ih_scan_options options_of(struct ih_context *context, struct ih_s
     o.n_shards = s->n_shards;
     o.reads_archives = !s->takes_only_images;
     o.member_budget = &f->budget;
-    o.records = s->takes_only_images                ? IH_RECORDS_NO_INPUT
-                : s->n_shards || s->refuses_records ? IH_RECORDS_REFUSED
-                                                    : IH_RECORDS_READ;
     o.decode.n_idle_cores = &f->n_idle_cores;
-    o.names_settings = true;
     return o;
+}
+
+/* Starts the scan, and chains result files to it. */
+static enum ih_status start(struct ih_context *context, struct ih_scan *f, struct ih_error *err)
+{
+    const struct ih_scan_inputs inputs = {
+        feed_next, feed_n_ready, feed_n_left, feed_wants_sources, feed_stop, NULL, f};
+    const struct ih_scan_options options = options_of(context, f);
+    const struct ih_chain_options chain = {
+        .measure = context->options.measure,
+        .refusal = f->settings.n_shards ? "input of a shard"
+                   : f->settings.refuses_records
+                       ? "image: a scan reads its records, and so does the command line"
+                       : NULL,
+        .names_settings = true};
+    struct ih_item_source images;
+    const enum ih_status status = ih_scan_start(context->device, &options, &inputs, &images, err);
+    return status == IH_OK ? ih_chain_open(&images, &chain, &f->chain, err) : status;
 }
 
 enum ih_status ih_scan_open(struct ih_context *context, const struct ih_scan_settings *settings,
                             size_t size_bytes, struct ih_scan **scan, struct ih_error *err)
 {
-    struct ih_scan_feed *f = calloc(1, sizeof *f);
+    struct ih_scan *f = calloc(1, sizeof *f);
     if (!f)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    const struct ih_scan_inputs inputs = {
-        feed_next, feed_n_ready, feed_n_left, feed_wants_sources, feed_stop, feed_close, f};
+    f->is_raw = context->options.decode.raw_channels > 0;
     ih_budget_init(&f->budget, context->has_budget ? context->budget.size_bytes
                                                    : ih_machine_memory() / MEMORY_PART);
     pthread_mutex_init(&f->lock, NULL);
@@ -245,18 +245,23 @@ enum ih_status ih_scan_open(struct ih_context *context, const struct ih_scan_set
     if (status == IH_OK)
         status = open_walks(f, err);
     f->is_ended = !f->settings.is_fed;
-    if (status != IH_OK) {
-        feed_close(f);
-        return status;
-    }
-    const struct ih_scan_options options = options_of(context, f);
-    return ih_scan_start(context->device, &options, &inputs, scan, err);
+    if (status == IH_OK)
+        status = start(context, f, err);
+    if (status == IH_OK)
+        *scan = f;
+    else
+        ih_scan_close(f);
+    return status;
 }
 
-/* The feed of a scan; the caller opened it with ih_scan_open. */
-static struct ih_scan_feed *feed_of(struct ih_scan *scan)
+enum ih_status ih_scan_next(struct ih_scan *scan, const struct ih_item **item, struct ih_error *err)
 {
-    return ih_scan_inputs_of(scan)->user;
+    return ih_chain_next(scan->chain, item, err);
+}
+
+int ih_scan_is_ready(struct ih_scan *scan, unsigned wait_ms)
+{
+    return ih_chain_is_ready(scan->chain, wait_ms);
 }
 
 /* Turns a source into an input that owns what it needs. */
@@ -284,10 +289,9 @@ static enum ih_status set_input(struct ih_input *input, const struct ih_scan_sou
     return IH_OK;
 }
 
-enum ih_status ih_scan_add(struct ih_scan *scan, const struct ih_scan_source *source,
+enum ih_status ih_scan_add(struct ih_scan *f, const struct ih_scan_source *source,
                            size_t size_bytes, struct ih_error *err)
 {
-    struct ih_scan_feed *f = feed_of(scan);
     struct ih_scan_source copy;
     enum ih_status status = ih_options_copy(&copy, sizeof copy, source, size_bytes, "source", err);
     struct queued *q = status == IH_OK ? calloc(1, sizeof *q) : NULL;
@@ -315,12 +319,32 @@ enum ih_status ih_scan_add(struct ih_scan *scan, const struct ih_scan_source *so
 
 void ih_scan_add_end(struct ih_scan *scan)
 {
-    feed_end(feed_of(scan), false);
+    feed_end(scan, false);
 }
 
 int ih_scan_wants_source(struct ih_scan *scan)
 {
-    return wants(feed_of(scan), WANTED_PER_THREAD);
+    return wants(scan, WANTED_PER_THREAD);
+}
+
+void ih_scan_close(struct ih_scan *f)
+{
+    if (!f)
+        return;
+    ih_chain_close(f->chain);
+    for (struct queued *q = f->first, *next; q; q = next) {
+        next = q->next;
+        free(q->input.path);
+        free(q->input.array);
+        free(q);
+    }
+    ih_walk_close(f->walk);
+    ih_walk_close(f->list);
+    free(f->path);
+    pthread_cond_destroy(&f->on_source);
+    pthread_mutex_destroy(&f->lock);
+    ih_budget_destroy(&f->budget);
+    free(f);
 }
 
 enum ih_status ih_item_counts(const struct ih_item *item, struct ih_counts *counts,

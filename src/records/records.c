@@ -346,6 +346,21 @@ static void set_value(struct ih_result *r, const struct ih_field *field,
     }
 }
 
+static bool read_schema(struct reader *r, struct ih_json_in *in, const char *text,
+                        const struct ih_column *row)
+{
+    if (strcmp(text, IH_SCHEMA) == 0)
+        return true;
+    if (strncmp(text, "imghist-diff/", 13) == 0)
+        return ih_json_fail_field(in, NULL,
+                                  "a comparison is no input; name the images or result files that "
+                                  "it compares");
+    if (strncmp(text, "imghist/", 8) == 0)
+        return ih_json_fail_field(in, NULL, "of another imghist: this one reads " IH_SCHEMA);
+    r->has &= ~(UINT64_C(1) << (row - ih_schema)); /* as if it had none */
+    return ih_json_fail_field(in, NULL, "of another schema");
+}
+
 static bool read_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
@@ -387,8 +402,7 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
     case IH_FIELD_SRGB: /* follows from not_applied */
         return ih_json_skip(in);
     case IH_FIELD_SCHEMA:
-        return strcmp(text, IH_SCHEMA) == 0 ||
-               ih_json_fail_field(in, NULL, "of another imghist: this one reads " IH_SCHEMA);
+        return read_schema(r, in, text, row);
     case IH_FIELD_FILE_BYTES:
         return ih_json_text(in, &r->bytes) &&
                (decode_base64(r->bytes) || ih_json_fail(in, impossible));
@@ -656,21 +670,6 @@ struct ih_records {
 /* Some programs write it at the start of text. */
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
 
-bool ih_records_probe(const uint8_t *head, size_t size)
-{
-    static const char *const parts[] = {"{", "\"schema\"", ":", "\"imghist/"};
-    size_t at = size >= 3 && memcmp(head, byte_order_mark, 3) == 0 ? 3 : 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const size_t n = strlen(parts[i]);
-        while (at < size && (head[at] == ' ' || head[at] == '\n' || head[at] == '\r'))
-            at++;
-        if (size - at < n || memcmp(head + at, parts[i], n) != 0)
-            return false;
-        at += n;
-    }
-    return true;
-}
-
 enum ih_status ih_records_open(struct ih_source *src, struct ih_records **records,
                                struct ih_error *err)
 {
@@ -846,6 +845,15 @@ static bool records_read_line(struct ih_records *r, struct ih_json_in *in, bool 
            ih_json_fail(in, r->is_document && !is_last ? other_layout : "text after the record");
 }
 
+/* Whether the file seems to be one of imghist: its first line has a schema. */
+static bool is_ours(const struct ih_records *r)
+{
+    size_t i = 0;
+    while (ih_schema[i].field.kind != IH_FIELD_SCHEMA)
+        i++;
+    return r->line > 1 || r->is_document || (r->reader.has >> i & 1);
+}
+
 enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **result,
                                struct ih_error *err)
 {
@@ -859,11 +867,14 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
         if (!in.p)
             break;
         if (!records_read_line(r, &in, &has_record)) {
-            if (in.is_cut)
+            if (in.is_cut || !is_ours(r))
                 in.key = NULL;
             if (r->line == 1 && !r->is_cut && in.is_cut)
                 in.why = other_layout;
-            return ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": %s%s%s%s", r->line,
+            else if (!is_ours(r))
+                in.why = "not a record of imghist";
+            return ih_error_set(err, is_ours(r) ? IH_CORRUPT : IH_UNKNOWN,
+                                "line %" PRIu64 ": %s%s%s%s", r->line,
                                 in.key ? "damaged record: " : "", in.key ? in.key : "",
                                 in.key ? " is " : "", in.why ? in.why : "not JSON");
         }

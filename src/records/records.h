@@ -15,9 +15,6 @@
  * 65,536 bins, whose counts add up to less than 2^48, up to 3,900,000. */
 enum { IH_RECORD_BYTES_MAX = 1 << 22 };
 
-/* Returns true if a file that starts with these bytes is a result file. */
-bool ih_records_probe(const uint8_t *head, size_t size_bytes);
-
 struct ih_records;
 
 /* *records: owned by the caller. src: borrowed until close, at its first byte. IH_OK or IH_MEMORY.
@@ -31,8 +28,9 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
  * *result   borrowed until the next call, with its native counters; NULL at the end of the file;
  * may be a shard's end
  *
- * Returns IH_OK, IH_IO, IH_MEMORY or IH_CORRUPT; the message begins with "line N: ", and a damaged
- * record's names the key. After an error, only close may follow.
+ * Returns IH_OK, IH_IO, IH_MEMORY, IH_CORRUPT, or IH_UNKNOWN: the first line has no schema of
+ * imghist. Messages about a line begin with "line N: ", and a damaged record's names the key. After
+ * an error, only close may follow.
  */
 enum ih_status ih_records_next(struct ih_records *records, const struct ih_result **result,
                                struct ih_error *err);

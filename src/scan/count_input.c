@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "decode/archive.h"
-#include "records/records.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -134,30 +133,6 @@ static enum ih_status find_mask(const struct ih_scan_options *options, const str
                         options->n_outputs, &options->decode, of->budget, err);
 }
 
-/* Leaves a result file to the caller of the scan, open if it cannot be opened again. Only if it is
- * named: in a directory walk it may be the output of an earlier run over the same images. */
-static void leave_records(const struct ih_scan_options *options, const struct ih_input *input,
-                          struct ih_source *src, struct ih_result_file *file)
-{
-    const uint8_t *head;
-    size_t size;
-    uint64_t n_bytes;
-    struct ih_error ignored;
-    if (!file || options->decode.raw_channels || !input->is_named ||
-        ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) != IH_OK ||
-        !ih_records_probe(head, size))
-        return;
-    if (!input->path || input->is_stdin || input->bytes || !ih_source_size(src, &n_bytes)) {
-        file->src = malloc(sizeof *file->src);
-        if (!file->src)
-            return;
-        *file->src = *src;
-        file->src->time = (struct ih_time_limit){0}; /* the limit is for decoding */
-        *src = (struct ih_source){.is_open = false};
-    }
-    file->is_one = true;
-}
-
 /* Counts the image that decode is at. mask: the input's own, or empty. */
 static enum ih_status count_image(const struct ih_scan_options *options, const struct ih_mask *mask,
                                   struct ih_decode *decode, struct ih_lane *lane,
@@ -254,8 +229,8 @@ static bool has_more_images(struct ih_decode *decode, uint64_t number)
  * the image that result describes. */
 static uint64_t count_source(const struct ih_scan_options *options, const struct ih_input *input,
                              struct ih_lane *lane, struct ih_source *src,
-                             const struct ih_frames *frames, struct ih_result_file *file,
-                             uint64_t *read_ns, struct ih_result *result)
+                             const struct ih_frames *frames, uint64_t *read_ns,
+                             struct ih_result *result)
 {
     struct ih_error *err = &result->error, conflict = {0}, no_mask = {0};
     struct ih_file_identity id;
@@ -279,8 +254,6 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         *err = no_mask;
         result->status = no_mask.status;
     }
-    if (result->status == IH_UNKNOWN)
-        leave_records(options, input, src, file);
     if (result->status == IH_OK)
         result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
@@ -301,7 +274,7 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
 bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct ih_input *input)
 {
     return options->reads_archives && !options->decode.raw_channels && !input->bytes &&
-           !input->array && input->error.status == IH_OK &&
+           !input->array && !input->holds_records && input->error.status == IH_OK &&
            (input->is_named || ih_archive_is_name(input->path));
 }
 
@@ -330,13 +303,12 @@ enum ih_status ih_input_open(const struct ih_scan_options *options, const struct
 
 uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
                          struct ih_lane *lane, struct ih_source *src,
-                         const struct ih_frames *frames, struct ih_result_file *file,
-                         struct ih_result *result)
+                         const struct ih_frames *frames, struct ih_result *result)
 {
     uint64_t read_ns = src->read_ns;
     begin_result(options, input, result);
     result->times.read_ns = read_ns;
-    const uint64_t number = count_source(options, input, lane, src, frames, file, &read_ns, result);
+    const uint64_t number = count_source(options, input, lane, src, frames, &read_ns, result);
     split_times(result, src, &read_ns);
     ih_source_close(src);
     return number;
@@ -347,7 +319,7 @@ void ih_count_input(const struct ih_scan_options *options, const struct ih_input
 {
     struct ih_error error = {0};
     if (open_source(input, src, &error) == IH_OK) {
-        ih_count_source(options, input, lane, src, NULL, NULL, result);
+        ih_count_source(options, input, lane, src, NULL, result);
         return;
     }
     memset(result, 0, sizeof *result);

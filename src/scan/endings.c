@@ -75,6 +75,11 @@ bool ih_ending_is_packed(const char *path)
     return ih_archive_is_name(path) || is_one_of(path, packed);
 }
 
+bool ih_ending_is_result_file(const char *path)
+{
+    return is_one_of(path, " ndjson jsonl json ");
+}
+
 bool ih_ending_is_chart(const char *path)
 {
     const size_t n = strlen(path), n_ending = strlen(IH_ENDING_CHART_PNG);

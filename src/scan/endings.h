@@ -1,4 +1,5 @@
-/* The endings of file names: what a name promises. The content decides what is read. */
+/* The endings of file names: what a name promises. Of images, the content decides
+ * what is read. */
 #ifndef IH_SCAN_ENDINGS_H
 #define IH_SCAN_ENDINGS_H
 
@@ -19,6 +20,9 @@ bool ih_ending_is_other_file(const char *path);
 
 /* Whether it is one of an archive or a compressed file. */
 bool ih_ending_is_packed(const char *path);
+
+/* Whether it is one of a result file, as imghist writes them: NDJSON or JSON. */
+bool ih_ending_is_result_file(const char *path);
 
 /* Of charts in a directory; of one length. */
 #define IH_ENDING_CHART_PNG ".hist.png"

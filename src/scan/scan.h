@@ -11,8 +11,7 @@
  * member while another worker reads on. So all workers share one archive, and several archives are
  * read at the same time.
  *
- * The caller pulls: ih_scan_next (imghist.h) waits for the next result and makes an item of it. A
- * result file gives an item for each of its records, and the result files of shards are merged.
+ * The caller pulls: `next` of the source waits for the next result and makes an item of it.
  */
 #ifndef IH_SCAN_SCAN_H
 #define IH_SCAN_SCAN_H
@@ -23,7 +22,7 @@
 #include "histogram/pixel_order.h"
 #include "histogram/region.h"
 #include "histogram/result.h"
-#include "histogram/total.h"
+#include "imghist.h"
 #include "jpeg_gpu/queue.h"
 
 #include <stdatomic.h>
@@ -102,6 +101,7 @@ struct ih_input {
     bool ends_folder;     /* no input, but the end of such a walk: path is the folder's */
     bool is_stdin;        /* read standard input; path is only its name */
     bool is_member;       /* of an archive; path is the archive's and the member's name */
+    bool holds_records;   /* a result file: no image, and another source reads it in this place */
     const uint8_t *bytes; /* borrowed; not NULL: the content, and path is only its name */
     size_t size_bytes;
     ih_read_function read; /* not NULL: gives the content; called by the worker */
@@ -110,13 +110,6 @@ struct ih_input {
     struct ih_error error;  /* not IH_OK: why it cannot be read; becomes the result */
     uint64_t source;        /* which of the scan's paths it comes from, from 0; n_paths: the list */
     uint64_t hash;          /* becomes the result's inputs_hash */
-};
-
-/* What a named result file is. */
-enum ih_records_use {
-    IH_RECORDS_NO_INPUT, /* no image */
-    IH_RECORDS_REFUSED,  /* the end of the run */
-    IH_RECORDS_READ      /* its records are items */
 };
 
 struct ih_scan_options {
@@ -140,12 +133,8 @@ struct ih_scan_options {
     void *(*finish)(void *user, const struct ih_input *input, struct ih_result *result);
     void *finish_user;
     struct ih_mask_options mask;
-    enum ih_records_use records;
-    /* Continues a run: the records of this result file come first, and they may be of a shard.
-     * NULL: none. n_resumed_in_folder: images that are done in the folder that is not finished. */
-    const char *resumed_path;
+    /* Images of a resumed run that are done in the folder that is not finished. */
     uint64_t n_resumed_in_folder;
-    bool names_settings;   /* errors name the field of ih_settings that raises a limit */
     bool makes_thumbnails; /* the CPU decodes JPEG then */
     enum ih_jpeg_side jpeg;
     /* The process ends after this scan. The JPEG queue's sessions are left running and out of the
@@ -167,7 +156,7 @@ struct ih_scan_inputs {
     /* About how many inputs next will still give, 0: unknown. Not called during next. NULL:
      * unknown. */
     double (*n_left)(void *user);
-    /* Whether the caller of ih_scan_next should add sources soon; NULL: it never adds any. */
+    /* Whether the caller should add sources soon; NULL: it never adds any. */
     bool (*wants_sources)(void *user);
     /* Ends a waiting next, which returns false; NULL: next does not wait. Called under the scan's
      * lock, after an error and at the end. */
@@ -178,28 +167,35 @@ struct ih_scan_inputs {
 };
 
 /*
- * Starts the workers. ih_scan_next, ih_scan_is_ready and ih_scan_close (imghist.h) go on.
+ * What gives items: a scan, result files.
+ *
+ * next       waits for the next item. Returns as ih_scan_next (imghist.h) does. *item: the
+ * source's, valid until the next call; with an error, its path is what the error is about. Later
+ *            calls return the same error.
+ * is_ready   waits up to wait_ms until next would not wait
+ */
+struct ih_item_source {
+    enum ih_status (*next)(void *source, const struct ih_item **item, struct ih_error *err);
+    bool (*is_ready)(void *source, unsigned wait_ms);
+    void (*close)(void *source);
+    void *source;
+};
+
+/*
+ * Starts the workers.
  *
  * device    borrowed until close; need not have started
  * options   copied; what it points to is borrowed until close
  * inputs    copied
- * *scan     owned by the caller
+ * *items    owned by the caller. An input that holds records is an item of the kind IH_ITEM_NONE;
+ *           its result_file is to be read in its place, "-" on standard input.
  *
  * Returns IH_OK, IH_MEMORY, or the error of a JPEG queue that did not start. The inputs are
  * released then.
  */
 enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_options *options,
-                             const struct ih_scan_inputs *inputs, struct ih_scan **scan,
+                             const struct ih_scan_inputs *inputs, struct ih_item_source *items,
                              struct ih_error *err);
-
-/* What the results so far have in common, or what they had to agree with if there are none. */
-const struct ih_joint_measure *ih_scan_measure(const struct ih_scan *scan);
-
-/* What ih_scan_start was given. */
-const struct ih_scan_inputs *ih_scan_inputs_of(const struct ih_scan *scan);
-
-/* Whether the results of shards were merged. */
-bool ih_scan_has_merged(const struct ih_scan *scan);
 
 /* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
  * many documents are zip files. */
@@ -217,25 +213,17 @@ struct ih_frames {
     void *user;
 };
 
-/* An input that proves to be a result file. */
-struct ih_result_file {
-    bool is_one;
-    struct ih_source *src; /* owned by the caller; NULL: open the path again */
-};
-
 /*
  * Counts an open input and closes src; the rest is as below.
  *
  * frames   with options->decode.takes_frames; else NULL
- * file     NULL: result files are no inputs
  *
  * Returns the number of the image that result describes, the last one or the one that failed: 1
  * without further images.
  */
 uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
                          struct ih_lane *lane, struct ih_source *src,
-                         const struct ih_frames *frames, struct ih_result_file *file,
-                         struct ih_result *result);
+                         const struct ih_frames *frames, struct ih_result *result);
 
 /*
  * Counts one input that is not searched for members: of ih_count_file and its kin, or one that the

@@ -28,13 +28,13 @@ static char *frame_path(const char *path, uint64_t number)
 
 /* An input that a worker counts image by image. */
 struct frames {
-    struct ih_scan *scan;
+    struct scan *scan;
     struct slot *owner;
     struct ih_lane *lane;
 };
 
 /* Waits for room if the input is at the front. Returns false if the run is ending. */
-static bool wait_for_room(struct ih_scan *s, const struct slot *owner)
+static bool wait_for_room(struct scan *s, const struct slot *owner)
 {
     pthread_mutex_lock(&s->lock);
     while (!s->is_stopping && owner->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
@@ -45,11 +45,11 @@ static bool wait_for_room(struct ih_scan *s, const struct slot *owner)
     return may_continue;
 }
 
-static void fail_for_memory(struct ih_scan *s)
+static void fail_for_memory(struct scan *s)
 {
     pthread_mutex_lock(&s->lock);
     ih_error_set(&s->error, IH_MEMORY, "out of memory");
-    ih_scan_stop(s);
+    scan_stop(s);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -57,7 +57,7 @@ static void fail_for_memory(struct ih_scan *s)
 static bool take_frame(void *user, uint64_t number, const struct ih_result *result)
 {
     const struct frames *f = user;
-    struct ih_scan *s = f->scan;
+    struct scan *s = f->scan;
     struct slot *slot = malloc(sizeof *slot);
     char *path = slot ? frame_path(f->owner->input.path, number) : NULL;
     if (!path) {
@@ -90,16 +90,15 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     return wait_for_room(s, f->owner);
 }
 
-void ih_count_images(struct ih_scan *s, struct worker *w, struct slot *slot)
+void ih_count_images(struct scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
     struct frames user = {s, slot, w->lane};
     const struct ih_frames frames = {take_frame, &user};
     const bool takes_frames = w->options.decode.takes_frames;
-    struct ih_result_file *file = w->options.records == IH_RECORDS_NO_INPUT ? NULL : &slot->file;
     /* of the last image, from 1 */
     const uint64_t number = ih_count_source(&w->options, &slot->input, w->lane, &w->src,
-                                            takes_frames ? &frames : NULL, file, result);
+                                            takes_frames ? &frames : NULL, result);
     char *path = number > 1 ? frame_path(slot->input.path, number) : NULL;
     if (result->status == IH_OK)
         result->counted_by = ih_lane_description(w->lane);
@@ -117,7 +116,7 @@ void ih_count_images(struct ih_scan *s, struct worker *w, struct slot *slot)
 
 /* ---- archives ---- */
 
-bool ih_start_archive(struct ih_scan *s, struct worker *w, struct slot *slot)
+bool ih_start_archive(struct scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_error *err = &slot->result.error;
     struct ih_decode_options options = w->options.decode;
@@ -149,7 +148,7 @@ bool ih_start_archive(struct ih_scan *s, struct worker *w, struct slot *slot)
 }
 
 /* Takes an archive off the list of open ones. It has a result of its own only if it failed. */
-static void end_archive(struct ih_scan *s, struct open_archive *a, const struct ih_error *err)
+static void end_archive(struct scan *s, struct open_archive *a, const struct ih_error *err)
 {
     struct slot *slot = a->slot;
     ih_archive_close(a->reader);
@@ -189,7 +188,7 @@ static char *member_path(const char *archive, const char *name)
     return path;
 }
 
-bool ih_start_member(struct ih_scan *s, struct worker *w, struct open_archive *a, struct slot *slot)
+bool ih_start_member(struct scan *s, struct worker *w, struct open_archive *a, struct slot *slot)
 {
     struct ih_error err = {0};
     bool has_member = false;
@@ -227,7 +226,7 @@ bool ih_start_member(struct ih_scan *s, struct worker *w, struct open_archive *a
     return true;
 }
 
-void ih_count_member(struct ih_scan *s, struct worker *w, struct slot *slot)
+void ih_count_member(struct scan *s, struct worker *w, struct slot *slot)
 {
     const bool is_counted = ih_is_in_shard(s, slot->number, slot->member);
     if (is_counted) {

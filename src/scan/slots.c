@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting)
+bool ih_slots_have_room(const struct scan *s, uint64_t n_waiting)
 {
     const uint64_t n_threads = s->options.n_threads;
     /* Only results that can be taken count, not those that wait for an input in the JPEG
@@ -20,13 +20,13 @@ bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting)
     return n_waiting < n_threads * window && !is_taker_slow;
 }
 
-bool ih_slots_have_member_room(const struct ih_scan *s, const struct open_archive *a)
+bool ih_slots_have_member_room(const struct scan *s, const struct open_archive *a)
 {
     const uint64_t few = (uint64_t)s->options.n_threads * WINDOW_OF_SLOW_TAKER;
     return ih_slots_have_room(s, s->n_members_waiting) || (a == s->archives && a->n_waiting < few);
 }
 
-void ih_slot_insert_before(struct ih_scan *s, struct slot *slot, struct slot *next)
+void ih_slot_insert_before(struct scan *s, struct slot *slot, struct slot *next)
 {
     slot->next = next;
     slot->previous = next ? next->previous : s->last;
@@ -34,7 +34,7 @@ void ih_slot_insert_before(struct ih_scan *s, struct slot *slot, struct slot *ne
     *(next ? &next->previous : &s->last) = slot;
 }
 
-void ih_slots_remove_first(struct ih_scan *s)
+void ih_slots_remove_first(struct scan *s)
 {
     struct slot *slot = s->first;
     s->first = slot->next;
@@ -52,7 +52,7 @@ void ih_slots_remove_first(struct ih_scan *s)
     }
 }
 
-void ih_slots_keep(struct ih_scan *s, struct slot *slot)
+void ih_slots_keep(struct scan *s, struct slot *slot)
 {
     for (struct slot *next; slot; slot = next) {
         next = slot->next;
@@ -73,9 +73,6 @@ void ih_slot_empty(struct slot *slot)
         free(slot->result.product);
         ih_histogram_reset(&slot->result.histogram);
     }
-    if (slot->file.src)
-        ih_source_reset(slot->file.src);
-    free(slot->file.src);
     if (slot->archive && !slot->input.is_member && !slot->owner) { /* the archive's own slot */
         ih_archive_close(slot->archive->reader);
         free(slot->archive);
@@ -84,7 +81,7 @@ void ih_slot_empty(struct slot *slot)
     free(slot->input.array);
 }
 
-void ih_scan_stop(struct ih_scan *s)
+void scan_stop(struct scan *s)
 {
     s->is_stopping = true;
     pthread_cond_broadcast(&s->on_work);
@@ -93,7 +90,7 @@ void ih_scan_stop(struct ih_scan *s)
         s->inputs.stop(s->inputs.user);
 }
 
-void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result)
+void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result)
 {
     struct ih_result *result = &slot->result;
     result->shard = s->options.shard;
@@ -109,20 +106,20 @@ void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result)
     pthread_mutex_lock(&s->lock);
     if (has_result && result->status == IH_UNAVAILABLE) {
         s->error = result->error; /* no device or decoder process: every input would fail */
-        ih_scan_stop(s);
+        scan_stop(s);
     }
     slot->has_result = has_result;
     slot->is_ready = true;
     s->n_ready++;
     const bool is_last_queued = slot->is_queued && atomic_fetch_sub(&s->n_queued, 1) == 1;
-    if (slot == s->first || is_last_queued) /* ih_scan_next waits for the first, or for the end */
+    if (slot == s->first || is_last_queued) /* the caller waits for the first, or for the end */
         pthread_cond_signal(&s->on_result);
     if (is_last_queued) /* workers wait for inputs that may be returned */
         pthread_cond_broadcast(&s->on_work);
     pthread_mutex_unlock(&s->lock);
 }
 
-bool ih_is_in_shard(const struct ih_scan *s, uint64_t input, uint64_t member)
+bool ih_is_in_shard(const struct scan *s, uint64_t input, uint64_t member)
 {
     const uint64_t n = s->options.n_shards;
     return n == 0 || (input % n + member % n) % n == (uint64_t)s->options.shard - 1;

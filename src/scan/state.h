@@ -5,7 +5,6 @@
 #include "decode/archive.h"
 #include "imghist.h"
 #include "jpeg_gpu/queue.h"
-#include "records/shards.h"
 #include "scan/scan.h"
 
 #include <pthread.h>
@@ -42,7 +41,6 @@ struct slot {
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
     struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
-    struct ih_result_file file;   /* owns its source */
     struct ih_result result;
 };
 
@@ -55,21 +53,7 @@ struct open_archive {
     uint64_t n_waiting;        /* members that are started and not taken */
 };
 
-/* Where the items come from that are no results of inputs: of the calling thread only. */
-struct record_items {
-    struct ih_joint_measure measure;  /* of all results so far */
-    struct ih_joint_measure of_empty; /* of totals of no images, which fit any results */
-    const char *path;                 /* borrowed; of the result file */
-    struct ih_source *src;            /* owned; NULL: no result file is read */
-    struct ih_records *records;       /* owned; reads src */
-    bool is_stream;                   /* path cannot be opened again */
-    bool has_record;                  /* one has been read */
-    struct ih_shards *shards;         /* owned; of result files, until all have come; NULL: none */
-    bool is_merging, has_merged_images; /* all shards have come; and gave images */
-    uint64_t merged_run;                /* hash of the shards that were merged last; 0: none */
-};
-
-struct ih_scan {
+struct scan {
     struct ih_device *device;
     struct ih_scan_options options;
     struct ih_scan_inputs inputs;
@@ -85,8 +69,7 @@ struct ih_scan {
     struct ih_item item;
     uint64_t n_in_folder; /* inputs of the folder that is being walked, or of the archive */
     bool ends_folder;     /* the next item is the end of the folder whose error was the last */
-    struct record_items from;
-    struct ih_error end; /* IH_OK: not at the end */
+    struct ih_error end;  /* IH_OK: not at the end */
 
     /* Inputs in the JPEG queue, those returned included. Workers change it without the lock, while
      * they are counted in n_working; ih_slot_finish decreases it under the lock. */
@@ -128,61 +111,60 @@ struct worker {
 
 /* Whether one more may be started while n_waiting of its kind are not taken. The caller holds the
  * lock. */
-bool ih_slots_have_room(const struct ih_scan *s, uint64_t n_waiting);
+bool ih_slots_have_room(const struct scan *s, uint64_t n_waiting);
 
 /* The same for a member. All other results wait behind the first archive, so its members always get
  * some room. */
-bool ih_slots_have_member_room(const struct ih_scan *s, const struct open_archive *a);
+bool ih_slots_have_member_room(const struct scan *s, const struct open_archive *a);
 
 /* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
-void ih_slot_insert_before(struct ih_scan *s, struct slot *slot, struct slot *next);
+void ih_slot_insert_before(struct scan *s, struct slot *slot, struct slot *next);
 
 /* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
-void ih_slots_remove_first(struct ih_scan *s);
+void ih_slots_remove_first(struct scan *s);
 
 /* Keeps empty slots for the workers, which would contend for the heap. The caller holds the lock.
  */
-void ih_slots_keep(struct ih_scan *s, struct slot *slots);
+void ih_slots_keep(struct scan *s, struct slot *slots);
 
 /* Releases all that the slot owns. */
 void ih_slot_empty(struct slot *slot);
 
 /* Makes a slot ready to be taken, with its result or without. */
-void ih_slot_finish(struct ih_scan *s, struct slot *slot, bool has_result);
+void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result);
 
 /* Whether a member of an input is in the shard of this run. */
-bool ih_is_in_shard(const struct ih_scan *s, uint64_t input, uint64_t member);
+bool ih_is_in_shard(const struct scan *s, uint64_t input, uint64_t member);
 
 /* Starts no more inputs, and ends those of several images. The caller holds the lock. */
-void ih_scan_stop(struct ih_scan *s);
+void scan_stop(struct scan *s);
 
 /* ---- workers.c ---- */
 
 /* Starts the workers and the JPEG queue. Returns IH_OK, IH_MEMORY or IH_UNAVAILABLE; call
  * ih_workers_end in all cases. */
-enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err);
+enum ih_status ih_workers_start(struct scan *s, struct ih_error *err);
 
 /* Whether all workers have ended and the JPEG queue is empty. The caller holds the lock. */
-bool ih_workers_have_ended(struct ih_scan *s);
+bool ih_workers_have_ended(struct scan *s);
 
 /* Joins the workers, which have ended, and completes the report of the JPEG queue. May be called
  * again. Returns the error that ended the run, if there is one, or IH_OK. */
-enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err);
+enum ih_status ih_workers_end(struct scan *s, struct ih_error *err);
 
 /* ---- several.c ---- */
 
 /* Counts the worker's open source, image by image if that is wanted. The slot gets the last image;
  * those before it get slots of their own. */
-void ih_count_images(struct ih_scan *s, struct worker *w, struct slot *slot);
+void ih_count_images(struct scan *s, struct worker *w, struct slot *slot);
 
 /* Makes the worker's open source an open archive. False: it failed, and the slot has the result. */
-bool ih_start_archive(struct ih_scan *s, struct worker *w, struct slot *slot);
+bool ih_start_archive(struct scan *s, struct worker *w, struct slot *slot);
 
 /* Reads the next member of an archive into the slot and inserts it. False at the archive's end. */
-bool ih_start_member(struct ih_scan *s, struct worker *w, struct open_archive *a,
-                     struct slot *slot);
+bool ih_start_member(struct scan *s, struct worker *w, struct open_archive *a, struct slot *slot);
 
 /* Counts the member that was read, and finishes its slot. */
-void ih_count_member(struct ih_scan *s, struct worker *w, struct slot *slot);
+void ih_count_member(struct scan *s, struct worker *w, struct slot *slot);
 
 #endif

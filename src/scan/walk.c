@@ -2,7 +2,6 @@
 
 #include "base/path.h"
 #include "decode/archive.h"
-#include "records/records.h"
 #include "scan/endings.h"
 
 #include <dirent.h>
@@ -128,10 +127,15 @@ static bool give_error(struct ih_input *input, char *path, bool is_named, int er
     return true;
 }
 
+static bool is_result_file(const struct ih_walk_sources *sources, const char *path)
+{
+    return !sources->is_raw && ih_ending_is_result_file(path);
+}
+
 /* A path of the command line or a list. True: it is an input; false: it is a directory, which is
  * now the deepest level. */
 static bool take_argument(struct ih_walk *w, const char *argument, bool is_listed,
-                          struct ih_input *input)
+                          bool holds_records, struct ih_input *input)
 {
     struct stat st;
     bool is_dash = strcmp(argument, "-") == 0, is_stdin = is_dash && !is_listed;
@@ -140,12 +144,14 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
     char *path = strdup(is_stdin ? stdin_name : is_dash ? "./-" : argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
-    if (is_stdin || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
+    if (is_stdin || holds_records || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
         const char *slash = strrchr(path, '/');
-        *input = (struct ih_input){.path = path,
-                                   .name_at = slash ? (size_t)(slash + 1 - path) : 0,
-                                   .is_named = true,
-                                   .is_stdin = is_stdin};
+        *input = (struct ih_input){
+            .path = path,
+            .name_at = slash ? (size_t)(slash + 1 - path) : 0,
+            .is_named = true,
+            .holds_records = holds_records || (!is_stdin && is_result_file(&w->sources, path)),
+            .is_stdin = is_stdin};
         return true; /* a missing file fails when it is opened */
     }
     int error = descend(w, path);
@@ -282,7 +288,7 @@ static bool give_list_error(const struct ih_walk *w, struct ih_input *input)
 static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, struct ih_input *input)
 {
     if (strlen(line) == n_bytes)
-        return take_argument(w, line, true, input);
+        return take_argument(w, line, true, false, input);
     close_list(w);
     *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
     const bool is_utf_16 = memcmp(line, "\xFF\xFE", 2) == 0 || memcmp(line, "\xFE\xFF", 2) == 0 ||
@@ -294,9 +300,8 @@ static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, str
     return true;
 }
 
-/* Whether a file looks like an archive or a result file. Pipes are not opened: reading would take
- * their data. */
-static bool holds_images(const char *path)
+/* Whether a file looks like an archive. Pipes are not opened: reading would take their data. */
+static bool is_archive(const char *path)
 {
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     const int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -304,8 +309,7 @@ static bool holds_images(const char *path)
     if (fd >= 0)
         close(fd);
     const enum ih_archive_kind kind = ih_archive_probe(head, n > 0 ? (size_t)n : 0);
-    return (kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE) ||
-           ih_records_probe(head, n > 0 ? (size_t)n : 0);
+    return kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
 }
 
 uint64_t ih_walk_count(const struct ih_walk_sources *sources)
@@ -315,8 +319,9 @@ uint64_t ih_walk_count(const struct ih_walk_sources *sources)
         return 0;
     for (size_t i = 0; i < sources->n_paths; i++) {
         const bool exists = ih_path_stat(sources->paths[i], &st, 0) == 0;
-        if (exists && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && i < IH_WALK_PROBED &&
-                                               holds_images(sources->paths[i]))))
+        if ((sources->hold_records && sources->hold_records[i]) ||
+            is_result_file(sources, sources->paths[i]) || (exists && S_ISDIR(st.st_mode)) ||
+            (exists && S_ISREG(st.st_mode) && i < IH_WALK_PROBED && is_archive(sources->paths[i])))
             return 0;
     }
     return sources->n_paths;
@@ -372,7 +377,9 @@ static bool next_input(struct ih_walk *w, struct ih_input *input)
             continue;
         }
         if (w->next_path < w->sources.n_paths) {
-            if (take_argument(w, w->sources.paths[w->next_path++], false, input))
+            const size_t i = w->next_path++;
+            if (take_argument(w, w->sources.paths[i], false,
+                              w->sources.hold_records && w->sources.hold_records[i], input))
                 return true;
             continue;
         }

@@ -16,17 +16,19 @@ struct ih_walk;
 struct ih_walk_sources {
     const char *const *paths;
     size_t n_paths;
-    const char *list;       /* NULL, or a file of paths; "-": standard input */
-    const char *stdin_name; /* NULL: "-" */
-    char list_separator;    /* '\n' or '\0', after each path of the list */
+    const bool *hold_records; /* [n_paths]: result files of any name; NULL: none */
+    bool is_raw;              /* files are bare samples, whatever their names are */
+    const char *list;         /* NULL, or a file of paths; "-": standard input */
+    const char *stdin_name;   /* NULL: "-" */
+    char list_separator;      /* '\n' or '\0', after each path of the list */
 };
 
 /* How many of the first paths are opened to see what they are: enough to keep a worker for each
  * core. */
 enum { IH_WALK_PROBED = 64 };
 
-/* The number of images; 0: unknown, because there is a directory or a list, or an archive or a
- * result file among the first paths. Standard input counts as one. */
+/* The number of images; 0: unknown, because there is a directory, a list or a result file, or an
+ * archive among the first paths. Standard input counts as one. */
 uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
 /* Whether no source is a pipe, whose other end may take its time. */
@@ -55,53 +57,5 @@ bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 double ih_walk_n_left(const struct ih_walk *walk);
 
 void ih_walk_close(struct ih_walk *walk); /* NULL is allowed */
-
-/* ---- inputs.c ---- */
-
-/*
- * The inputs of a run, in the order of the walk, with the hashes that --shard and --resume record.
- *
- * --resume reads its file as a prefix of the run: each record has a hash of all inputs up to its
- * own, with their sizes and times. As long as records and inputs agree, the inputs are done.
- */
-
-struct ih_inputs;
-
-/* How far an earlier run came. */
-struct ih_resume_point {
-    uint64_t size_bytes;  /* of the file, up to the last record that is kept */
-    uint64_t n_inputs;    /* that are done */
-    uint64_t n_in_folder; /* of them, in the folder whose walk has not ended */
-};
-
-/* Strings are borrowed until close. */
-struct ih_inputs_options {
-    struct ih_walk_sources sources;
-    uint64_t options_hash;    /* of the options that decide which records a run has */
-    unsigned shard;           /* 0: the whole run */
-    const char *resumed_path; /* the file of --resume; NULL: none */
-    const char *mask;         /* of --mask; NULL: none */
-};
-
-/* *inputs: owned by the caller. Returns what ih_walk_open returns. */
-enum ih_status ih_inputs_open(const struct ih_inputs_options *options, struct ih_inputs **inputs,
-                              struct ih_error *err);
-
-/* For ih_scan_start. The caller closes inputs after the scan. */
-struct ih_scan_inputs ih_inputs_of_scan(struct ih_inputs *inputs);
-
-/* The hash of the options and of all inputs so far; never 0. Complete after the last input. */
-uint64_t ih_inputs_hash(const struct ih_inputs *inputs);
-
-/*
- * Finds how far the run came that wrote path, the file of --resume, and takes the inputs that are
- * done. Call it before the scan starts. Changes no file.
- *
- * Returns IH_OK, IH_CONFLICT (the file is not of this run), IH_IO or IH_MEMORY.
- */
-enum ih_status ih_inputs_resume(struct ih_inputs *inputs, const char *path,
-                                struct ih_resume_point *point, struct ih_error *err);
-
-void ih_inputs_close(struct ih_inputs *inputs); /* NULL is allowed */
 
 #endif

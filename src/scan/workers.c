@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 
 /* IH_OK or IH_MEMORY; the caller closes the worker in both cases. */
-static enum ih_status open_worker(struct worker *w, const struct ih_scan *s, struct ih_error *err)
+static enum ih_status open_worker(struct worker *w, const struct scan *s, struct ih_error *err)
 {
     *w = (struct worker){.options = s->options};
     const struct ih_remote_decoders *remote = s->options.remote_decoders;
@@ -50,7 +50,7 @@ static void count_input(struct worker *w, const struct ih_input *input, struct i
  * images take longer than their decoding. */
 static void on_queued(void *scan, void *ticket, bool is_counted)
 {
-    struct ih_scan *s = scan;
+    struct scan *s = scan;
     struct slot *slot = ticket;
     slot->is_counted = is_counted;
     slot->next_fetched = NULL;
@@ -62,7 +62,7 @@ static void on_queued(void *scan, void *ticket, bool is_counted)
 }
 
 /* Offers an input to the JPEG queue. Returns whether it was taken. */
-static bool offer(struct ih_scan *s, struct worker *w, struct slot *slot)
+static bool offer(struct scan *s, struct worker *w, struct slot *slot)
 {
     const struct ih_input *input = &slot->input;
     const bool is_file = !input->bytes && !input->read && !input->array && !input->is_stdin &&
@@ -94,7 +94,7 @@ enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
 enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_RETURNED, JOB_MEMBER };
 
 /* How many of the next inputs come without waiting. */
-static unsigned n_inputs_ready(const struct ih_scan *s)
+static unsigned n_inputs_ready(const struct scan *s)
 {
     return s->inputs.n_ready ? s->inputs.n_ready(s->inputs.user) : 0;
 }
@@ -103,7 +103,7 @@ static unsigned n_inputs_ready(const struct ih_scan *s)
  * fetched ahead: a worker that finds none has to sleep and be woken, which takes longer than a
  * small file. There is one for each worker, and as many as all start while the next ones are
  * fetched. The caller holds the lock. */
-static bool should_fetch(const struct ih_scan *s)
+static bool should_fetch(const struct scan *s)
 {
     const unsigned n_threads = s->options.n_threads;
     const bool is_ahead = n_threads > 1 && n_inputs_ready(s) > 0;
@@ -112,7 +112,7 @@ static bool should_fetch(const struct ih_scan *s)
 }
 
 /* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
-static enum job wait_for_job(struct ih_scan *s, struct open_archive **archive, struct slot **slot)
+static enum job wait_for_job(struct scan *s, struct open_archive **archive, struct slot **slot)
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&s->lock);
@@ -162,7 +162,7 @@ static enum job wait_for_job(struct ih_scan *s, struct open_archive **archive, s
 }
 
 /* Returns a list of n empty slots, or of fewer without memory, owned by the caller. */
-static struct slot *new_slots(struct ih_scan *s, unsigned n)
+static struct slot *new_slots(struct scan *s, unsigned n)
 {
     struct slot *slots = NULL;
     pthread_mutex_lock(&s->lock);
@@ -187,7 +187,7 @@ static struct slot *new_slots(struct ih_scan *s, unsigned n)
 }
 
 /* An input has proved to be an archive or not. */
-static void decide(struct ih_scan *s)
+static void decide(struct scan *s)
 {
     pthread_mutex_lock(&s->lock);
     if (--s->n_undecided == 0)
@@ -196,7 +196,7 @@ static void decide(struct ih_scan *s)
 }
 
 /* Appends an input, which any worker may then start. The caller holds the lock. */
-static void append(struct ih_scan *s, struct slot *slot)
+static void append(struct scan *s, struct slot *slot)
 {
     *(s->fetched ? &s->last_fetched->next_fetched : &s->fetched) = slot;
     s->last_fetched = slot;
@@ -208,7 +208,7 @@ static void append(struct ih_scan *s, struct slot *slot)
 }
 
 /* Asks for the device if the run is long. Only the worker that fetches calls it. */
-static void need_device(struct ih_scan *s)
+static void need_device(struct scan *s)
 {
     const double seconds = (double)(ih_clock_ns() - s->start_ns) / 1e9;
     if (s->is_long || seconds < LONG_AFTER_S || !s->inputs.n_left)
@@ -223,7 +223,7 @@ static void need_device(struct ih_scan *s)
 
 /* Fetches the next inputs: one, or several if that cannot take long. Handing the turn from worker
  * to worker takes longer than fetching. */
-static enum ih_status fetch(struct ih_scan *s, struct ih_error *err)
+static enum ih_status fetch(struct scan *s, struct ih_error *err)
 {
     const unsigned n_ready = n_inputs_ready(s);
     struct slot *slots = new_slots(s, n_ready < 1            ? 1
@@ -267,14 +267,22 @@ static enum ih_status fetch(struct ih_scan *s, struct ih_error *err)
 
 /* Whether an input of another shard is opened: it may be an archive. Opening a pipe would take its
  * data from the program that counts that shard. */
-static bool may_be_shared(const struct ih_scan *s, const struct ih_input *input)
+static bool may_be_shared(const struct scan *s, const struct ih_input *input)
 {
     struct stat st;
     return ih_input_may_be_archive(&s->options, input) &&
            (input->is_stdin || (ih_path_stat(input->path, &st, 0) == 0 && S_ISREG(st.st_mode)));
 }
 
-static void work_on_array(struct ih_scan *s, struct worker *w, struct slot *slot)
+/* Another source reads a result file, in every shard. */
+static void pass_on(struct scan *s, struct slot *slot)
+{
+    memset(&slot->result, 0, sizeof slot->result);
+    slot->result.status = IH_UNKNOWN; /* nothing is counted */
+    ih_slot_finish(s, slot, true);
+}
+
+static void work_on_array(struct scan *s, struct worker *w, struct slot *slot)
 {
     const bool is_counted = ih_is_in_shard(s, slot->number, 0);
     if (is_counted)
@@ -285,7 +293,7 @@ static void work_on_array(struct ih_scan *s, struct worker *w, struct slot *slot
     ih_slot_finish(s, slot, is_counted);
 }
 
-static void work_on_input(struct ih_scan *s, struct worker *w, struct slot *slot)
+static void work_on_input(struct scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
     bool is_archive = false, is_started = false;  /* an archive */
@@ -313,7 +321,7 @@ static void work_on_input(struct ih_scan *s, struct worker *w, struct slot *slot
 
 /* A file that the JPEG queue has returned. If the GPU has not counted it, it may by now be of any
  * kind and size. */
-static void work_on_returned(struct ih_scan *s, struct worker *w, struct slot *slot)
+static void work_on_returned(struct scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
     if (!slot->is_counted) {
@@ -324,7 +332,7 @@ static void work_on_returned(struct ih_scan *s, struct worker *w, struct slot *s
 }
 
 /* Counts inputs until there are no more. */
-static enum ih_status work_on_inputs(struct ih_scan *s, struct worker *w, struct ih_error *err)
+static enum ih_status work_on_inputs(struct scan *s, struct worker *w, struct ih_error *err)
 {
     enum ih_status status = IH_OK;
     while (status == IH_OK) {
@@ -337,7 +345,9 @@ static enum ih_status work_on_inputs(struct ih_scan *s, struct worker *w, struct
             status = fetch(s, err);
             break;
         case JOB_INPUT:
-            if (slot->input.array)
+            if (slot->input.holds_records)
+                pass_on(s, slot);
+            else if (slot->input.array)
                 work_on_array(s, w, slot);
             else
                 work_on_input(s, w, slot);
@@ -361,12 +371,12 @@ static enum ih_status work_on_inputs(struct ih_scan *s, struct worker *w, struct
 
 static void *work(void *argument)
 {
-    struct ih_scan *s = argument;
+    struct scan *s = argument;
     struct worker w;
     struct ih_error error = {0}, ignored;
     if (open_worker(&w, s, &error) == IH_OK && work_on_inputs(s, &w, &error) != IH_OK) {
         pthread_mutex_lock(&s->lock);
-        ih_scan_stop(s);
+        scan_stop(s);
         pthread_mutex_unlock(&s->lock);
         work_on_inputs(s, &w, &ignored); /* those that the JPEG queue still returns */
     }
@@ -379,7 +389,7 @@ static void *work(void *argument)
     s->n_working--;
     if (error.status != IH_OK) {
         s->error = error;
-        ih_scan_stop(s);
+        scan_stop(s);
     }
     pthread_cond_signal(&s->on_result);
     pthread_cond_broadcast(&s->on_work); /* n_queued may have become 0 without a signal */
@@ -403,7 +413,7 @@ static struct ih_jpeg_queue_options queue_options(const struct ih_scan_options *
                                           .backend = o->jpeg_backend};
 }
 
-enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err)
+enum ih_status ih_workers_start(struct scan *s, struct ih_error *err)
 {
     const struct ih_jpeg_queue_options options = queue_options(&s->options);
     const unsigned n_wanted = s->options.n_threads;
@@ -421,12 +431,12 @@ enum ih_status ih_workers_start(struct ih_scan *s, struct ih_error *err)
     return n > 0 ? IH_OK : ih_error_set(err, IH_MEMORY, "cannot start a thread");
 }
 
-bool ih_workers_have_ended(struct ih_scan *s)
+bool ih_workers_have_ended(struct scan *s)
 {
     return s->n_working == 0 && atomic_load(&s->n_queued) == 0;
 }
 
-enum ih_status ih_workers_end(struct ih_scan *s, struct ih_error *err)
+enum ih_status ih_workers_end(struct scan *s, struct ih_error *err)
 {
     const bool has_run = s->n_threads > 0;
     for (; s->n_threads > 0; s->n_threads--)

@@ -187,8 +187,8 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   tar -cf all.tar part.ndjson all.json text.pdf
   imghist_fails 1 "all.tar: no images in this archive" all.tar --csv=stats --list-skipped
   for name in part.ndjson all.json; do
-    assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file among images is not supported: name the \
-file on the command line, or scan it in Python; if it is in an archive, extract it first"
+    assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file among images is not supported: name it \
+.ndjson or .json, or give --records=FILE; if it is in an archive, extract it first"
   done
   assert_stderr_has "all.tar/text.pdf: skipped: cannot decode: PDF is not supported"
   assert_stderr_has "imghist: all.tar: no images in this archive"

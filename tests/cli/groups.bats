@@ -76,7 +76,7 @@ list_of_groups() {
   for format in --ndjson --json --csv=images; do
     "$IMGHIST" -q d --by=folder $format >"single.$format" 2>/dev/null || [ $? -eq 1 ]
   done
-  for ((i = 1; i <= 7; i++)); do "$IMGHIST" -q d --shard=$i/7 --ndjson -o shard.$i 2>/dev/null || [ $? -eq 1 ]; done
+  for ((i = 1; i <= 7; i++)); do "$IMGHIST" -q d --shard=$i/7 --ndjson -o shard.$i.ndjson 2>/dev/null || [ $? -eq 1 ]; done
   for part in d/cats d/dogs; do
     "$IMGHIST" -q "$part" --by=folder --ndjson -o "${part#d/}.ndjson" 2>/dev/null || [ $? -eq 1 ]
   done
@@ -84,7 +84,7 @@ list_of_groups() {
   for format in --ndjson --json --csv=images; do
     "$IMGHIST" -q shard.* --by=folder $format 2>/dev/null | cmp - "single.$format" || fail "shards, $format"
     "$IMGHIST" -q dogs.ndjson rest.json cats.ndjson $format 2>/dev/null | cmp - "single.$format" || fail "parts, $format"
-    "$IMGHIST" -q "single.--json" $format 2>/dev/null | cmp - "single.$format" || fail "read back, $format"
+    "$IMGHIST" -q --records=single.--json $format 2>/dev/null | cmp - "single.$format" || fail "read back, $format"
   done
 }
 
@@ -135,13 +135,13 @@ list_of_groups() {
 
 @test "against: shards give the bytes of the single run" {
   set_of_images
-  for ((i = 1; i <= 7; i++)); do "$IMGHIST" -q d --shard=$i/7 --ndjson -o shard.$i 2>/dev/null || [ $? -eq 1 ]; done
+  for ((i = 1; i <= 7; i++)); do "$IMGHIST" -q d --shard=$i/7 --ndjson -o shard.$i.ndjson 2>/dev/null || [ $? -eq 1 ]; done
   for format in --ndjson --json --csv=images; do
     "$IMGHIST" -q d --against=d/cats $format >single 2>/dev/null || [ $? -eq 1 ]
     "$IMGHIST" -q shard.* --against=d/cats $format 2>/dev/null | cmp - single || fail "$format"
   done
   "$IMGHIST" -q d --against=total --csv=images >single 2>/dev/null || [ $? -eq 1 ]
-  for ((i = 1; i <= 7; i++)); do cat shard.$i; done >all.ndjson
+  for ((i = 1; i <= 7; i++)); do cat shard.$i.ndjson; done >all.ndjson
   "$IMGHIST" -q shard.* --ndjson -o whole.ndjson 2>/dev/null || [ $? -eq 1 ]
   "$IMGHIST" -q whole.ndjson --against=total --csv=images 2>/dev/null | cmp - single || fail "total"
 }

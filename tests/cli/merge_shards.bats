@@ -16,11 +16,11 @@ make_inputs() {
   cp archives/{three.tar,three.zip,cut_late.tar.gz,promises.tar,others.tar} d/e
 }
 
-# shards N NAME ARG...: the files NAME.1 to NAME.N.
+# shards N NAME ARG...: the files NAME.1.ndjson to NAME.N.ndjson.
 shards() {
   local n=$1 name=$2
   shift 2
-  for ((i = 1; i <= n; i++)); do "$IMGHIST" -q --ndjson -o "$name.$i" --shard=$i/"$n" "$@" 2>/dev/null || [ $? -eq 1 ]; done
+  for ((i = 1; i <= n; i++)); do "$IMGHIST" -q --ndjson -o "$name.$i.ndjson" --shard=$i/"$n" "$@" 2>/dev/null || [ $? -eq 1 ]; done
 }
 
 # merged EXPECTED ARG...: the output is the file EXPECTED.
@@ -127,7 +127,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
 @test "merge shards: beside other inputs, and from pipes" {
   for i in 1 2 3 4; do dot $i.pgm 0$i; done
   shards 2 part 2.pgm 3.pgm
-  imghist_ok 1.pgm part.2 <(cat part.1) 4.pgm --csv=long
+  imghist_ok 1.pgm part.2.ndjson --records=<(cat part.1.ndjson) 4.pgm --csv=long
   expected=$output
   imghist_output "$expected" 1.pgm 2.pgm 3.pgm 4.pgm --csv=long
 }
@@ -136,9 +136,9 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   for i in 1 2 3 4; do dot $i.pgm 0$i; done
   shards 2 a 1.pgm 2.pgm
   shards 2 b 3.pgm 4.pgm
-  imghist_ok a.1 a.2 b.2 b.1 --csv=stats -o out.csv
+  imghist_ok a.1.ndjson a.2.ndjson b.2.ndjson b.1.ndjson --csv=stats -o out.csv
   [ "$(names out.csv | paste -sd' ')" = "1.pgm 2.pgm 3.pgm 4.pgm" ]
-  imghist_refused 2 "a.2: the shards of a run again" a.1 a.2 a.2 a.1 --csv=stats -o twice.csv
+  imghist_refused 2 "a.2.ndjson: the shards of a run again" a.1.ndjson a.2.ndjson a.2.ndjson a.1.ndjson --csv=stats -o twice.csv
   [ ! -e twice.csv ]
 }
 
@@ -150,14 +150,14 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     # shellcheck disable=SC2086
     shards 3 empty 1.pgm $total # two shards are empty
     for k in 1 2 3; do # run uses i
-      others=(part.[!"$k"])
+      others=(part.[!"$k"].ndjson)
       imghist_refused 2 "shard $k/3 is missing" "${others[@]}" --csv -o out.csv
-      imghist_refused 2 "a shard follows when all shards of a run have been read" part.* part.$k --csv -o out.csv
+      imghist_refused 2 "a shard follows when all shards of a run have been read" part.* part.$k.ndjson --csv -o out.csv
       imghist "${others[@]}" "${others[0]}" --csv -o out.csv
-      assert_refused 2 "${others[0]}: shard ${others[0]#part.}/3 again"
-      others=(empty.[!"$k"])
+      assert_refused 2 "${others[0]}: shard $(tr -cd 0-9 <<<"${others[0]}")/3 again"
+      others=(empty.[!"$k"].ndjson)
       imghist_refused 2 "shard $k/3 is missing" "${others[@]}" --csv -o out.csv
-      imghist_refused 2 "is of another run: its inputs or options differ" "${others[@]}" part.$k --csv -o out.csv
+      imghist_refused 2 "is of another run: its inputs or options differ" "${others[@]}" part.$k.ndjson --csv -o out.csv
     done
     imghist_ok empty.* --csv=stats
     shards 3 both 1.pgm --total
@@ -166,12 +166,12 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     # the same inputs, but counted or selected in another way
     for option in --luma=bt601 --clip=1,254 --max-pixels=5 '--where=mean_luma >= 0' --lenient; do
       [ "$total" = "" ] || [ "$option" != --lenient ] || continue
-      "$IMGHIST" -q --ndjson -o other --shard=2/3 {1,2,3,4,5}.pgm $total "$option"
-      imghist_status 2 part.1 other part.3 --csv -o out.csv
+      "$IMGHIST" -q --ndjson -o other.ndjson --shard=2/3 {1,2,3,4,5}.pgm $total "$option"
+      imghist_status 2 part.1.ndjson other.ndjson part.3.ndjson --csv -o out.csv
       [[ $stderr == *"another run"* || $stderr == *"counted with"* ]] || fail "$option"
     done
-    "$IMGHIST" -q --ndjson -o other --shard=2/4 {1,2,3,4,5}.pgm $total
-    imghist_refused 2 "other: shard 2/4, but the others are of 3 shards" part.1 other part.3 --csv -o out.csv
+    "$IMGHIST" -q --ndjson -o other.ndjson --shard=2/4 {1,2,3,4,5}.pgm $total
+    imghist_refused 2 "other.ndjson: shard 2/4, but the others are of 3 shards" part.1.ndjson other.ndjson part.3.ndjson --csv -o out.csv
     [ ! -e out.csv ]
   done
 }
@@ -182,34 +182,34 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     # shellcheck disable=SC2086 # no word, or one
     shards 2 part {1,2,3,4,5,6}.pgm $total
     for cut in "head -n -1" "head -n 1" "head -n 0"; do
-      $cut part.2 >short
-      imghist part.1 short --csv -o out.csv
+      $cut part.2.ndjson >short.ndjson
+      imghist part.1.ndjson short.ndjson --csv -o out.csv
       [ "$status" -ne 0 ] || fail "$cut"
     done
-    head -n -1 part.2 >short
-    imghist_refused 1 "short: shard 2/2 has no last line" part.1 short --csv -o out.csv
+    head -n -1 part.2.ndjson >short.ndjson
+    imghist_refused 1 "short.ndjson: shard 2/2 has no last line" part.1.ndjson short.ndjson --csv -o out.csv
     for edit in 1d 2d 3d; do
-      sed $edit part.2 >short
-      imghist_refused 1 "short: shard 2/2 has 2 records instead of 3" part.1 short --csv -o out.csv
+      sed $edit part.2.ndjson >short.ndjson
+      imghist_refused 1 "short.ndjson: shard 2/2 has 2 records instead of 3" part.1.ndjson short.ndjson --csv -o out.csv
     done
-    sed 2p part.2 >twice
-    imghist_refused 1 "twice: records twice, or not in the order of the run" part.1 twice --csv -o out.csv
-    { sed -n 2p part.2; sed -n 1p part.2; tail -n +3 part.2; } >swapped
-    imghist_refused 1 "swapped: records twice, or not in the order of the run" part.1 swapped --csv -o out.csv
-    cat part.1 part.2 >both
-    imghist_refused 2 "shard 2/2 is missing" both --csv -o out.csv
-    imghist both part.2 --csv -o out.csv
-    assert_refused 1 "both: has records after the last of its shard: if it holds several files, name each of them"
-    sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2 >mixed
-    imghist_refused 1 "mixed: holds records of several shards: name each file" part.1 mixed --csv -o out.csv
+    sed 2p part.2.ndjson >twice.ndjson
+    imghist_refused 1 "twice.ndjson: records twice, or not in the order of the run" part.1.ndjson twice.ndjson --csv -o out.csv
+    { sed -n 2p part.2.ndjson; sed -n 1p part.2.ndjson; tail -n +3 part.2.ndjson; } >swapped.ndjson
+    imghist_refused 1 "swapped.ndjson: records twice, or not in the order of the run" part.1.ndjson swapped.ndjson --csv -o out.csv
+    cat part.1.ndjson part.2.ndjson >both.ndjson
+    imghist_refused 2 "shard 2/2 is missing" both.ndjson --csv -o out.csv
+    imghist both.ndjson part.2.ndjson --csv -o out.csv
+    assert_refused 1 "both.ndjson: has records after the last of its shard: if it holds several files, name each of them"
+    sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2.ndjson >mixed.ndjson
+    imghist_refused 1 "mixed.ndjson: holds records of several shards: name each file" part.1.ndjson mixed.ndjson --csv -o out.csv
     "$IMGHIST" 1.pgm --ndjson >plain
-    cat plain part.1 >among
-    imghist_refused 1 "among: a record of a shard among others" among --csv -o out.csv
-    sed 's/"position":\[[0-9,]*\],//' part.2 >nowhere
-    imghist_refused 1 "nowhere: line 1: damaged record: position is missing" part.1 nowhere --csv -o out.csv
+    cat plain part.1.ndjson >among.ndjson
+    imghist_refused 1 "among.ndjson: a record of a shard among others" among.ndjson --csv -o out.csv
+    sed 's/"position":\[[0-9,]*\],//' part.2.ndjson >nowhere.ndjson
+    imghist_refused 1 "nowhere.ndjson: line 1: damaged record: position is missing" part.1.ndjson nowhere.ndjson --csv -o out.csv
     for shard in 0/2 3/2 1/0 1/99999 x/2 12 ''; do
-      sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2 >impossible
-      imghist_refused 1 "impossible: line 1: damaged record: shard is impossible" part.1 impossible --csv -o out.csv
+      sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2.ndjson >impossible.ndjson
+      imghist_refused 1 "impossible.ndjson: line 1: damaged record: shard is impossible" part.1.ndjson impossible.ndjson --csv -o out.csv
     done
   done
   [ ! -e out.csv ]
@@ -219,8 +219,8 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   dot a.pgm
   damaged b.png
   dot c.pgm
-  imghist_status 1 --shard=1/1 a.pgm b.png c.pgm --ndjson -o part --fail-fast
-  imghist_fails 1 "part: shard 1/1 has no last line: its run did not reach the end" part --csv -o out.csv
+  imghist_status 1 --shard=1/1 a.pgm b.png c.pgm --ndjson -o part.ndjson --fail-fast
+  imghist_fails 1 "part.ndjson: shard 1/1 has no last line: its run did not reach the end" part.ndjson --csv -o out.csv
   [ ! -e out.csv ]
 }
 

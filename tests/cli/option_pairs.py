@@ -152,6 +152,7 @@ def main():
     runs, problems, n_pairs, n_refused = Runs(), [], 0, 0
     help_text = subprocess.run([imghist, "--help=all"], capture_output=True, check=True).stdout.decode()
     known = {m for m in re.findall(r"^  (?:-\w, )?--([\w-]+)", help_text, re.M)} - {"help", "version"}
+    known.discard("records")  # an input like a path: results.bats
     missing = known ^ {name for name, _, _ in OPTIONS}
     if missing:
         problems.append(f"not the options of --help=all: {', '.join(sorted(missing))}")

@@ -310,7 +310,7 @@ each_option() {
   while read -r option; do
     name=${option%%=*}
     [ "$name" != --shard ] || option=--shard=1/2
-    [[ $name != --help && $name != --version ]] || continue
+    [[ $name != --help && $name != --version && $name != --records ]] || continue
     [ "$name" = --list ] || refused "--list: cannot be used with $name" "$option" --list
     [ "$name" = --completion ] || refused "--completion: cannot be used with $name" "$option" --completion=bash
   done < <(each_option)
@@ -353,7 +353,7 @@ each_option() {
   [ "${#lines[@]}" -eq 3 ]
   n=0
   while read -r option; do
-    case $option in --text* | --csv* | --html* | --output=* | --help* | *-[0-9]) continue ;; --*=*) ;; *) continue ;; esac
+    case $option in --text* | --records=* | --csv* | --html* | --output=* | --help* | *-[0-9]) continue ;; --*=*) ;; *) continue ;; esac
     other=$(sed -E 's/=auto$/=cpu/; t; s/=dark/=light/; t; s/=linear/=log/; t; s/=count$/=percent/; t; s/=bt709/=none/; t; s/=bash/=zsh/; t
                     s/=png/=svg/; t; s/=256/=native/; t; s/=8$/=16le/; t; s/=cpu$/=auto/; t; s/=reference/=tables/; t; s/=1k/=2k/; t
                     s/=1x1[+]0/=2x1+0/; t; s/=400x/=500x/; t; s/=0,255/=1,255/; t; s#=1/2#=2/2#; t; s/>5/>6/; t; s/$/1/' <<<"$option")

@@ -69,7 +69,7 @@ shuffled() {
       name=parts/$(printf %02d $i)
       [ ${#part[@]} -gt 0 ] || continue
       "$IMGHIST" "${part[@]}" --ndjson >"$name.ndjson" 2>/dev/null || [ $? -eq 1 ]
-      "$IMGHIST" "${part[@]}" --total-only --ndjson >"$name.total" 2>/dev/null || [ $? -eq 1 ]
+      "$IMGHIST" "${part[@]}" --total-only --ndjson >"$name.total.json" 2>/dev/null || [ $? -eq 1 ]
     done
     for format in --csv=channels --csv=stats --ndjson --json --text=lines; do
       imghist_status 1 parts/*.ndjson $format --total
@@ -78,7 +78,7 @@ shuffled() {
     for seed in 1 2 3; do
       # shellcheck disable=SC2034 # a name reference reads it
       mapfile -t records < <(shuffled $seed parts/*.ndjson)
-      mapfile -t totals < <(shuffled $seed parts/*.total)
+      mapfile -t totals < <(shuffled $seed parts/*.total.json)
       for files in records totals; do
         declare -n list=$files
         imghist_status 1 "${list[@]}" --total-only --json
@@ -88,8 +88,8 @@ shuffled() {
         cmp merged.png single.png || fail "$n $files"
       done
       # totals of totals, with records among them
-      "$IMGHIST" "${totals[@]:0:2}" --total-only --ndjson >both.total 2>/dev/null || [ $? -eq 1 ]
-      imghist both.total "${totals[@]:2}" --total-only --json
+      "$IMGHIST" "${totals[@]:0:2}" --total-only --ndjson >both.total.json 2>/dev/null || [ $? -eq 1 ]
+      imghist both.total.json "${totals[@]:2}" --total-only --json
       printf '%s\n' "$output" | cmp - single.total || fail "$n totals in groups"
     done
   done
@@ -133,15 +133,51 @@ shuffled() {
 
 @test "results: from standard input and pipes" {
   "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
-  imghist_ok - --ndjson <all.ndjson
+  imghist_ok --records=- --ndjson <all.ndjson
   printf '%s\n' "$output" | cmp - all.ndjson
-  tail -n +1 all.ndjson | "$IMGHIST" --ndjson - | cmp - all.ndjson
-  "$IMGHIST" --ndjson <(cat all.ndjson) | cmp - all.ndjson
-  { head -2 all.ndjson; sleep 1.5; tail -n +3 all.ndjson; } | "$IMGHIST" --ndjson --timeout=1 - | cmp - all.ndjson
-  mkfifo pipe
-  cat all.ndjson >pipe &
-  "$IMGHIST" --ndjson pipe | cmp - all.ndjson
+  tail -n +1 all.ndjson | "$IMGHIST" --ndjson --records - | cmp - all.ndjson
+  "$IMGHIST" --ndjson --records=<(cat all.ndjson) | cmp - all.ndjson
+  { head -2 all.ndjson; sleep 1.5; tail -n +3 all.ndjson; } | "$IMGHIST" --ndjson --records=- | cmp - all.ndjson
+  mkfifo pipe.ndjson
+  cat all.ndjson >pipe.ndjson &
+  "$IMGHIST" --ndjson pipe.ndjson | cmp - all.ndjson
   printf 'all.ndjson\n' | "$IMGHIST" --files-from=- --ndjson | cmp - all.ndjson
+}
+
+@test "results: the name tells them, or --records, in the order of the paths" {
+  for i in 1 2 3 4 5; do dot $i.pgm 0$i; done
+  "$IMGHIST" 2.pgm --ndjson -o 2.NDJSON
+  "$IMGHIST" 3.pgm --ndjson -o 3.ndjson && mv 3.ndjson other
+  "$IMGHIST" 4.pgm --json -o 4.json
+  "$IMGHIST" 5.pgm --ndjson -o 5.ndjson && mv 5.ndjson 5.jsonl
+  "$IMGHIST" {1,2,3,4,5}.pgm --csv >expected
+  imghist_ok 1.pgm 2.NDJSON --records=other 4.json 5.jsonl --csv
+  assert_output "$(cat expected)"
+  printf '%s\n' 1.pgm 2.NDJSON 3.pgm 4.json 5.jsonl >list
+  imghist_ok --files-from=list --csv
+  assert_output "$(cat expected)"
+  imghist_ok 1.pgm --csv --records other --records 2.NDJSON
+  assert_output_has "3.pgm,"
+  imghist_fails 1 "other: cannot decode: a result file among images is not supported: name it .ndjson or .json, or \
+give --records=FILE" other --csv
+  imghist_refused 2 "--records: cannot be used with --raw" --records=other --raw=1 --csv
+  imghist_fails 1 "1.pgm: line 1: not a record of imghist" --records=1.pgm --csv
+}
+
+@test "results: a file that is not there or not of imghist fails alone" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --csv >expected
+  printf '{"name": 1}\n' >other.json
+  printf '[\n  1\n]\n' >list.json
+  printf '{"schema":"https://example.org","x":1}\n' >schema.json
+  : >empty.ndjson
+  for file in none.ndjson other.json list.json schema.json empty.ndjson; do
+    imghist_status 1 "$file" a.pgm --csv
+    assert_output "$(cat expected)"
+    assert_stderr_has "imghist: $file: "
+    assert_stderr_has "imghist: 1 of 2 inputs failed"
+  done
+  assert_stderr_has "empty.ndjson: the file is empty"
 }
 
 @test "results: other programs may write the records again" {
@@ -153,9 +189,7 @@ shuffled() {
 for line in open("all.ndjson"):
     record = json.loads(line)
     record["note"] = {"a": [1, None, {"b": "\ud83d\ude00"}], "c": -1.5e-3}
-    print(json.dumps(dict(reversed(list(record.items()))), indent=None))' >python.ndjson
-    # the first key is no longer the schema, so the file has to begin with a record that has it there
-    { head -1 all.ndjson; tail -n +2 python.ndjson; } >again.ndjson
+    print(json.dumps(dict(reversed(list(record.items()))), indent=None))' >again.ndjson
     imghist again.ndjson --csv
     assert_output "$(cat expected)"
   fi
@@ -180,18 +214,12 @@ for line in open("all.ndjson"):
     imghist_ok again.ndjson --csv
     assert_output "$(cat expected)"
   done
-  jq -S . all.json >sorted.json # the schema is no longer first
   jq -s . all.ndjson >array.json
-  printf '{"name": 1}\n' >other.json
-  for file in sorted.json array.json; do
-    imghist $file --csv
-    assert_refused 1 "$file: cannot decode: JSON is not supported: result files have the layout that imghist writes"
-  done
-  imghist other.json --csv
-  assert_refused 1 "other.json: cannot decode: JSON is not supported: it is text, perhaps a server's answer saved in place of an image"
+  imghist array.json --csv
+  assert_refused 1 "array.json: line 1: not a record of imghist"
   for kind in json ndjson; do
-    { printf '\xef\xbb\xbf'; sed 's/$/\r/' all.$kind; } >windows # a byte order mark
-    imghist_ok windows --csv
+    { printf '\xef\xbb\xbf'; sed 's/$/\r/' all.$kind; } >windows.json # a byte order mark
+    imghist_ok windows.json --csv
     assert_output "$(cat expected)"
   done
 }

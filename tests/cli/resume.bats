@@ -138,7 +138,7 @@ resumed() {
   local option n=0
   dot a.pgm
   for option in $("$IMGHIST" --help=all | sed -n '/^Input:/,/^Output:/p; /^Counting:/,/^Device:/p' |
-    sed -nE 's/^ .*--([a-z0-9-]+)[= ].*/\1/p' | grep -vxE 'files0?-from|name|shard|resume'); do
+    sed -nE 's/^ .*--([a-z0-9-]+)[= ].*/\1/p' | grep -vxE 'files0?-from|records|name|shard|resume'); do
     [ -n "${value[$option]+known}" ] || fail "the test has no value for --$option"
     set -- "--$option${value[$option]:+=${value[$option]}}"
     [ "$option" != size ] || set -- --raw=1 "$@"

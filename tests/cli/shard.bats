@@ -80,10 +80,10 @@ in_order() {
 
 @test "shard: parts in which --where matches nothing are the whole run" {
   dots d/a.pgm d/b.pgm
-  for part in 1 2; do imghist_ok --ndjson --where 'mean_luma > 250' --shard=$part/2 -o part.$part d; done
+  for part in 1 2; do imghist_ok --ndjson --where 'mean_luma > 250' --shard=$part/2 -o part.$part.ndjson d; done
   imghist_ok --csv=images --where 'mean_luma > 250' d
   local whole=$output
-  imghist_ok --csv=images part.1 part.2
+  imghist_ok --csv=images part.1.ndjson part.2.ndjson
   assert_output "$whole"
 }
 

@@ -31,17 +31,19 @@ static inline enum ih_status take_all(struct ih_device *device,
                                           .n_ready = t->next_is_quick ? many_ready : NULL,
                                           .n_left = t->n_left,
                                           .user = t->next_user};
-    struct ih_scan *scan = NULL;
+    struct ih_item_source scan;
     const struct ih_item *item;
     struct ih_error error;
     enum ih_status status = ih_scan_start(device, options, &inputs, &scan, &error);
-    while (status == IH_OK && (status = ih_scan_next(scan, &item, &error)) == IH_OK) {
+    const bool is_open = status == IH_OK;
+    while (status == IH_OK && (status = scan.next(scan.source, &item, &error)) == IH_OK) {
         if (item->result && !t->take(t->take_user, item->path, item->result))
             break;
-        if (t->idle && !ih_scan_is_ready(scan, 0))
+        if (t->idle && !scan.is_ready(scan.source, 0))
             t->idle(t->take_user);
     }
-    ih_scan_close(scan);
+    if (is_open)
+        scan.close(scan.source);
     if (status != IH_OK && status != IH_END && err)
         *err = error;
     return status == IH_END ? IH_OK : status;

@@ -62,30 +62,6 @@ static struct outcome read_records(const void *bytes, size_t n)
     return o;
 }
 
-TEST(probe)
-{
-    static const char *const yes[] = {
-        "{\"schema\":\"imghist/2\",\"version",
-        "{\"schema\": \"imghist/2\",",
-        "{ \"schema\" : \"imghist/9",
-        "{\n  \"schema\": \"imghist/2\",",
-        "{\"schema\":\"imghist/",
-    };
-    static const char *const no[] = {
-        "",
-        "{",
-        "{\"schema\":\"imghist-bench/1\"",
-        "{\"file\":\"a\",\"schema\":\"imghist/2\"",
-        "[{\"schema\":\"imghist/2\"",
-        "{\"schema\":\"imghist",
-        "P5\n1 1\n255\n",
-    };
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        assert_true(ih_records_probe((const uint8_t *)yes[i], strlen(yes[i])));
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        assert_false(ih_records_probe((const uint8_t *)no[i], strlen(no[i])));
-}
-
 /* ---- sound files ---- */
 
 static void check_images(const struct file *file)

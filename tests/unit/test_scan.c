@@ -82,7 +82,7 @@ TEST(room)
 {
     enum { N_THREADS = 2, FEW = N_THREADS * READY_OF_SLOW_TAKER };
     struct slot *slots = calloc(FEW, sizeof *slots);
-    struct ih_scan s = {.options = {.n_threads = N_THREADS}};
+    struct scan s = {.options = {.n_threads = N_THREADS}};
     for (unsigned i = 0; i < FEW; i++) {
         assert_true(ih_slots_have_room(&s, 100));
         ih_slot_insert_before(&s, &slots[i], NULL);

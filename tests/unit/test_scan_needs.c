@@ -146,15 +146,15 @@ TEST(error_while_a_worker_waits_for_a_source)
         {.path = "pgm", .n_inputs = 1}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
     const struct ih_scan_inputs inputs = {.next = next_added, .stop = stop_adding, .user = &a};
     struct ih_device *device = NULL;
-    struct ih_scan *scan = NULL;
+    struct ih_item_source scan;
     const struct ih_item *item;
     struct ih_error err;
     assert_int_equal(ih_device_open(&cpu, &device, &err), IH_OK);
     assert_int_equal(ih_scan_start(device, &options, &inputs, &scan, &err), IH_OK);
     alarm(60);
-    assert_int_equal(ih_scan_next(scan, &item, &err), IH_UNAVAILABLE);
+    assert_int_equal(scan.next(scan.source, &item, &err), IH_UNAVAILABLE);
     alarm(0);
-    ih_scan_close(scan);
+    scan.close(scan.source);
     ih_device_close(device);
 }
 

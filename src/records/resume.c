@@ -1,4 +1,4 @@
-#include "scan/walk.h"
+#include "records/resume.h"
 
 #include "base/path.h"
 #include "base/text.h"
@@ -225,7 +225,7 @@ static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
         enum ih_status status = ih_records_next(records, &r, err);
         if (status == IH_OK && r && r->inputs_hash && ih_records_offset(records, &end_bytes))
             status = find(in, r, &n_in_folder, &input, err);
-        if (status != IH_OK && status != IH_CORRUPT)
+        if (status != IH_OK && status != IH_CORRUPT && status != IH_UNKNOWN)
             return status;
         if (!input && is_first && !has_no_inputs(src, records, status, r))
             return ih_error_set(err, IH_CONFLICT, "%s; remove it to begin anew",
