@@ -50,8 +50,8 @@ uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v)
 {
     uint64_t tallest = 0;
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        if (ih_chart_draws_plane(h, plane) && h->bins[plane][v] > tallest)
-            tallest = h->bins[plane][v];
+        if (ih_chart_draws_plane(h, plane) && ih_bins(h, plane)[v] > tallest)
+            tallest = ih_bins(h, plane)[v];
     return tallest;
 }
 

@@ -198,8 +198,8 @@ void ih_chart_scale_counts(struct ih_histogram *h, uint64_t n_pixels)
     uint64_t *const clips[] = {&h->any_low, &h->any_high, &h->all_low, &h->all_high};
     if (h->n_pixels == n_pixels || h->n_pixels == 0)
         return;
-    for (unsigned i = 0; i < IH_PLANES * IH_BINS + 4; i++) {
-        uint64_t *n = i < 4 ? clips[i] : &h->bins[(i - 4) / IH_BINS][(i - 4) % IH_BINS];
+    for (unsigned i = 0; i < ih_own_planes(h) * IH_BINS + 4; i++) {
+        uint64_t *n = i < 4 ? clips[i] : &h->bins[i - 4];
         *n = *n > 0 ? (uint64_t)llround(fmax(1, (double)*n * factor)) : 0;
     }
     h->n_pixels = n_pixels;
@@ -289,9 +289,15 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
                              .heights = &bars,
                              .values = &result->histogram,
                              .title = options->title};
-    (void)ih_histogram_fold(&result->histogram, &bars);
+    *file = NULL;
+    *size_bytes = 0;
+    if (ih_histogram_fold(&result->histogram, &bars, err) != IH_OK)
+        return IH_MEMORY;
     ih_chart_collect_facts(result, &chart.facts);
     if (options->has_thumbnail)
         ih_draw_read_thumbnail(&chart, result);
-    return ih_chart_make(&chart, options, chart_source(result), file, size_bytes, err);
+    const enum ih_status status =
+        ih_chart_make(&chart, options, chart_source(result), file, size_bytes, err);
+    ih_histogram_reset(&bars);
+    return status;
 }

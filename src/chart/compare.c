@@ -15,7 +15,7 @@
 
 enum { MEAN_DECIMALS = 1, KS_DECIMALS = 3, EMD_DECIMALS = 2 };
 
-/* What a chart of a comparison shows. */
+/* What a chart of a comparison shows. Its histograms are its own. */
 struct pair {
     struct ih_result area; /* the first side, scaled */
     struct ih_histogram line, heights;
@@ -28,20 +28,33 @@ static void compare_scale(struct ih_histogram *h, uint64_t n_pixels)
     h->any_low = h->any_high = h->all_low = h->all_high = 0;
 }
 
-static void make_pair(const struct ih_comparison *c, struct pair *out)
+static void reset_pair(struct pair *pair)
+{
+    ih_histogram_reset(&pair->area.histogram);
+    ih_histogram_reset(&pair->line);
+    ih_histogram_reset(&pair->heights);
+}
+
+/* Returns IH_OK or IH_MEMORY; reset_pair follows in both cases. */
+static enum ih_status make_pair(const struct ih_comparison *c, struct pair *out,
+                                struct ih_error *err)
 {
     const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
+    struct ih_histogram *const area = &out->area.histogram;
     out->area = c->sides[0];
-    (void)ih_histogram_fold(&c->sides[0].histogram, &out->area.histogram);
-    (void)ih_histogram_fold(&c->sides[1].histogram, &out->line);
-    compare_scale(&out->area.histogram, n_a > n_b ? n_a : n_b);
+    area->bins = out->line.bins = out->heights.bins = NULL;
+    if (ih_histogram_fold(&c->sides[0].histogram, area, err) != IH_OK ||
+        ih_histogram_fold(&c->sides[1].histogram, &out->line, err) != IH_OK)
+        return IH_MEMORY;
+    compare_scale(area, n_a > n_b ? n_a : n_b);
     compare_scale(&out->line, n_a > n_b ? n_a : n_b);
-    out->heights = out->area.histogram;
-    out->heights.without_luma = true;
-    for (unsigned p = 0; p < IH_LUMA; p++)
-        for (unsigned v = 0; v < IH_BINS; v++)
-            if (out->line.bins[p][v] > out->heights.bins[p][v])
-                out->heights.bins[p][v] = out->line.bins[p][v];
+    if (ih_histogram_copy(&out->heights, area, err) != IH_OK)
+        return IH_MEMORY;
+    for (unsigned i = 0; i < area->n_channels * IH_BINS; i++)
+        if (out->line.bins[i] > out->heights.bins[i])
+            out->heights.bins[i] = out->line.bins[i];
+    out->heights.n_planes = out->heights.n_channels; /* luma is not drawn */
+    return IH_OK;
 }
 
 /* ---- text ---- */
@@ -67,7 +80,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
 static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
-    if (!c->sides[0].histogram.without_luma) {
+    if (ih_has_luma(&c->sides[0].histogram)) {
         ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
         ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
         snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
@@ -123,17 +136,19 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
     *size_bytes = 0;
     if (!title)
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
-    make_pair(comparison, &pair);
+    enum ih_status status = make_pair(comparison, &pair, err);
     struct ih_chart chart = {.result = &pair.area,
                              .bars = &pair.area.histogram,
                              .other = &pair.line,
                              .heights = &pair.heights,
                              .values = &comparison->sides[0].histogram,
                              .title = options->title ? options->title : title};
-    for (unsigned p = 0; p < ih_colour_channels(pair.line.n_channels); p++)
+    for (unsigned p = 0; p < ih_colour_channels(comparison->sides[1].histogram.n_channels); p++)
         add_entry(comparison, p, &chart.facts);
     add_facts(comparison, &chart.facts);
-    enum ih_status status = ih_chart_make(&chart, options, "imghist --diff", file, size_bytes, err);
+    if (status == IH_OK)
+        status = ih_chart_make(&chart, options, "imghist --diff", file, size_bytes, err);
+    reset_pair(&pair);
     free(title);
     return status;
 }

@@ -86,7 +86,7 @@ uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v);
 static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
 {
     unsigned n_colours = ih_colour_channels(h->n_channels);
-    return plane < n_colours || (plane == IH_LUMA && n_colours > 1 && !h->without_luma);
+    return plane < n_colours || (plane == IH_LUMA && n_colours > 1 && ih_has_luma(h));
 }
 
 /* ---- the state of one chart ---- */
@@ -168,8 +168,8 @@ static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hund
 /* Sets the layout's bins from the chart's values. */
 static inline void ih_chart_set_bins(struct ih_chart *chart)
 {
-    chart->layout.n_bins = ih_n_bins(chart->values);
-    chart->layout.n_in_bar = (chart->layout.n_bins + IH_BINS - 1) / IH_BINS;
+    chart->layout.n_bins = chart->values->n_bins;
+    chart->layout.n_in_bar = ih_bar_values(chart->values);
 }
 
 /* The left edge of bar i, in 1/IH_SUBPIXELS of a pixel, exactly for IH_BINS bars; the right edge of

@@ -127,12 +127,12 @@ static void draw_areas(struct ih_chart *chart)
     uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
         for (unsigned v = 0; v < IH_BINS; v++)
-            if (h->bins[plane][v] > highest[v])
-                highest[v] = h->bins[plane][v];
+            if (ih_bins(h, plane)[v] > highest[v])
+                highest[v] = ih_bins(h, plane)[v];
     if (n > 1)
         draw_area(chart, highest, (struct ih_colour){0, 0, 0}, 255, IH_BLEND_NORMAL);
     for (unsigned plane = 0; plane < n; plane++)
-        draw_area(chart, h->bins[plane], ih_chart_plane_colour(chart, plane), 255,
+        draw_area(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, plane), 255,
                   n > 1 ? IH_BLEND_SCREEN : IH_BLEND_NORMAL);
     if (chart->other)
         draw_area(chart, highest, chart->theme->panel, chart->theme->veil_opacity, IH_BLEND_NORMAL);
@@ -218,16 +218,16 @@ static void draw_lines(struct ih_chart *chart)
     const struct ih_histogram *h = chart->bars;
     const int32_t width = line_width(chart, EDGE_WIDTH);
     for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
-        draw_along(chart, h->bins[plane], width, chart->theme->edges[plane], 255);
+        draw_along(chart, ih_bins(h, plane), width, chart->theme->edges[plane], 255);
     if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
-        draw_line(chart, h->bins[IH_LUMA], chart->theme->luma);
+        draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
 }
 
 static void draw_other(struct ih_chart *chart)
 {
     const unsigned n = ih_colour_channels(chart->other->n_channels);
     for (unsigned plane = 0; plane < n; plane++)
-        draw_line(chart, chart->other->bins[plane],
+        draw_line(chart, ih_bins(chart->other, plane),
                   n > 1 ? chart->theme->lines[plane] : chart->theme->luma);
 }
 
@@ -430,7 +430,7 @@ static void draw_strip(struct ih_chart *chart)
                        .any = h->any_high,
                        .all = h->all_high,
                        .first = measure->clip_high,
-                       .last = ih_n_bins(chart->values) - 1};
+                       .last = chart->values->n_bins - 1};
     const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)
         return;

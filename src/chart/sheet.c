@@ -134,7 +134,7 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     if (i % (size_t)s->n_columns == 0)
         ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
     const size_t below = i + (size_t)s->n_columns;
-    if (below >= s->n || ih_n_bins(&s->results[below].histogram) != l->n_bins)
+    if (below >= s->n || s->results[below].histogram.n_bins != l->n_bins)
         ih_chart_draw_values(chart);
 }
 
@@ -168,6 +168,23 @@ static void draw_sheet(struct ih_chart *chart)
                   cell_height - row_gap);
 }
 
+/* Fills sheet->scaled. Returns IH_OK or IH_MEMORY. */
+static enum ih_status scale_results(struct ih_chart_sheet *s, struct ih_error *err)
+{
+    s->scaled = calloc(s->n, sizeof *s->scaled);
+    if (!s->scaled)
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory");
+    for (size_t i = 0; i < s->n; i++) {
+        struct ih_histogram bars;
+        if (ih_histogram_fold(&s->results[i].histogram, &bars, err) != IH_OK)
+            return IH_MEMORY;
+        s->scaled[i] = s->results[i];
+        s->scaled[i].histogram = bars;
+        ih_chart_scale_counts(&s->scaled[i].histogram, SHEET_PIXELS);
+    }
+    return IH_OK;
+}
+
 enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, const char *title,
                                    const struct ih_chart_options *options, unsigned char **file,
                                    size_t *size_bytes, struct ih_error *err)
@@ -179,13 +196,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     const char *what = results->is_total ? "group" : "image";
     *file = NULL;
     *size_bytes = 0;
-    sheet.scaled = malloc(n * sizeof *sheet.scaled);
-    if (!sheet.scaled)
-        return ih_error_set(err, IH_MEMORY, "chart: out of memory");
     for (size_t i = 0; i < n; i++) {
-        sheet.scaled[i] = results[i];
-        (void)ih_histogram_fold(&results[i].histogram, &sheet.scaled[i].histogram);
-        ih_chart_scale_counts(&sheet.scaled[i].histogram, SHEET_PIXELS);
         if (results[i].histogram.n_channels > widest->histogram.n_channels)
             widest = &results[i];
     }
@@ -197,7 +208,6 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     choose_grid(&sheet, look.width, look.height);
     if (look.width / (unsigned)sheet.n_columns < LEAST_WIDTH ||
         look.height / (unsigned)sheet.n_rows < LEAST_HEIGHT) {
-        free(sheet.scaled);
         return ih_error_set(err, IH_USAGE,
                             "--chart-size is too small for %zu %ss, which need %d x %d pixels each",
                             n, what, LEAST_WIDTH, LEAST_HEIGHT);
@@ -214,7 +224,11 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     snprintf(chart.facts.fact[0], IH_LABEL_MAX, "%zu %s%s", n, what, n == 1 ? "" : "s");
     snprintf(chart.facts.fact[1], IH_LABEL_MAX,
              "heights in percent of each %s's pixels, on one scale", what);
-    enum ih_status status = ih_chart_make(&chart, &look, "imghist --sheet", file, size_bytes, err);
+    enum ih_status status = scale_results(&sheet, err);
+    if (status == IH_OK)
+        status = ih_chart_make(&chart, &look, "imghist --sheet", file, size_bytes, err);
+    for (size_t i = 0; i < n && sheet.scaled; i++)
+        ih_histogram_reset(&sheet.scaled[i].histogram);
     free(sheet.scaled);
     return status;
 }

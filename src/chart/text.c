@@ -45,7 +45,7 @@ static void add_transparency(const struct ih_histogram *h, struct ih_chart_facts
 {
     const uint64_t *alpha = ih_bins(h, h->n_channels - 1);
     char clear[IH_LABEL_MAX], partly[IH_LABEL_MAX];
-    const uint64_t n_partly = ih_count_range(alpha, 1, ih_n_bins(h) - 2);
+    const uint64_t n_partly = ih_count_range(alpha, 1, h->n_bins - 2);
     ih_label_percent(clear, alpha[0], h->n_pixels);
     ih_label_percent(partly, n_partly, h->n_pixels);
     char *fact = next_fact(facts);
@@ -70,7 +70,7 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats luma;
     char number[IH_LABEL_MAX];
-    if (!h->without_luma) {
+    if (ih_has_luma(h)) {
         ih_stats_compute(h, IH_LUMA, &result->measure, &luma);
         ih_label_real(number, luma.mean, 1);
         snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
@@ -111,9 +111,9 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
-    if (h->native)
-        snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_native,
-                 (h->n_native + IH_BINS - 1) / IH_BINS);
+    if (h->sample_type == IH_SAMPLES_NATIVE)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_bins,
+                 ih_bar_values(h));
     if (result->info.format)
         add_format(result, facts);
     if (h->n_channels != ih_colour_channels(h->n_channels) &&

@@ -155,10 +155,8 @@ static enum ih_status keep(struct charts *c, const struct ih_result *result, str
     copy->thumbnail = result->thumbnail ? malloc(result->thumbnail_bytes) : NULL;
     if (copy->thumbnail)
         memcpy(copy->thumbnail, result->thumbnail, result->thumbnail_bytes);
-    if (ih_histogram_own(&copy->histogram, err) != IH_OK) {
-        copy->histogram.native = NULL; /* the result's */
+    if (ih_histogram_copy(&copy->histogram, &result->histogram, err) != IH_OK)
         return IH_MEMORY;
-    }
     return copy->path ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
 }
 

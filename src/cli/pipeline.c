@@ -569,13 +569,12 @@ static void give_comparison(struct ih_pipeline *p)
     if (o->fails_fast && p->voice.n_failed > 0)
         return;
     const enum ih_status status = ih_diff_end(&p->diff, &c, &empty, &reason);
-    if (status == IH_USAGE)
+    if (status == IH_UNKNOWN && *reason.message)
+        ih_say(o->paths[empty], reason.message);
+    else if (status != IH_OK && status != IH_UNKNOWN)
         give_up(p, IH_EXIT_FAILED, NULL, reason.message);
-    if (status != IH_OK) {
-        if (*reason.message)
-            ih_say(o->paths[empty], reason.message);
+    if (status != IH_OK)
         return;
-    }
     ih_voice_compare(&p->voice, sides);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =

@@ -206,7 +206,7 @@ void ih_voice_open(struct ih_voice *v)
 static unsigned few_bits(const struct ih_result *r)
 {
     const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
-    const unsigned n_bins = ih_n_bins(&r->histogram);
+    const unsigned n_bins = r->histogram.n_bins;
     unsigned largest = 0, bits = 8;
     if (r->info.source_depth != 16 || r->measure.range.high)
         return 0;
@@ -365,6 +365,14 @@ void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_po
                       v->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
 }
 
+/* Totals that are compared have the same channels. */
+static bool has_alpha(const struct ih_total *total)
+{
+    const struct ih_histogram *h = &total->sum;
+    return ih_has_alpha(h->n_channels) &&
+           ih_count_range(ih_bins(h, h->n_channels - 1), 0, h->n_bins - 1) > 0;
+}
+
 void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2])
 {
     if (sides[0]->n_images > 1 || sides[1]->n_images > 1)
@@ -372,8 +380,8 @@ void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2])
                       "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
                       sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
                       sides[1]->n_images == 1 ? "" : "s");
-    if (sides[0]->has_alpha != sides[1]->has_alpha)
-        ih_voice_note(v, v->options->paths[sides[1]->has_alpha],
+    if (has_alpha(sides[0]) != has_alpha(sides[1]))
+        ih_voice_note(v, v->options->paths[has_alpha(sides[1])],
                       "has alpha and the other side has none: alpha is not compared");
 }
 

@@ -3,7 +3,7 @@
  *
  * "Counts" are data (src/histogram); "count" is the code that produces them (this folder). A struct
  * ih_counter is the state of that code for one image: call begin, add any number of times, then
- * end. begin discards what the counter held. Nothing here allocates or fails.
+ * finish or end. begin discards what the counter held. It allocates the counts; nothing else fails.
  *
  *     count_reference.c     the plain method that every other method and kernel is checked against
  *     count_fast.c          the fast method: begin, add, end
@@ -56,13 +56,14 @@ struct ih_count_vectors {
     void (*upsample)(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, size_t n);
 };
 
-/* The state of a count, about 170 KiB. Small images touch at most 35 KiB of it. Private, but tests
- * may set `fold_pixels`, `pairs_from_pixels`, `vectors` and `finds_noise` between begin and end,
- * and read `n_unfolded`, `has_pairs` and `is_noise`. */
+/* The state of a count, about 170 KiB. Small images touch at most 35 KiB of it. totals.bins must be
+ * NULL at first, and ih_counter_reset releases what is left. Private, but tests may set
+ * `fold_pixels`, `pairs_from_pixels`, `vectors` and `finds_noise` between begin and end, and read
+ * `n_unfolded`, `has_pairs` and `is_noise`. */
 struct ih_counter {
     const struct ih_count_method *method;
     struct ih_count_spec spec;
-    struct ih_histogram totals; /* everything folded so far; end adds sums and derived planes */
+    struct ih_histogram totals; /* everything folded so far; the end adds sums. Owned */
 
     uint64_t fold_pixels; /* the most pixels the tables may hold */
     uint64_t n_unfolded;  /* pixels in the tables now */
@@ -87,7 +88,7 @@ struct ih_counter {
 };
 
 struct ih_count_method {
-    void (*begin)(struct ih_counter *counter); /* or NULL; spec is set and totals are cleared */
+    void (*begin)(struct ih_counter *counter); /* or NULL; spec is set and totals are empty */
     void (*add)(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels);
     /* Planes of red, green, blue and perhaps alpha, or NULL. */
     void (*add_planar)(struct ih_counter *counter, const uint8_t *const samples[], size_t n_pixels);
@@ -98,16 +99,27 @@ struct ih_count_method {
 extern const struct ih_count_method ih_count_tables;
 extern const struct ih_count_method ih_count_reference;
 
-/* Starts an image. spec is copied. */
-static inline void ih_counter_begin(struct ih_counter *counter,
-                                    const struct ih_count_method *method,
-                                    const struct ih_count_spec *spec)
+/* Starts an image. spec is copied. Returns IH_OK or IH_MEMORY. Totals that nobody has taken keep
+ * their memory for the next image of the same shape. */
+static inline enum ih_status ih_counter_begin(struct ih_counter *counter,
+                                              const struct ih_count_method *method,
+                                              const struct ih_count_spec *spec,
+                                              struct ih_error *err)
 {
+    struct ih_histogram *const totals = &counter->totals;
     counter->method = method;
     counter->spec = *spec;
-    ih_histogram_clear(&counter->totals, spec->n_channels);
+    if (totals->bins && totals->n_channels == spec->n_channels &&
+        ih_has_luma(totals) == (spec->luma != &ih_luma_none)) {
+        ih_histogram_clear(totals);
+    } else {
+        ih_histogram_reset(totals);
+        if (ih_histogram_init(totals, spec, err) != IH_OK)
+            return IH_MEMORY;
+    }
     if (method->begin)
         method->begin(counter);
+    return IH_OK;
 }
 
 /* pixels: uint8 [n_pixels][n_channels], interleaved, any alignment; borrowed for the call. */
@@ -148,12 +160,25 @@ static inline void ih_counter_add_planes(struct ih_counter *counter, const struc
     counter->method->add_planes(counter, planes);
 }
 
-/* Writes all planes, sums and joint clip counts to *out. Only begin may follow. */
-static inline void ih_counter_end(struct ih_counter *counter, struct ih_histogram *out)
+/* Completes all planes, sums and joint clip counts, which stay the counter's. Only begin may
+ * follow. */
+static inline const struct ih_histogram *ih_counter_finish(struct ih_counter *counter)
 {
     if (counter->method->end)
         counter->method->end(counter);
-    *out = counter->totals;
+    return &counter->totals;
+}
+
+/* The same, but *out owns the counts. */
+static inline void ih_counter_end(struct ih_counter *counter, struct ih_histogram *out)
+{
+    ih_counter_finish(counter);
+    *out = ih_histogram_take(&counter->totals);
+}
+
+static inline void ih_counter_reset(struct ih_counter *counter)
+{
+    ih_histogram_reset(&counter->totals);
 }
 
 /* ---- private to this folder: the parts of ih_count_tables ---- */

@@ -23,8 +23,8 @@ static void join_clips(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
     uint64_t n_low = 0, n_high = 0;
     for (unsigned c = 0; c < 3; c++) {
-        n_low += ih_count_range(h->bins[c], 0, spec->clip_low);
-        n_high += ih_count_range(h->bins[c], spec->clip_high, IH_BINS - 1);
+        n_low += ih_count_range(ih_bins(h, c), 0, spec->clip_low);
+        n_high += ih_count_range(ih_bins(h, c), spec->clip_high, IH_BINS - 1);
     }
     h->any_low = n_low - h->any_low - h->all_low;
     h->any_high = n_high - h->any_high - h->all_high;
@@ -38,12 +38,11 @@ static void end(struct ih_counter *t)
     if (t->spec.n_channels >= 3 && !ih_count_has_luma(t))
         join_clips(h, &t->spec);
     h->adds_up = true;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        if (p < t->spec.n_channels || (p == IH_LUMA && ih_count_has_luma(t))) {
-            uint64_t n_pixels = 0;
-            h->sum[p] = ih_add_values(h->bins[p], IH_BINS, &n_pixels);
-            h->adds_up &= n_pixels == h->n_pixels;
-        }
+    for (unsigned i = 0; i < ih_own_planes(h); i++) {
+        uint64_t n_pixels = 0;
+        h->sums[i] = ih_add_values(h->bins + (size_t)i * IH_BINS, IH_BINS, &n_pixels);
+        h->adds_up &= n_pixels == h->n_pixels;
+    }
     ih_histogram_derive(h, &t->spec);
 }
 

@@ -41,17 +41,12 @@ static unsigned n_tables(const struct ih_count_spec *spec)
     return spec->n_channels + (spec->n_channels >= 3 && spec->luma != &ih_luma_none);
 }
 
-static unsigned plane_of(const struct ih_count_spec *spec, unsigned table)
-{
-    return table < spec->n_channels ? table : IH_LUMA;
-}
-
 enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_count_spec *spec,
                                struct ih_error *err)
 {
     const unsigned n_copies = spec->n_channels < 3 && spec->n_bins <= COPIED_BINS ? COPIES : 1;
     const size_t n_entries = (size_t)n_copies * n_tables(spec) * spec->n_bins;
-    if (c->totals.native) /* of an unfinished image */
+    if (c->totals.bins) /* of an unfinished image */
         memset(c->tables, 0, c->n_entries);
     ih_histogram_reset(&c->totals);
     if (n_entries > c->n_entries) {
@@ -114,10 +109,11 @@ ALWAYS_INLINE unsigned fold_block(uint8_t *restrict from, uint64_t *restrict to,
     return sum;
 }
 
-/* Moves the counters of a table to the totals of a plane. Few blocks of a small image are not 0. */
-static void fold_table(struct ih_native_counter *c, uint8_t *from, unsigned plane)
+/* Moves the counters of a table to the totals of its plane. Few blocks of a small image are not 0.
+ */
+static void fold_table(struct ih_native_counter *c, uint8_t *from, unsigned table)
 {
-    uint64_t *to = ih_own_bins(&c->totals, plane);
+    uint64_t *to = c->totals.bins + (size_t)table * c->spec.n_bins;
     for (unsigned v = 0, n; v < c->spec.n_bins; v += n, from += n, to += n) {
         unsigned n_pixels = 0, sum = 0;
         n = c->spec.n_bins - v < BLOCK ? c->spec.n_bins - v : BLOCK;
@@ -128,8 +124,8 @@ static void fold_table(struct ih_native_counter *c, uint8_t *from, unsigned plan
             sum = fold_block(from, to, n, true, &n_pixels);
         else if (!is_zero)
             sum = fold_block(from, to, n, false, &n_pixels);
-        c->totals.sum[plane] += (uint64_t)v * n_pixels + sum;
-        c->n_counted[plane] += n_pixels;
+        c->totals.sums[table] += (uint64_t)v * n_pixels + sum;
+        c->n_counted[table] += n_pixels;
     }
 }
 
@@ -138,18 +134,17 @@ static void fold(struct ih_native_counter *c)
     uint8_t *from = c->tables;
     for (unsigned copy = 0; copy < c->n_copies; copy++) {
         for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins)
-            fold_table(c, from, plane_of(&c->spec, t));
+            fold_table(c, from, t);
         c->has_totals = true;
     }
     c->totals.adds_up = true;
     for (unsigned t = 0; t < n_tables(&c->spec); t++) {
-        const unsigned plane = plane_of(&c->spec, t);
         if (c->has_narrow) {
-            c->n_counted[plane] = 0;
-            c->totals.sum[plane] =
-                ih_add_values(ih_bins(&c->totals, plane), c->spec.n_bins, &c->n_counted[plane]);
+            c->n_counted[t] = 0;
+            c->totals.sums[t] = ih_add_values(c->totals.bins + (size_t)t * c->spec.n_bins,
+                                              c->spec.n_bins, &c->n_counted[t]);
         }
-        c->totals.adds_up &= c->n_counted[plane] == c->totals.n_pixels;
+        c->totals.adds_up &= c->n_counted[t] == c->totals.n_pixels;
     }
 }
 
@@ -172,18 +167,17 @@ static uint16_t load_1(const uint8_t *p)
 static void set_totals(struct ih_native_counter *c)
 {
     if (!c->has_totals)
-        memset(c->totals.native, 0,
-               (size_t)n_tables(&c->spec) * c->spec.n_bins * sizeof *c->totals.native);
+        memset(c->totals.bins, 0,
+               (size_t)n_tables(&c->spec) * c->spec.n_bins * sizeof *c->totals.bins);
     c->has_totals = true;
 }
 
 OUT_OF_LINE void wrap(struct ih_native_counter *c, unsigned table, unsigned v)
 {
-    const unsigned plane = plane_of(&c->spec, table);
     set_totals(c);
-    ih_own_bins(&c->totals, plane)[v] += WRAP;
-    c->totals.sum[plane] += (uint64_t)v * WRAP;
-    c->n_counted[plane] += WRAP;
+    c->totals.bins[(size_t)table * c->spec.n_bins + v] += WRAP;
+    c->totals.sums[table] += (uint64_t)v * WRAP;
+    c->n_counted[table] += WRAP;
 }
 
 /* Counts n pixels of value v; n is at most WRAP. t: [n_bins] in c->tables. */
@@ -245,7 +239,7 @@ static void add_gray(struct ih_native_counter *c, const uint8_t *p, size_t n)
     uint8_t *const t1 = t + step, *const t2 = t1 + step, *const t3 = t2 + step;
     if (is_narrow(c, p, n)) {
         const size_t n_narrow = n / 16 * 16;
-        add_narrow(c->totals.native, p, n_narrow);
+        add_narrow(c->totals.bins, p, n_narrow);
         p += 2 * n_narrow;
         n -= n_narrow;
     }
@@ -311,7 +305,7 @@ ALWAYS_INLINE void add_narrow_colour(struct ih_native_counter *c, const uint8_t 
 {
     const struct ih_luma_weights w = *c->spec.luma;
     const size_t n_bins = c->spec.n_bins;
-    uint64_t *const red = c->totals.native, *const green = red + n_bins;
+    uint64_t *const red = c->totals.bins, *const green = red + n_bins;
     uint64_t *const blue = green + n_bins, *const alpha = blue + n_bins;
     uint64_t *const luma = red + n_channels * n_bins;
     for (; n > 0; n--, p += 2 * n_channels) {
@@ -377,6 +371,5 @@ void ih_native_end(struct ih_native_counter *c, struct ih_histogram *out)
 {
     fold(c);
     ih_histogram_derive(&c->totals, &c->spec);
-    *out = c->totals;
-    c->totals.native = NULL; /* the caller's now */
+    *out = ih_histogram_take(&c->totals);
 }

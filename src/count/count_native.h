@@ -11,10 +11,10 @@
 struct ih_native_counter {
     struct ih_count_spec spec;
     struct ih_histogram totals;    /* multiples of 256; owned until ih_native_end */
-    bool has_totals;               /* false: native of totals is not set, none is needed yet */
+    bool has_totals;               /* false: the bins of totals are not set, none is needed yet */
     bool has_narrow;               /* n_counted and sums lack the pixels of totals */
-    uint64_t n_counted[IH_PLANES]; /* pixels in totals */
-    uint8_t *tables;  /* [n_copies][planes of the spec][n_bins], owned, 0 at first: the rest of the
+    uint64_t n_counted[IH_PLANES]; /* pixels in totals: [ih_own_planes] */
+    uint8_t *tables;  /* [n_copies][ih_own_planes][n_bins], owned, 0 at first: the rest of the
                          totals */
     size_t n_entries; /* allocated */
     unsigned n_copies;
@@ -28,8 +28,7 @@ enum ih_status ih_native_begin(struct ih_native_counter *counter, const struct i
 /* pixels: uint16 [n_pixels][n_channels], of any alignment, all below n_bins; borrowed. */
 void ih_native_add(struct ih_native_counter *counter, const void *pixels, size_t n_pixels);
 
-/* Writes all planes, sums and joint clip counts to *out, whose native counters the caller owns.
- * Only begin may follow. */
+/* Completes all planes, sums and joint clip counts, which *out owns. Only begin may follow. */
 void ih_native_end(struct ih_native_counter *counter, struct ih_histogram *out);
 
 void ih_native_reset(struct ih_native_counter *counter);

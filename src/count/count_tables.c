@@ -309,9 +309,9 @@ void ih_count_fold(struct ih_counter *t)
         fold_pairs(c < 3 ? t->subtables[c * n_each] : t->luma[0], t->pairs[c]);
     const unsigned n_used = n_channels == 1 && t->finds_noise ? 8 : n_each;
     for (unsigned c = 0; c < n_channels; c++)
-        fold_plane(h->bins[c], &t->subtables[c * n_each], n_used);
+        fold_plane(ih_bins(h, c), &t->subtables[c * n_each], n_used);
     if (has_luma)
-        fold_plane(h->bins[IH_LUMA], t->luma, IH_COUNT_LUMA_SUBTABLES);
+        fold_plane(ih_bins(h, IH_LUMA), t->luma, IH_COUNT_LUMA_SUBTABLES);
 }
 
 size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)

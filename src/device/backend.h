@@ -187,10 +187,11 @@ enum ih_status ih_lane_count_planes(struct ih_lane *lane, const struct ih_planes
 /*
  * Ends the image and gives its counts.
  *
- * out        overwritten: bins, sums, and counts clipped in any and in all channels
+ * out        overwritten, unless it fails: bins, sums, and counts clipped in any and in all
+ *            channels; the caller owns it
  * *kernel    static name of the kernel
  *
- * Returns IH_OK, IH_DEVICE, or the error of ih_device_wait.
+ * Returns IH_OK, IH_DEVICE, IH_MEMORY, or the error of ih_device_wait.
  */
 enum ih_status ih_lane_end(struct ih_lane *lane, struct ih_histogram *out, const char **kernel,
                            struct ih_error *err);

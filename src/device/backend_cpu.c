@@ -199,6 +199,7 @@ static void cpu_lane_close(void *lane)
     }
     for (unsigned i = 0; i < CPU_BANDS; i++)
         free(l->bands[i].pixels);
+    ih_counter_reset(&l->counter);
     ih_native_reset(&l->native);
     pthread_cond_destroy(&l->on_change);
     pthread_mutex_destroy(&l->lock);
@@ -212,8 +213,7 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
     l->spec = *spec;
     if (spec->n_bins)
         return ih_native_begin(&l->native, spec, err);
-    ih_counter_begin(&l->counter, cpu_methods[l->index], spec);
-    return IH_OK;
+    return ih_counter_begin(&l->counter, cpu_methods[l->index], spec, err);
 }
 
 /* Replaces the buffer. The old contents are not needed, so it is freed first to keep the peak low.

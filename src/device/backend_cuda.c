@@ -179,24 +179,22 @@ static cudaError_t native_count(const struct cuda_lane *l, uint64_t n_pixels)
 static enum ih_status native_read(const struct cuda_lane *l, struct ih_histogram *out,
                                   struct ih_error *err)
 {
-    const unsigned n_bins = l->spec.n_bins, n_planes = native_planes(&l->spec);
-    const unsigned long long *from = l->native;
-    const enum ih_status status = ih_histogram_init(out, &l->spec, err);
+    const size_t n_bins = l->spec.n_bins;
+    const unsigned long long *clips = l->native + native_planes(&l->spec) * n_bins;
+    const enum ih_status status = ih_histogram_init_unset(out, &l->spec, err);
     if (status != IH_OK)
         return status;
     out->n_pixels = l->n_pixels;
-    for (unsigned i = 0; i < n_planes; i++) {
-        const unsigned plane = i < l->spec.n_channels ? i : IH_LUMA;
-        uint64_t *bins = ih_own_bins(out, plane);
-        for (unsigned v = 0; v < n_bins; v++) {
-            bins[v] = *from++;
-            out->sum[plane] += v * bins[v];
+    for (unsigned i = 0; i < ih_own_planes(out); i++) /* not luma, if it is not asked for */
+        for (size_t v = 0; v < n_bins; v++) {
+            const uint64_t n = l->native[i * n_bins + v];
+            out->bins[i * n_bins + v] = n;
+            out->sums[i] += v * n;
         }
-    }
-    out->any_low = from[0];
-    out->any_high = from[1];
-    out->all_low = from[2];
-    out->all_high = from[3];
+    out->any_low = clips[0];
+    out->any_high = clips[1];
+    out->all_low = clips[2];
+    out->all_high = clips[3];
     ih_histogram_derive(out, &l->spec);
     return IH_OK;
 }
@@ -311,9 +309,8 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
         *kernel = "wide";
         return native_read(l, out, err);
     }
-    ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
     *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[0].name;
-    return IH_OK;
+    return ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out, err);
 }
 
 /* ---- a unit: one GPU ---- */
@@ -322,7 +319,7 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
 static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
 {
     struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
-    struct ih_histogram h;
+    struct ih_histogram h = {.bins = NULL};
     void *lane = NULL;
     uint8_t *pixels;
     size_t size_bytes;
@@ -337,6 +334,7 @@ static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
         if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
             status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
     }
+    ih_histogram_reset(&h);
     if (lane)
         lane_close(lane);
     return status;

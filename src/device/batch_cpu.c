@@ -41,6 +41,7 @@ struct worker {
     struct crew *crew;
     pthread_t thread;
     struct ih_counter counter;
+    struct ih_error error; /* its status is IH_OK unless memory was lacking */
     uint8_t chunk[CHUNK_PIXELS * IH_CHANNELS_MAX];
     uint16_t samples[CHUNK_PIXELS * IH_CHANNELS_MAX]; /* of pixels that are counted one by one */
 };
@@ -135,11 +136,11 @@ static void add_record(const struct crew *crew, size_t record, const struct ih_h
     uint32_t *bins = crew->bins + record * n_planes * IH_BINS;
     uint64_t *sums = crew->sums ? crew->sums + record * (n_planes + IH_BATCH_CLIPS) : NULL;
     for (size_t i = 0; i < n_planes; i++) {
-        const size_t plane = i < job->batch.n_channels ? i : IH_LUMA;
+        const uint64_t *const from = h->bins + i * IH_BINS;
         for (unsigned v = 0; v < IH_BINS; v++)
-            bins[i * IH_BINS + v] += (uint32_t)h->bins[plane][v];
+            bins[i * IH_BINS + v] += (uint32_t)from[v];
         if (sums)
-            sums[i] += h->sum[plane];
+            sums[i] += h->sums[i];
     }
     if (sums) {
         const uint64_t clips[IH_BATCH_CLIPS] = {h->any_low, h->any_high, h->all_low, h->all_high};
@@ -153,8 +154,8 @@ static void count_piece(struct worker *w, const struct piece *piece)
     const struct ih_batch_job *job = w->crew->job;
     const struct ih_batch_image *image = &piece->image;
     const bool is_direct = is_interleaved(&job->batch, image);
-    struct ih_histogram h;
-    ih_counter_begin(&w->counter, &ih_count_tables, &job->spec);
+    if (ih_counter_begin(&w->counter, &ih_count_tables, &job->spec, &w->error) != IH_OK)
+        return;
     for (uint32_t y = piece->first_row; y < piece->first_row + piece->n_rows; y++) {
         if (is_direct) {
             ih_counter_add(&w->counter, image->data + (ptrdiff_t)y * image->row_stride,
@@ -167,11 +168,11 @@ static void count_piece(struct worker *w, const struct piece *piece)
             ih_counter_add(&w->counter, w->chunk, n);
         }
     }
-    ih_counter_end(&w->counter, &h);
+    const struct ih_histogram *const h = ih_counter_finish(&w->counter);
     const bool is_split = piece->n_rows < image->height;
     if (is_split)
         pthread_mutex_lock(&w->crew->lock);
-    add_record(w->crew, piece->index, &h);
+    add_record(w->crew, piece->index, h);
     if (is_split)
         pthread_mutex_unlock(&w->crew->lock);
 }
@@ -296,13 +297,22 @@ enum ih_status ih_batch_count_cpu(const struct ih_batch_job *job, uint32_t *bins
         return ih_error_set(err, IH_MEMORY, "out of memory");
     struct crew crew = {.job = job, .bins = bins, .sums = sums};
     pthread_mutex_init(&crew.lock, NULL);
-    for (unsigned i = 0; i < n_workers; i++)
+    for (unsigned i = 0; i < n_workers; i++) {
         workers[i].crew = &crew;
+        workers[i].counter.totals.bins = NULL;
+        workers[i].error.status = IH_OK;
+    }
     memset(bins, 0, job->shape.bins_bytes);
     if (sums)
         memset(sums, 0, job->shape.sums_bytes);
     run_workers(workers, n_workers);
     pthread_mutex_destroy(&crew.lock);
+    enum ih_status status = IH_OK;
+    for (unsigned i = 0; i < n_workers; i++) {
+        ih_counter_reset(&workers[i].counter);
+        if (workers[i].error.status != IH_OK)
+            status = ih_error_set(err, IH_MEMORY, "out of memory");
+    }
     free(workers);
-    return IH_OK;
+    return status;
 }

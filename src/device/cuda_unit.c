@@ -42,7 +42,7 @@ const char *ih_cuda_why_no_gpu(cudaError_t error)
 
 struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec)
 {
-    /* Kernels count luma in any case; ih_histogram_derive drops it. Their weights have 16 bits. */
+    /* Kernels count luma in any case; ih_gpu_totals_read drops it. Their weights have 16 bits. */
     const struct ih_luma_weights *luma = spec->luma == &ih_luma_none ? &ih_luma_bt709 : spec->luma;
     return (struct ih_gpu_measures){
         .luma_red = luma->red,
@@ -70,19 +70,24 @@ struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
     };
 }
 
-void ih_gpu_totals_read(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,
-                        uint64_t n_pixels, struct ih_histogram *out)
+enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
+                                  const struct ih_count_spec *spec, uint64_t n_pixels,
+                                  struct ih_histogram *out, struct ih_error *err)
 {
-    ih_histogram_clear(out, spec->n_channels);
+    const enum ih_status status = ih_histogram_init_unset(out, spec, err);
+    if (status != IH_OK)
+        return status;
     out->n_pixels = n_pixels;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++) {
+    for (unsigned i = 0; i < ih_own_planes(out); i++) {
+        const unsigned plane = i < spec->n_channels ? i : (unsigned)IH_LUMA;
         for (unsigned v = 0; v < IH_BINS; v++)
-            out->bins[plane][v] = totals->bins[plane][v];
-        out->sum[plane] = totals->sum[plane];
+            ih_bins(out, plane)[v] = totals->bins[plane][v];
+        *ih_sum(out, plane) = totals->sum[plane];
     }
     out->any_low = totals->any_low;
     out->any_high = totals->any_high;
     out->all_low = totals->all_low;
     out->all_high = totals->all_high;
     ih_histogram_derive(out, spec);
+    return IH_OK;
 }

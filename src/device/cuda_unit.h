@@ -41,8 +41,9 @@ struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
                                           cudaStream_t stream);
 
 /* Converts a kernel's counters, copied back from the GPU, to a histogram of n_pixels pixels. out is
- * overwritten. */
-void ih_gpu_totals_read(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,
-                        uint64_t n_pixels, struct ih_histogram *out);
+ * overwritten and owned by the caller. Returns as ih_histogram_init. */
+enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
+                                  const struct ih_count_spec *spec, uint64_t n_pixels,
+                                  struct ih_histogram *out, struct ih_error *err);
 
 #endif

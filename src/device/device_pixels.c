@@ -314,20 +314,21 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
     return status;
 }
 
-/* Adds the counts of the parts up. */
-static void read_parts(const struct ih_device_pixels *p, struct ih_histogram *out)
+/* Adds the counts of the parts up. Returns as ih_histogram_init. */
+static enum ih_status read_parts(const struct ih_device_pixels *p, struct ih_histogram *out,
+                                 struct ih_error *err)
 {
     const unsigned n_planes = planes_of(p);
     const unsigned long long *sums = p->parts->sums;
     const uint32_t *bins = (const uint32_t *)(sums + p->n_parts * (n_planes + IH_GPU_BATCH_CLIPS));
-    ih_histogram_clear(out, p->spec.n_channels);
+    if (ih_histogram_init(out, &p->spec, err) != IH_OK)
+        return IH_MEMORY;
     out->n_pixels = p->n_pixels;
     for (uint32_t i = 0; i < p->n_parts; i++) {
         for (unsigned plane = 0; plane < n_planes; plane++) {
-            const unsigned to = plane < p->spec.n_channels ? plane : (unsigned)IH_LUMA;
             for (unsigned v = 0; v < IH_BINS; v++)
-                out->bins[to][v] += *bins++;
-            out->sum[to] += *sums++;
+                out->bins[plane * IH_BINS + v] += *bins++;
+            out->sums[plane] += *sums++;
         }
         out->any_low += *sums++;
         out->any_high += *sums++;
@@ -335,6 +336,7 @@ static void read_parts(const struct ih_device_pixels *p, struct ih_histogram *ou
         out->all_high += *sums++;
     }
     ih_histogram_derive(out, &p->spec);
+    return IH_OK;
 }
 
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_histogram *out,
@@ -346,13 +348,16 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
     cudaError_t e = cudaEventSynchronize(p->is_done);
     if (e != cudaSuccess)
         return to_status(p, e, "counting failed", err);
-    if (p->n_parts > 0)
-        read_parts(p, out);
-    else
-        ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out);
+    const enum ih_status status =
+        p->n_parts > 0 ? read_parts(p, out, err)
+                       : ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out, err);
+    if (status != IH_OK)
+        return status;
     *kernel = p->n_parts > 0 ? "batch" : ih_cuda_kernels[0].name;
-    if (!ih_histogram_consistent(out))
+    if (!ih_histogram_consistent(out)) {
+        ih_histogram_reset(out);
         return ih_error_set(err, IH_DEVICE, "cuda:%d: the counts do not add up", p->unit.ordinal);
+    }
     return IH_OK;
 }
 

@@ -71,54 +71,52 @@ static struct ih_distance distance(const uint64_t *a, const uint64_t *b, unsigne
     return (struct ih_distance){wide_divide(most, whole), wide_divide(sum, whole)};
 }
 
-void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
-                       struct ih_comparison *out)
+/* Of each plane of images that have the channels of both; those that a side lacks are NaN. Returns
+ * the largest. */
+static struct ih_distance compare_planes(const struct ih_histogram *a, const struct ih_histogram *b,
+                                         struct ih_distance planes[IH_PLANES])
 {
-    const struct ih_total *from[2] = {a, b};
-    const struct ih_histogram *h = &out->sides[0].histogram, *h_b = &out->sides[1].histogram;
-    for (unsigned i = 0; i < 2; i++) {
-        struct ih_total total = *from[i];
-        total.has_colour = a->has_colour || b->has_colour;
-        total.has_alpha = a->has_alpha || b->has_alpha;
-        ih_total_result(&total, &out->sides[i]);
-        if (out->sides[i].version)
-            out->sides[i].version = from[i]->version;
-    }
-    out->largest = (struct ih_distance){(double)NAN, (double)NAN};
+    const unsigned n_channels = ih_channels_of_both(a->n_channels, b->n_channels);
+    struct ih_distance largest = {(double)NAN, (double)NAN};
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_histogram_plane(h, p))
-            continue;
-        /* A side without images has 256 bins. */
-        if (ih_n_bins(h) == ih_n_bins(h_b))
-            out->planes[p] = distance(ih_bins(h, p), ih_bins(h_b, p), ih_n_bins(h));
-        else
-            out->planes[p] = (struct ih_distance){(double)NAN, (double)NAN};
-        const struct ih_distance d = out->planes[p];
-        out->largest.ks = fmax(out->largest.ks, d.ks); /* ignores NaN */
-        out->largest.emd = fmax(out->largest.emd, d.emd);
+        const bool is_plane = p < n_channels || p == IH_LUMA;
+        const unsigned p_a = is_plane ? ih_plane_as(a, n_channels, p) : (unsigned)IH_PLANES;
+        const unsigned p_b = is_plane ? ih_plane_as(b, n_channels, p) : (unsigned)IH_PLANES;
+        planes[p] = (struct ih_distance){(double)NAN, (double)NAN};
+        if (p_a < IH_PLANES && p_b < IH_PLANES && a->n_bins == b->n_bins)
+            planes[p] = distance(ih_bins(a, p_a), ih_bins(b, p_b), a->n_bins);
+        largest.ks = fmax(largest.ks, planes[p].ks); /* ignores NaN */
+        largest.emd = fmax(largest.emd, planes[p].emd);
     }
+    return largest;
+}
+
+enum ih_status ih_totals_compare(struct ih_total *a, struct ih_total *b, struct ih_comparison *out,
+                                 struct ih_error *err)
+{
+    const unsigned n_channels = ih_channels_of_both(a->sum.n_channels, b->sum.n_channels);
+    out->largest = compare_planes(&a->sum, &b->sum, out->planes);
+    if (ih_histogram_widen(&a->sum, n_channels, err) != IH_OK ||
+        ih_histogram_widen(&b->sum, n_channels, err) != IH_OK)
+        return IH_MEMORY;
+    ih_total_result(a, &out->sides[0]);
+    ih_total_result(b, &out->sides[1]);
+    return IH_OK;
 }
 
 enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
                                  struct ih_distance *distance, struct ih_error *err)
 {
+    const struct ih_histogram *h = &result->histogram, *of_reference = &reference->sum;
     struct ih_joint_measure measure = reference->measure;
-    struct ih_comparison comparison;
-    struct ih_total one;
-    const unsigned n = ih_n_bins(&result->histogram), n_reference = ih_n_bins(&reference->sum);
-    if (n != n_reference && result->histogram.n_pixels > 0 && reference->sum.n_pixels > 0)
+    struct ih_distance planes[IH_PLANES];
+    if (h->n_bins != of_reference->n_bins && h->n_pixels > 0 && of_reference->n_pixels > 0)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "has %u bins, the reference %u: counts of different bins are not "
                             "compared; count both again with 256 bins",
-                            n, n_reference);
-    ih_total_init(&one, &result->measure);
-    enum ih_status status = ih_joint_measure_add(&measure, result, err);
+                            h->n_bins, of_reference->n_bins);
+    const enum ih_status status = ih_joint_measure_add(&measure, result, err);
     if (status == IH_OK)
-        status = ih_total_add(&one, result, err);
-    if (status == IH_OK) {
-        ih_totals_compare(&one, reference, &comparison);
-        *distance = comparison.largest;
-    }
-    ih_total_reset(&one);
+        *distance = compare_planes(h, of_reference, planes);
     return status;
 }

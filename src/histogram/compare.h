@@ -20,18 +20,20 @@
 #include "histogram/total.h"
 
 struct ih_comparison {
-    struct ih_result sides[2]; /* totals with the same channels; the caller sets their paths */
+    struct ih_result sides[2]; /* totals with the same channels, whose counters they borrow; the
+                                  caller sets their paths */
     struct ih_distance planes[IH_PLANES]; /* of the planes that sides have */
     struct ih_distance largest;           /* of any plane */
 };
 
-/* Compares two totals with the same measure. Gray beside colour counts as R = G = B, as in one
- * total of both. If one of them has alpha, the other has an alpha channel without values. */
-void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
-                       struct ih_comparison *out);
+/* Compares two totals of images, with the same measure and bins. Gray beside colour counts as
+ * R = G = B, as in one total of both; if one of them has alpha, the other gets an alpha channel
+ * without values: the totals are widened so. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_totals_compare(struct ih_total *a, struct ih_total *b, struct ih_comparison *out,
+                                 struct ih_error *err);
 
-/* The largest distances of a counted result to a total. Returns IH_OK; IH_USAGE if their
- * measures differ; or IH_MEMORY. */
+/* The largest distances of a counted result to a total. Returns IH_OK; or IH_USAGE or
+ * IH_UNSUPPORTED if their measures or bins differ. Threads: several at once. */
 enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
                                  struct ih_distance *distance, struct ih_error *err);
 

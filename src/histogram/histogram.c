@@ -9,80 +9,115 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t ih_no_counts[IH_NATIVE_BINS_MAX];
+/* ---- shape and memory ---- */
 
-void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels)
+/* Gives a histogram with a shape its counters; the sums are 0. */
+static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
 {
-    assert(n_channels >= 1 && n_channels <= IH_CHANNELS_MAX);
-    memset(h, 0, sizeof *h);
-    h->n_channels = n_channels;
-}
-
-static size_t native_counters(const struct ih_histogram *h)
-{
-    const unsigned n_planes =
-        h->is_compact ? h->n_channels + (h->n_channels >= 3 && !h->lacks_luma) : IH_PLANES;
-    return (size_t)n_planes * h->n_native;
-}
-
-static enum ih_status init(struct ih_histogram *h, const struct ih_count_spec *spec, bool is_set,
-                           struct ih_error *err)
-{
-    ih_histogram_clear(h, spec->n_channels);
-    if (spec->n_bins == 0)
-        return IH_OK;
-    assert(spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
-    h->n_native = spec->n_bins;
-    h->is_compact = spec->n_channels < IH_CHANNELS_MAX;
-    h->lacks_luma = !is_set && spec->n_channels == 3 && spec->luma == &ih_luma_none;
-    const size_t n = native_counters(h);
-    h->native = is_set ? calloc(n, sizeof *h->native) : malloc(n * sizeof *h->native);
-    return h->native ? IH_OK : ih_error_set(err, IH_MEMORY, "no memory for the native bins");
-}
-
-enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
-                                 struct ih_error *err)
-{
-    return init(h, spec, true, err);
+    const size_t n_planes = ih_own_planes(h), n = n_planes * h->n_bins;
+    h->bins = malloc((n + n_planes) * sizeof *h->bins);
+    if (!h->bins) {
+        h->sums = NULL;
+        return ih_error_set(err, IH_MEMORY, "no memory for the bins");
+    }
+    h->sums = memset(h->bins + n, 0, n_planes * sizeof *h->sums);
+    return IH_OK;
 }
 
 enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
                                        struct ih_error *err)
 {
-    return init(h, spec, false, err);
+    assert(spec->n_channels <= IH_CHANNELS_MAX);
+    assert(spec->n_bins == 0 || (spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX));
+    *h = (struct ih_histogram){
+        .sample_type = spec->n_bins ? IH_SAMPLES_NATIVE : IH_SAMPLES_REDUCED,
+        .n_bins = spec->n_bins ? spec->n_bins : IH_BINS,
+        .n_channels = spec->n_channels,
+        .n_planes = spec->n_channels + (spec->luma != &ih_luma_none),
+    };
+    return allocate(h, err);
 }
 
-enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err)
+static void clear_bins(struct ih_histogram *h)
 {
-    if (!h->native)
-        return IH_OK;
-    const size_t size_bytes = sizeof *h->native * native_counters(h);
-    uint64_t *own = malloc(size_bytes);
-    if (!own)
-        return ih_error_set(err, IH_MEMORY, "no memory for the native bins");
-    h->native = memcpy(own, h->native, size_bytes);
-    return IH_OK;
+    memset(h->bins, 0, (size_t)ih_own_planes(h) * h->n_bins * sizeof *h->bins);
+}
+
+enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
+                                 struct ih_error *err)
+{
+    const enum ih_status status = ih_histogram_init_unset(h, spec, err);
+    if (status == IH_OK)
+        clear_bins(h);
+    return status;
+}
+
+void ih_histogram_clear(struct ih_histogram *h)
+{
+    clear_bins(h);
+    memset(h->sums, 0, ih_own_planes(h) * sizeof *h->sums);
+    h->n_pixels = h->any_low = h->any_high = h->all_low = h->all_high = 0;
+    h->adds_up = false;
 }
 
 void ih_histogram_reset(struct ih_histogram *h)
 {
-    free(h->native);
-    h->native = NULL;
+    free(h->bins);
+    h->bins = h->sums = NULL;
+}
+
+struct ih_histogram ih_histogram_take(struct ih_histogram *h)
+{
+    const struct ih_histogram taken = *h;
+    h->bins = h->sums = NULL;
+    return taken;
+}
+
+enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogram *other,
+                                 struct ih_error *err)
+{
+    const size_t n_planes = ih_own_planes(other), n = n_planes * other->n_bins;
+    *h = *other;
+    if (allocate(h, err) != IH_OK)
+        return IH_MEMORY;
+    memcpy(h->bins, other->bins, n * sizeof *h->bins);
+    memcpy(h->sums, other->sums, n_planes * sizeof *h->sums);
+    return IH_OK;
+}
+
+/* ---- adding ---- */
+
+unsigned ih_channels_of_both(unsigned n, unsigned m)
+{
+    const unsigned n_colours = n >= 3 || m >= 3 ? 3 : n > 0 || m > 0;
+    return n_colours + (ih_has_alpha(n) || ih_has_alpha(m));
+}
+
+unsigned ih_plane_as(const struct ih_histogram *h, unsigned n_channels, unsigned plane)
+{
+    const unsigned n_colours = ih_colour_channels(h->n_channels);
+    if (plane == IH_LUMA)
+        return ih_has_luma(h) ? IH_LUMA : IH_PLANES;
+    if (plane == ih_colour_channels(n_channels))
+        return ih_has_alpha(h->n_channels) ? n_colours : IH_PLANES;
+    return n_colours == 1 ? 0 : plane;
 }
 
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
-    assert(h->n_channels == other->n_channels && ih_n_bins(h) == ih_n_bins(other));
+    assert(h->n_channels >= other->n_channels && h->n_bins == other->n_bins);
     h->n_pixels += other->n_pixels;
     h->adds_up = false;
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        h->sum[p] += other->sum[p];
-        if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
+    for (unsigned i = 0; i < ih_own_planes(h); i++) {
+        const unsigned plane = i < h->n_channels ? i : (unsigned)IH_LUMA;
+        const unsigned from_plane = ih_plane_as(other, h->n_channels, plane);
+        if (from_plane == IH_PLANES)
             continue;
-        uint64_t *to = ih_own_bins(h, p);
-        const uint64_t *from = ih_bins(other, p);
-        for (unsigned v = 0; v < ih_n_bins(h); v++)
+        uint64_t *const to = ih_bins(h, plane);
+        const uint64_t *const from = ih_bins(other, from_plane);
+        for (unsigned v = 0, n_bins = h->n_bins; v < n_bins; v++)
             to[v] += from[v];
+        *ih_sum(h, plane) += *ih_sum(other, from_plane);
     }
     h->any_low += other->any_low;
     h->any_high += other->any_high;
@@ -90,17 +125,35 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->all_high += other->all_high;
 }
 
-unsigned ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *folded)
+enum ih_status ih_histogram_widen(struct ih_histogram *h, unsigned n_channels, struct ih_error *err)
 {
-    const unsigned n_bins = ih_n_bins(h), n = (n_bins + IH_BINS - 1) / IH_BINS;
-    *folded = *h;
-    folded->native = NULL;
-    for (unsigned p = 0; p < IH_PLANES && h->native; p++) {
-        memset(folded->bins[p], 0, sizeof folded->bins[p]);
-        for (unsigned v = 0; v < n_bins && ih_histogram_plane(h, p); v++)
-            folded->bins[p][v / n] += ih_bins(h, p)[v];
-    }
-    return n;
+    struct ih_histogram wide = *h;
+    if (n_channels == h->n_channels)
+        return IH_OK;
+    wide.n_channels = n_channels;
+    wide.n_planes = n_channels + ih_has_luma(h);
+    if (allocate(&wide, err) != IH_OK)
+        return IH_MEMORY;
+    ih_histogram_clear(&wide);
+    ih_histogram_add(&wide, h);
+    ih_histogram_reset(h);
+    *h = wide;
+    return IH_OK;
+}
+
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *bars,
+                                 struct ih_error *err)
+{
+    const unsigned n = ih_bar_values(h);
+    *bars = *h;
+    bars->n_bins = IH_BINS;
+    if (allocate(bars, err) != IH_OK)
+        return IH_MEMORY;
+    clear_bins(bars);
+    for (unsigned p = 0; p < ih_own_planes(h); p++)
+        for (unsigned v = 0; v < h->n_bins; v++)
+            bars->bins[p * IH_BINS + v / n] += h->bins[(size_t)p * h->n_bins + v];
+    return IH_OK;
 }
 
 uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
@@ -113,20 +166,10 @@ uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
 
 void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
-    if (ih_colour_channels(h->n_channels) == 1) {
-        const uint64_t *gray = ih_bins(h, 0);
-        if (!ih_shares_luma(h))
-            memcpy(ih_own_bins(h, IH_LUMA), gray, ih_n_bins(h) * sizeof *gray);
-        h->sum[IH_LUMA] = h->sum[0];
-        h->any_low = h->all_low = ih_count_range(gray, 0, spec->clip_low);
-        h->any_high = h->all_high = ih_count_range(gray, spec->clip_high, ih_n_bins(h) - 1);
-    }
-    h->without_luma = spec->luma == &ih_luma_none;
-    if (h->without_luma) {
-        if (!ih_shares_luma(h) && !h->lacks_luma)
-            memset(ih_own_bins(h, IH_LUMA), 0, ih_n_bins(h) * sizeof *h->native);
-        h->sum[IH_LUMA] = 0;
-    }
+    if (ih_colour_channels(h->n_channels) > 1)
+        return;
+    h->any_low = h->all_low = ih_count_range(h->bins, 0, spec->clip_low);
+    h->any_high = h->all_high = ih_count_range(h->bins, spec->clip_high, h->n_bins - 1);
 }
 
 /* Adds, for each value, the pixels above it: an addition takes less time than a multiplication. */
@@ -141,11 +184,9 @@ uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
-    for (unsigned p = 0; p < IH_PLANES && !h->adds_up; p++) {
-        if (!ih_histogram_plane(h, p) || (p == IH_LUMA && ih_shares_luma(h)))
-            continue;
+    for (unsigned i = 0; i < ih_own_planes(h) && !h->adds_up; i++) {
         uint64_t n_pixels = 0;
-        if (ih_add_values(ih_bins(h, p), ih_n_bins(h), &n_pixels) != h->sum[p] ||
+        if (ih_add_values(h->bins + (size_t)i * h->n_bins, h->n_bins, &n_pixels) != h->sums[i] ||
             n_pixels != h->n_pixels)
             return false;
     }
@@ -177,10 +218,10 @@ static uint64_t least_reaching(uint32_t millionths, uint64_t count)
 unsigned ih_percentile(const struct ih_histogram *h, unsigned plane, uint32_t millionths)
 {
     const uint64_t *bins = ih_bins(h, plane);
-    const uint64_t least = least_reaching(millionths, ih_count_range(bins, 0, ih_n_bins(h) - 1));
+    const uint64_t least = least_reaching(millionths, ih_count_range(bins, 0, h->n_bins - 1));
     uint64_t cumulative = bins[0];
     unsigned v = 0;
-    while ((cumulative < least || cumulative == 0) && v + 1 < ih_n_bins(h))
+    while ((cumulative < least || cumulative == 0) && v + 1 < h->n_bins)
         cumulative += bins[++v];
     return cumulative ? v : UINT_MAX;
 }
@@ -297,10 +338,10 @@ void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
 {
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = ih_bins(h, plane);
-    const unsigned last = ih_n_bins(h) - 1;
+    const unsigned last = h->n_bins - 1;
     memset(out, 0, sizeof *out);
     out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
-    out->sum = h->sum[plane];
+    out->sum = *ih_sum(h, plane);
     out->crushed = ih_count_range(bins, 0, measure->clip_low);
     out->blown = ih_count_range(bins, measure->clip_high, last);
     out->skewness = out->kurtosis = (double)NAN;
@@ -368,9 +409,11 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
     unsigned n_colours = ih_colour_channels(h->n_channels);
     if (h->n_pixels == 0)
         return (double)NAN;
-    const uint64_t *const bins[3] = {ih_bins(h, 0), ih_bins(h, 1), ih_bins(h, 2)};
+    const uint64_t *bins[3] = {NULL};
+    for (unsigned c = 0; c < n_colours; c++)
+        bins[c] = ih_bins(h, c);
     double y = 0;
-    for (unsigned v = 0, n_bins = ih_n_bins(h); v < n_bins; v++) {
+    for (unsigned v = 0, n_bins = h->n_bins; v < n_bins; v++) {
         double weighted = 0; /* bins are below 2^63 */
         if (n_colours == 3)
             weighted = weights[0] * (double)(int64_t)bins[0][v] +
@@ -378,10 +421,10 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
                        weights[2] * (double)(int64_t)bins[2][v];
         else if (n_colours == 1)
             weighted = (double)bins[0][v];
-        if (!h->native)
+        if (h->sample_type == IH_SAMPLES_REDUCED)
             y += linear[v] * weighted;
         else if (weighted > 0)
-            y += srgb_decode((double)v / (h->n_native - 1)) * weighted;
+            y += srgb_decode((double)v / (n_bins - 1)) * weighted;
     }
     return y / (double)h->n_pixels;
 }

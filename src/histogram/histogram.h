@@ -1,12 +1,13 @@
 /*
  * The counts of one image and their statistics.
  *
- * All reported numbers come from this struct: 256 counters for each stored channel and for luma,
- * the sums of values, and the counts of pixels clipped in any or all channels. All are exact 64-bit
- * integers. Histograms of the parts of an image, or of many images, can be added.
+ * All reported numbers come from this struct: a counter for each bin of each plane, the sums of
+ * values, and the counts of pixels clipped in any or all channels. All are exact 64-bit integers.
+ * Histograms of the parts of an image, or of many images, can be added.
  *
- * A native histogram has a counter for each value of samples of 9 to 16 bits, in memory of its own.
- * Everything that reads counters takes them from ih_bins, and their number from ih_n_bins.
+ * A histogram has one owner, which releases it with ih_histogram_reset. Copies of the struct, as in
+ * a copied result, borrow the counters: they are valid as long as the owner keeps them.
+ * ih_histogram_take passes the ownership on, ih_histogram_copy makes counters of their own.
  */
 #ifndef IH_HISTOGRAM_HISTOGRAM_H
 #define IH_HISTOGRAM_HISTOGRAM_H
@@ -14,92 +15,114 @@
 #include "base/status.h"
 #include "histogram/measure.h"
 
-struct ih_histogram {
-    unsigned n_channels; /* planes 0 .. n_channels-1 and IH_LUMA are valid */
-    bool without_luma;   /* of ih_luma_none: IH_LUMA is not valid, and 0 */
-    uint64_t n_pixels;   /* in each valid plane, except the alpha of a total (total.h) */
-    uint64_t bins[IH_PLANES][IH_BINS]; /* pixels; unused if the histogram is native */
-    uint64_t *native; /* [planes][n_native]; NULL: 256 bins. Copies of the struct share it; its one
-                         owner calls ih_histogram_reset */
-    unsigned n_native;
-    bool is_compact; /* native has no planes but those of n_channels; gray is its own luma, else
-                        luma follows the channels. false: IH_PLANES planes */
-    bool lacks_luma; /* native has no plane for it: ih_bins gives zeros, ih_own_bins must not */
-    bool adds_up;    /* n_pixels and sum fit the bins: what counted them has checked it */
-    uint64_t sum[IH_PLANES]; /* of the values */
-    /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
-    uint64_t any_low, any_high, all_low, all_high;
+/* How a stored sample becomes a bin. */
+enum ih_sample_type {
+    IH_SAMPLES_REDUCED, /* unsigned, of 8 bits or reduced to them: IH_BINS bins */
+    IH_SAMPLES_NATIVE   /* unsigned, of 9 to 16 bits: a bin for each value */
 };
 
-static inline unsigned ih_n_bins(const struct ih_histogram *h)
+struct ih_histogram {
+    enum ih_sample_type sample_type;
+    unsigned n_bins;     /* of each plane */
+    unsigned n_channels; /* planes 0 .. n_channels-1 are valid */
+    unsigned n_planes;   /* n_channels, or one more: IH_LUMA is valid too */
+    bool adds_up;        /* n_pixels and sums fit the bins: what counted them has checked it */
+    uint64_t n_pixels;   /* in each plane, except the alpha of a total (total.h) */
+    /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
+    uint64_t any_low, any_high, all_low, all_high;
+    /* [ih_own_planes][n_bins], the channels and then luma; owned. NULL: no counters. */
+    uint64_t *bins;
+    uint64_t *sums; /* [ih_own_planes], of the values; in the memory of bins */
+};
+
+static inline bool ih_has_luma(const struct ih_histogram *h)
 {
-    return h->native ? h->n_native : IH_BINS;
+    return h->n_planes > h->n_channels;
 }
 
-/* Whether luma has the counters of gray. */
-static inline bool ih_shares_luma(const struct ih_histogram *h)
+/* Planes with counters of their own. The luma of gray is its gray. */
+static inline unsigned ih_own_planes(const struct ih_histogram *h)
 {
-    return h->is_compact && h->n_channels < 3;
+    return h->n_channels == 1 || h->n_channels == 2 ? h->n_channels : h->n_planes;
 }
 
-/* Where the counters of a plane that the histogram has begin in native. */
-static inline size_t ih_native_at(const struct ih_histogram *h, unsigned plane)
+/* The place of a valid plane among those with counters of their own. */
+static inline unsigned ih_plane_at(const struct ih_histogram *h, unsigned plane)
 {
-    if (h->is_compact && plane == IH_LUMA)
-        plane = h->n_channels < 3 ? 0 : h->n_channels;
-    return (size_t)plane * h->n_native;
+    return plane != IH_LUMA ? plane : ih_own_planes(h) == h->n_channels ? 0 : h->n_channels;
 }
 
-extern uint64_t ih_no_counts[IH_NATIVE_BINS_MAX]; /* 0; const, it would be 512 KiB of the file */
-
-/* These counters: [ih_n_bins(h)]. */
-static inline const uint64_t *ih_bins(const struct ih_histogram *h, unsigned plane)
+/* The counters of a valid plane: [n_bins]. */
+static inline uint64_t *ih_bins(const struct ih_histogram *h, unsigned plane)
 {
-    if (h->lacks_luma && plane == IH_LUMA)
-        return ih_no_counts;
-    return h->native ? h->native + ih_native_at(h, plane) : h->bins[plane];
+    return h->bins + (size_t)ih_plane_at(h, plane) * h->n_bins;
 }
 
-static inline uint64_t *ih_own_bins(struct ih_histogram *h, unsigned plane)
+/* The sum of the values of a valid plane. */
+static inline uint64_t *ih_sum(const struct ih_histogram *h, unsigned plane)
 {
-    return h->native ? h->native + ih_native_at(h, plane) : h->bins[plane];
+    return h->sums + ih_plane_at(h, plane);
 }
-
-/* An empty histogram of 256 bins. Does not release what h held. */
-void ih_histogram_clear(struct ih_histogram *h, unsigned n_channels);
 
 /* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
 static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
 {
-    return plane == IH_LUMA && h->without_luma ? NULL : ih_plane_name(h->n_channels, plane);
+    return plane == IH_LUMA && !ih_has_luma(h) ? NULL : ih_plane_name(h->n_channels, plane);
 }
 
-/* The same with the bins of spec. Returns IH_OK or IH_MEMORY. */
+/* Overwrites *h with an empty histogram of images of spec. Returns IH_OK, or IH_MEMORY and *h has
+ * no counters. */
 enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_spec *spec,
                                  struct ih_error *err);
 
-/* The same, but native counters are not set: the caller writes all of them, and luma of colour only
- * if the spec has luma. */
+/* The same, but the bins are not set: the caller writes all of them. */
 enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
                                        struct ih_error *err);
 
-/* Gives a histogram native counters of its own, a copy of those that it shares. IH_OK or IH_MEMORY
- * with h unchanged. */
-enum ih_status ih_histogram_own(struct ih_histogram *h, struct ih_error *err);
+/* Empties a histogram, which keeps its shape and memory. */
+void ih_histogram_clear(struct ih_histogram *h);
 
-/* Releases native counters. */
+/* Releases the counters; h has none then. One that is all 0 may be reset. */
 void ih_histogram_reset(struct ih_histogram *h);
 
-/* h += other. Both have the same n_channels and n_bins. */
+/* Passes the counters on: the histogram that it returns owns them, and *h has none. */
+struct ih_histogram ih_histogram_take(struct ih_histogram *h);
+
+/* Overwrites *h with a copy that has counters of its own. Returns as ih_histogram_init. */
+enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogram *other,
+                                 struct ih_error *err);
+
+/* The channels that images of n and of m channels have together; 0: no images. */
+unsigned ih_channels_of_both(unsigned n, unsigned m);
+
+/* Converts a histogram to one of images of n_channels, with at least its channels: gray counts as
+ * red, green and blue, and a new alpha has no pixels. Returns IH_OK, or IH_MEMORY with *h
+ * unchanged. */
+enum ih_status ih_histogram_widen(struct ih_histogram *h, unsigned n_channels,
+                                  struct ih_error *err);
+
+/* The plane of h that counts as this plane of images of n_channels, at least those of h;
+ * IH_PLANES: none does. */
+unsigned ih_plane_as(const struct ih_histogram *h, unsigned n_channels, unsigned plane);
+
+/* h += other. Both have the same bins. h has the channels of other or more, as
+ * ih_histogram_widen. */
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 
-/* Fills *folded, which owns nothing, with at most 256 bars for a drawing: each bar is the sum of n
- * values, the last one perhaps of fewer. Returns n; 1 for 256 bins, which are copied. */
-unsigned ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *folded);
+/* How many values a bar of a drawing sums up, so that there are at most 256 bars; the last one
+ * perhaps fewer. 1 for 256 bins. */
+static inline unsigned ih_bar_values(const struct ih_histogram *h)
+{
+    return (h->n_bins + IH_BINS - 1) / IH_BINS;
+}
 
-/* Fills in the counts of a gray image that follow from its gray bins, so that backends need not
- * count them: luma, and the pixels clipped in any or all channels. Without luma, clears its plane,
- * so that backends may count it all the same. */
+/* Overwrites *bars with a histogram of IH_BINS bins that are such bars; it has no sums. Returns as
+ * ih_histogram_init. */
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *bars,
+                                 struct ih_error *err);
+
+/* Fills in the counts of a gray image that follow from its bins, so that backends need not count
+ * them: the pixels clipped in any or all channels. */
 void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec);
 
 /* The number of pixels with a value from first to last. */

@@ -68,6 +68,11 @@ static inline unsigned ih_colour_channels(unsigned n_channels)
     return n_channels < 3 ? 1 : 3;
 }
 
+static inline bool ih_has_alpha(unsigned n_channels)
+{
+    return n_channels == 2 || n_channels == 4;
+}
+
 /*
  * Moves the pixels with alpha above 0 to the front and keeps their order.
  *

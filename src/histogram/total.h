@@ -19,24 +19,21 @@ enum { IH_TOTAL_FIRST_MAX = 64 };
 
 struct ih_total {
     struct ih_joint_measure measure;
-    bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */
     struct ih_extremes extremes;  /* of the images that have some */
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
     char first[IH_TOTAL_FIRST_MAX]; /* the name of the first image, cut; "" before it comes */
-    struct ih_histogram sum;        /* red, green, blue and alpha, gray images in the first three */
-    uint64_t *native;               /* counters for ih_total_result, as large as those of sum */
+    struct ih_histogram sum;        /* without counters before the first image */
 };
 
 /* asked: the measure of the run. */
 void ih_total_init(struct ih_total *total, const struct ih_measure *asked);
 
-/* Releases native counters. */
+/* Releases the counters. */
 void ih_total_reset(struct ih_total *total);
 
-/* Overwrites *total, which has no native counters, with a copy. Returns IH_OK, or IH_MEMORY and the
- * total is unchanged. */
+/* Overwrites *total, which has no counters, with a copy. Returns IH_OK or IH_MEMORY. */
 enum ih_status ih_total_copy(struct ih_total *total, const struct ih_total *other,
                              struct ih_error *err);
 
@@ -47,8 +44,8 @@ enum ih_status ih_total_copy(struct ih_total *total, const struct ih_total *othe
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 
-/* Overwrites *out with the total. Without images only the luma plane is valid, unless luma is not
- * counted. Its native counters are the total's, valid until the next call or ih_total_reset. */
+/* Overwrites *out with the total, whose counters it borrows. Without images only the luma plane is
+ * valid, unless luma is not counted. */
 void ih_total_result(const struct ih_total *total, struct ih_result *out);
 
 #endif

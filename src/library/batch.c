@@ -188,17 +188,13 @@ static enum ih_status read_record(const struct ih_batch_job *job, const uint32_t
                                   struct ih_error *err)
 {
     const size_t n_planes = job->shape.n_planes;
-    const enum ih_status status = ih_histogram_init(h, &job->spec, err);
+    const enum ih_status status = ih_histogram_init_unset(h, &job->spec, err);
     if (status != IH_OK)
         return status;
-    const unsigned n_bins = ih_n_bins(h);
-    for (size_t i = 0; i < n_planes; i++) {
-        const unsigned plane = i < job->batch.n_channels ? (unsigned)i : IH_LUMA;
-        for (unsigned v = 0; v < n_bins; v++)
-            ih_own_bins(h, plane)[v] = bins[i * n_bins + v];
-        h->sum[plane] = sums[i];
-    }
-    for (unsigned v = 0; v < n_bins; v++)
+    for (size_t i = 0; i < n_planes * h->n_bins; i++)
+        h->bins[i] = bins[i];
+    memcpy(h->sums, sums, n_planes * sizeof *sums);
+    for (unsigned v = 0; v < h->n_bins; v++)
         h->n_pixels += bins[v];
     h->any_low = sums[n_planes];
     h->any_high = sums[n_planes + 1];

@@ -34,7 +34,7 @@ void ih_counts_close(struct ih_counts *counts)
 
 void ih_counts_clear(struct ih_counts *counts)
 {
-    if (!counts->is_empty && !counts->is_sum) /* a sum's native counters are the total's */
+    if (!counts->is_empty && !counts->is_sum) /* a sum's counters are the total's */
         ih_histogram_reset(&counts->result.histogram);
     counts->is_empty = true;
     counts->is_sum = false;
@@ -85,7 +85,7 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
         return IH_MEMORY;
     c->result = *result;
     c->result.path = NULL;
-    if (ih_histogram_own(&c->result.histogram, err) != IH_OK)
+    if (ih_histogram_copy(&c->result.histogram, &result->histogram, err) != IH_OK)
         return IH_MEMORY;
     if (result->is_read) {
         keep_texts(c->texts, &c->result);
@@ -103,14 +103,13 @@ static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, s
     if ((other->is_sum && reserve(&c->total, sizeof *c->total, err) != IH_OK) ||
         (has_texts && reserve(&c->texts, sizeof *c->texts, err) != IH_OK))
         return IH_MEMORY;
-    struct ih_histogram own = other->result.histogram;
     if (other->is_sum)
         ih_total_reset(c->total);
-    if ((other->is_sum ? ih_total_copy(c->total, other->total, err)
-                       : ih_histogram_own(&own, err)) != IH_OK)
-        return IH_MEMORY;
     c->result = other->result;
-    c->result.histogram = own;
+    if ((other->is_sum
+             ? ih_total_copy(c->total, other->total, err)
+             : ih_histogram_copy(&c->result.histogram, &other->result.histogram, err)) != IH_OK)
+        return IH_MEMORY;
     c->is_sum = other->is_sum;
     if (has_texts)
         keep_texts(c->texts, &c->result);
@@ -219,7 +218,7 @@ const uint64_t *ih_counts_bins(const struct ih_counts *c, unsigned plane)
 
 unsigned ih_counts_n_bins(const struct ih_counts *c)
 {
-    return c->is_empty ? IH_BINS : ih_n_bins(&c->result.histogram);
+    return c->is_empty ? IH_BINS : c->result.histogram.n_bins;
 }
 
 enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct ih_stats *stats,

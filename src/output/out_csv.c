@@ -127,10 +127,10 @@ static void image_channels(const struct csv_state *s, FILE *f, const char *name,
         put_stats(s, f, name, &view, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
-            if (r->histogram.native) /* its bins have no columns */
+            if (r->histogram.sample_type == IH_SAMPLES_NATIVE) /* its bins have no columns */
                 *end++ = ',';
             else
-                end = format_field(end, r->histogram.bins[p][v]);
+                end = format_field(end, ih_bins(&r->histogram, p)[v]);
         *end++ = '\n';
         fwrite(row, 1, (size_t)(end - row), f);
     }
@@ -156,8 +156,8 @@ static void image_bins(const struct csv_state *s, FILE *f, const char *name,
     char row[NAME_BYTES + (N_BINS_COLUMNS + 1) * (IH_COUNT_MAX + 1) + 1];
     const size_t n_prefix = strlen(name);
     memcpy(row, name, n_prefix);
-    for (unsigned v = 0; v < ih_n_bins(&r->histogram); v++) {
-        bool occurs = !r->histogram.native;
+    for (unsigned v = 0; v < r->histogram.n_bins; v++) {
+        bool occurs = r->histogram.sample_type == IH_SAMPLES_REDUCED;
         char *end = format_field(row + n_prefix, v);
         for (unsigned c = 0; c < N_BINS_COLUMNS; c++) {
             if (columns[c])
@@ -184,8 +184,8 @@ static void image_long(const struct csv_state *s, FILE *f, const char *name,
             continue;
         const size_t n_prefix = (size_t)snprintf(row, sizeof row, "%s,%s", name, channel);
         const uint64_t *bins = ih_bins(&r->histogram, p);
-        for (unsigned v = 0; v < ih_n_bins(&r->histogram); v++) {
-            if (r->histogram.native && bins[v] == 0)
+        for (unsigned v = 0; v < r->histogram.n_bins; v++) {
+            if (r->histogram.sample_type == IH_SAMPLES_NATIVE && bins[v] == 0)
                 continue;
             char *end = format_field(row + n_prefix, v);
             end = format_field(end, bins[v]);

@@ -53,7 +53,7 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
     static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
     const unsigned n_curves = ih_colour_channels(h->n_channels) > 1 ? SMALL_CURVES : 1;
-    const unsigned n_bins = ih_n_bins(h);
+    const unsigned n_bins = h->n_bins;
     uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, sorted[SMALL_CURVES * SMALL_BARS];
     const size_t n = (size_t)n_curves * SMALL_BARS;
     size_t n_filled = 0;
@@ -113,8 +113,8 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         else
             fputs("null", f);
     }
-    if (result->status == IH_OK && result->histogram.native)
-        fprintf(f, ",%u", result->histogram.n_native);
+    if (result->status == IH_OK && result->histogram.sample_type == IH_SAMPLES_NATIVE)
+        fprintf(f, ",%u", result->histogram.n_bins);
     putc(']', f);
 }
 
@@ -172,7 +172,6 @@ static void html_put(void *state, const struct ih_result *result, const char *by
 static void put_total(FILE *f, const struct html_state *s)
 {
     struct ih_result total;
-    struct ih_histogram folded;
     ih_total_result(&s->total, &total);
     fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu,\"row\":",
             (unsigned long long)(s->is_mixed ? s->n_records - total.n_failed : total.n_images),
@@ -180,16 +179,18 @@ static void put_total(FILE *f, const struct html_state *s)
     put_row(s, f, &total);
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",
             s->is_mixed ? "true" : "false", total.measure.luma->name, total.measure.clip_low,
-            total.measure.clip_high, ih_n_bins(&total.histogram));
-    const unsigned n_in_bar = ih_histogram_fold(&total.histogram, &folded);
-    const unsigned n_bars = (ih_n_bins(&total.histogram) + n_in_bar - 1) / n_in_bar;
-    const unsigned n_colours = ih_colour_channels(total.histogram.n_channels);
+            total.measure.clip_high, total.histogram.n_bins);
+    const struct ih_histogram *const h = &total.histogram;
+    const unsigned n_colours = ih_colour_channels(h->n_channels), n_in_bar = ih_bar_values(h);
     for (unsigned p = 0; p < IH_PLANES && total.n_images > 0 && !s->is_mixed; p++) {
-        if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || total.histogram.without_luma))
+        if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || !ih_has_luma(h)))
             continue; /* alpha; the luma of gray */
-        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(total.histogram.n_channels, p));
-        for (unsigned i = 0; i < n_bars; i++)
-            fprintf(f, "%c%llu", i ? ',' : '[', (unsigned long long)folded.bins[p][i]);
+        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(h->n_channels, p));
+        for (unsigned v = 0; v < h->n_bins; v += n_in_bar) {
+            const unsigned end = v + n_in_bar < h->n_bins ? v + n_in_bar : h->n_bins;
+            fprintf(f, "%c%llu", v ? ',' : '[',
+                    (unsigned long long)ih_count_range(ih_bins(h, p), v, end - 1));
+        }
         putc(']', f);
     }
     fputs("}}}", f);

@@ -162,7 +162,7 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
         if (r->measure.n_bins)
             put_ranges(f, ih_bins(&r->histogram, p), r->measure.n_bins);
         else
-            put_histogram(f, r->histogram.bins[p]);
+            put_histogram(f, ih_bins(&r->histogram, p));
         putc('}', f);
         before = ",";
     }

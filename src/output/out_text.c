@@ -196,7 +196,7 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
     const bool is_gray = ih_colour_channels(h->n_channels) == 1;
     const bool is_mixed = s->to.options.colour && !is_gray;
-    const unsigned *planes = is_mixed ? rgb : h->without_luma ? &rgb[!is_gray] : luma;
+    const unsigned *planes = is_mixed ? rgb : ih_has_luma(h) ? luma : &rgb[!is_gray];
     struct ih_plot plot = {.n_columns = has_wide_layout(s) ? PLOT_COLUMNS_WIDE : PLOT_COLUMNS,
                            .n_rows = PLOT_ROWS,
                            .n_curves = is_mixed ? 3 : 1};
@@ -206,7 +206,7 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
         ih_plot_put_row(s->to.stream, &plot, row, s->to.options.unicode);
         putc('\n', s->to.stream);
     }
-    put_axis(s, plot.n_columns, ih_n_bins(h),
+    put_axis(s, plot.n_columns, h->n_bins,
              is_mixed  ? ""
              : is_gray ? "gray"
                        : ih_histogram_plane(h, *planes));
@@ -349,7 +349,7 @@ static void show_full(struct text *s, const struct ih_result *r)
 {
     struct ih_record_view view;
     ih_record_view_init(&view, r);
-    s->has_native = r->histogram.native;
+    s->has_native = r->histogram.sample_type == IH_SAMPLES_NATIVE;
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
@@ -537,7 +537,7 @@ static void text_compare(const void *state, const struct ih_comparison *c)
     const struct text_state *const as = state;
     struct text s = as->text;
     FILE *const f = s.to.stream;
-    s.has_native = c->sides[0].histogram.native;
+    s.has_native = c->sides[0].histogram.sample_type == IH_SAMPLES_NATIVE;
     const unsigned n_channels = c->sides[0].histogram.n_channels;
     const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];

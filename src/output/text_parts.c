@@ -99,7 +99,7 @@ const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t 
 static void sum_columns(uint64_t columns[], unsigned n_columns, const struct ih_histogram *h,
                         unsigned plane, bool with_ends)
 {
-    const unsigned n_bins = ih_n_bins(h), end = with_ends ? n_bins : n_bins - 1;
+    const unsigned n_bins = h->n_bins, end = with_ends ? n_bins : n_bins - 1;
     const uint64_t *bins = ih_bins(h, plane);
     memset(columns, 0, n_columns * sizeof *columns);
     for (unsigned v = with_ends ? 0 : 1; v < end; v++)

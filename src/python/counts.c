@@ -63,8 +63,7 @@ static PyObject *counts_histogram(PyObject *object, PyObject *key);
 
 /* ---- the buffer ---- */
 
-/* The planes of the library may have gaps, or gray be its own luma. The first use of such planes
- * makes a table of them. */
+/* Gray is its own luma: its first use as a table makes one. */
 static bool make_table(struct counts *self)
 {
     if (self->table)

@@ -18,10 +18,9 @@ enum { BUFFER_BYTES = 1 << 17 };
 enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
 
 struct reader {
-    double linear[IH_BINS];  /* of ih_srgb_decode, for the mean luminance */
-    double log2[LOG2_STEPS]; /* of 1 to 2 */
-    uint64_t *native;        /* owned: counters for native records */
-    unsigned n_native;       /* room for so many bins of each plane */
+    double linear[IH_BINS];   /* of ih_srgb_decode, for the mean luminance */
+    double log2[LOG2_STEPS];  /* of 1 to 2 */
+    struct ih_histogram room; /* owned: counters for any channels of a record */
     /* A name, the statistics, and the histogram or ranges; the key after the last is NULL. */
     struct ih_field channel_fields[IH_STATISTICS_MAX + 3], *bins_field;
 
@@ -212,24 +211,30 @@ static bool read_clip(struct ih_json_in *in, void *to)
     return true;
 }
 
-/* Native counters, all 0. They are the reader's, so a record never takes more than its bins. */
-static bool take_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
+static bool set_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
 {
-    struct ih_histogram *h = &r->result.histogram;
     if (n_bins <= IH_BINS || n_bins > IH_NATIVE_BINS_MAX || r->n_channels > 0)
         return ih_json_fail(in, impossible); /* or after the channels */
-    const size_t size_bytes = sizeof *r->native * IH_PLANES * (size_t)n_bins;
-    if (n_bins > r->n_native) {
-        free(r->native);
-        r->native = malloc(size_bytes);
-        r->n_native = r->native ? (unsigned)n_bins : 0;
-        if (!r->native)
+    r->result.histogram.n_bins = (unsigned)n_bins;
+    r->result.histogram.sample_type = IH_SAMPLES_NATIVE;
+    r->bins_field->key = "ranges";
+    return true;
+}
+
+/* Lends the record counters, which are not set. They are the reader's, so a record never takes more
+ * than its bins. */
+static bool lend_counters(struct reader *r, struct ih_json_in *in)
+{
+    struct ih_histogram *h = &r->result.histogram;
+    const struct ih_count_spec all = {.n_channels = IH_CHANNELS_MAX,
+                                      .n_bins = h->n_bins == IH_BINS ? 0 : h->n_bins};
+    if (!r->room.bins || r->room.n_bins != h->n_bins) {
+        ih_histogram_reset(&r->room);
+        if (ih_histogram_init_unset(&r->room, &all, NULL) != IH_OK)
             return ih_json_fail(in, "more than there is memory for");
     }
-    h->native = r->native;
-    h->n_native = (unsigned)n_bins;
-    memset(h->native, 0, size_bytes);
-    r->bins_field->key = "ranges";
+    h->bins = r->room.bins;
+    h->sums = r->room.sums;
     return true;
 }
 
@@ -261,11 +266,15 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
     struct ih_histogram *h = &r->result.histogram;
     if (field->kind == IH_FIELD_NAME)
         return ih_json_text(in, &r->names[r->n_channels]);
-    if (field->kind == IH_FIELD_CHANNELS && h->native)
-        return ih_json_array(in, read_range,
-                             &(struct ranges){ih_own_bins(h, r->n_channels), h->n_native, 0});
-    if (field->kind == IH_FIELD_CHANNELS)
-        return ih_json_counts(in, h->bins[r->n_channels], IH_BINS);
+    if (field->kind == IH_FIELD_CHANNELS) {
+        if (!lend_counters(r, in))
+            return false;
+        uint64_t *const bins = h->bins + (size_t)r->n_channels * h->n_bins;
+        if (h->sample_type == IH_SAMPLES_REDUCED)
+            return ih_json_counts(in, bins, IH_BINS);
+        memset(bins, 0, h->n_bins * sizeof *bins);
+        return ih_json_array(in, read_range, &(struct ranges){bins, h->n_bins, 0});
+    }
     return read_number(in, field, &r->statistics[r->n_channels]);
 }
 
@@ -382,7 +391,7 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
         set_value(&r->result, field, written);
     switch (field->kind) {
     case IH_FIELD_BINS:
-        return take_bins(r, in, written->integer);
+        return set_bins(r, in, written->integer);
     case IH_FIELD_IS_TOTAL:
         return ih_json_bool(in, at);
     case IH_FIELD_POSITION:
@@ -531,23 +540,23 @@ static bool check_statistics(struct reader *r, struct ih_json_in *in)
 static bool use_channels(struct reader *r, struct ih_json_in *in)
 {
     struct ih_histogram *h = &r->result.histogram;
-    h->without_luma = r->result.measure.luma == &ih_luma_none;
-    const unsigned n_luma = !h->without_luma;
+    const unsigned n_luma = r->result.measure.luma != &ih_luma_none;
     if (r->n_channels < n_luma || r->n_channels > n_luma + IH_CHANNELS_MAX)
         return ih_json_fail_field(in, "channels", impossible);
     const unsigned n = r->n_channels - n_luma;
     h->n_channels = r->result.info.n_channels = n;
+    h->n_planes = r->n_channels;
     r->result.info.n_bins = r->result.measure.n_bins;
     for (unsigned i = 0; i < r->n_channels; i++) {
         const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
         if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
             return ih_json_fail_field(in, "channels", impossible);
     }
-    if (!h->without_luma && n < IH_LUMA) {
-        const size_t size_bytes = sizeof *h->native * ih_n_bins(h);
-        memcpy(ih_own_bins(h, IH_LUMA), ih_bins(h, n), size_bytes);
-        memset(ih_own_bins(h, n), 0, size_bytes);
-    }
+    if (!lend_counters(r, in))
+        return false;
+    const uint64_t *const luma = h->bins + (size_t)n * h->n_bins;
+    if (n_luma && (n == 1 || n == 2) && memcmp(h->bins, luma, h->n_bins * sizeof *luma) != 0)
+        return ih_json_fail(in, "damaged record: the luma of gray is not its gray");
     return true;
 }
 
@@ -631,6 +640,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     r->bins_field->key = "histogram";
     memset(result, 0, sizeof *result);
     result->is_read = true;
+    result->histogram.n_bins = IH_BINS;
     result->version = result->library = "";
     result->info.extremes.min = UINT32_MAX; /* none */
     if (!ih_json_object(in, &members, r, &seen))
@@ -691,7 +701,7 @@ void ih_records_close(struct ih_records *r)
 {
     if (!r)
         return;
-    free(r->reader.native);
+    ih_histogram_reset(&r->reader.room);
     free(r->buffer);
     free(r);
 }

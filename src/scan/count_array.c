@@ -176,15 +176,15 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
 /* Exchanges the planes and sums of red and blue. */
 static void exchange_red_and_blue(struct ih_histogram *h)
 {
-    uint64_t *const red = ih_own_bins(h, 0), *const blue = ih_own_bins(h, 2);
-    for (unsigned i = 0; i < ih_n_bins(h); i++) {
+    uint64_t *const red = ih_bins(h, 0), *const blue = ih_bins(h, 2);
+    for (unsigned i = 0; i < h->n_bins; i++) {
         const uint64_t n = red[i];
         red[i] = blue[i];
         blue[i] = n;
     }
-    const uint64_t sum = h->sum[0];
-    h->sum[0] = h->sum[2];
-    h->sum[2] = sum;
+    const uint64_t sum = h->sums[0];
+    h->sums[0] = h->sums[2];
+    h->sums[2] = sum;
 }
 
 /* Adds the bytes between the first and the last of n samples to *span_bytes. Returns false if they

@@ -68,7 +68,7 @@ void ih_slots_keep(struct scan *s, struct slot *slot)
 
 void ih_slot_empty(struct slot *slot)
 {
-    if (slot->is_ready && slot->has_result) {
+    if (slot->is_counted || (slot->is_ready && slot->has_result)) {
         free(slot->result.thumbnail);
         free(slot->result.product);
         ih_histogram_reset(&slot->result.histogram);

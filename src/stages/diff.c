@@ -11,10 +11,10 @@ enum ih_status ih_diff_take(struct ih_diff *d, unsigned side, const struct ih_re
     return is_added ? ih_total_add(&d->sides[side], result, err) : IH_OK;
 }
 
-enum ih_status ih_diff_end(const struct ih_diff *d, struct ih_comparison *comparison,
-                           unsigned *side, struct ih_error *err)
+enum ih_status ih_diff_end(struct ih_diff *d, struct ih_comparison *comparison, unsigned *side,
+                           struct ih_error *err)
 {
-    const struct ih_total *const a = &d->sides[0], *const b = &d->sides[1];
+    struct ih_total *const a = &d->sides[0], *const b = &d->sides[1];
     for (unsigned i = 0; i < 2; i++) {
         if (d->sides[i].sum.n_pixels > 0)
             continue;
@@ -24,11 +24,10 @@ enum ih_status ih_diff_end(const struct ih_diff *d, struct ih_comparison *compar
         const bool is_said = d->sides[i].n_images == 0 && d->n_failed[i] > 0;
         return ih_error_set(err, IH_UNKNOWN, "%s", is_said ? "" : "no pixels to compare");
     }
-    if (ih_n_bins(&a->sum) != ih_n_bins(&b->sum))
+    if (a->sum.n_bins != b->sum.n_bins)
         return ih_error_set(err, IH_USAGE,
                             "%s has %u bins, %s has %u: counts of different bins are not compared; "
                             "count both again with 256 bins",
-                            a->first, ih_n_bins(&a->sum), b->first, ih_n_bins(&b->sum));
-    ih_totals_compare(a, b, comparison);
-    return IH_OK;
+                            a->first, a->sum.n_bins, b->first, b->sum.n_bins);
+    return ih_totals_compare(a, b, comparison, err);
 }

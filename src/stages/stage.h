@@ -128,9 +128,10 @@ struct ih_diff {
 enum ih_status ih_diff_take(struct ih_diff *stage, unsigned side, const struct ih_result *result,
                             bool selected, struct ih_error *err);
 
-/* Compares the sides. Returns IH_OK; IH_USAGE if their bins differ; or IH_UNKNOWN if a side has no
- * pixels: *side, with a message unless its failures say so already. */
-enum ih_status ih_diff_end(const struct ih_diff *stage, struct ih_comparison *comparison,
-                           unsigned *side, struct ih_error *err);
+/* Compares the sides, and gives them the same channels. Returns IH_OK; IH_USAGE if their bins
+ * differ; IH_MEMORY; or IH_UNKNOWN if a side has no pixels: *side, with a message unless its
+ * failures say so already. */
+enum ih_status ih_diff_end(struct ih_diff *stage, struct ih_comparison *comparison, unsigned *side,
+                           struct ih_error *err);
 
 #endif

@@ -45,10 +45,9 @@ static void naive_add(struct ih_counter *t, const uint8_t *p, size_t n)
 
 static void naive_end(struct ih_counter *t)
 {
-    for (unsigned plane = 0; plane < IH_PLANES; plane++) {
-        for (unsigned v = 0; v < IH_BINS; v++)
-            t->totals.bins[plane][v] += t->subtables[plane][v];
-    }
+    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+        for (unsigned v = 0; v < IH_BINS && ih_histogram_plane(&t->totals, plane); v++)
+            ih_bins(&t->totals, plane)[v] += t->subtables[plane][v];
 }
 
 static const struct ih_count_method naive = {
@@ -80,15 +79,16 @@ static void count(struct ih_counter *counter, const struct ih_count_method *meth
 {
     const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
     const size_t n_band = BAND_BYTES / n_channels;
-    ih_counter_begin(counter, method, &spec);
+    if (ih_counter_begin(counter, method, &spec, NULL) != IH_OK)
+        abort();
     for (size_t i = 0; i < n_pixels; i += n_band)
         ih_counter_add(counter, pixels + i * n_channels,
                        n_pixels - i < n_band ? n_pixels - i : n_band);
     ih_counter_end(counter, out);
 }
 
-/* For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS], overwritten. Returns 0, or 1: out of memory.
- */
+/* For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS], of which the image's are overwritten.
+ * Returns 0, or 1: out of memory. */
 int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins);
 
 int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins)
@@ -97,8 +97,10 @@ int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, 
     struct ih_counter *counter = malloc(sizeof *counter);
     if (!counter)
         return 1;
+    counter->totals.bins = NULL;
     count(counter, &ih_count_tables, pixels, n_pixels, n_channels, &h);
-    memcpy(bins, h.bins, sizeof h.bins);
+    memcpy(bins, h.bins, ih_own_planes(&h) * (size_t)IH_BINS * sizeof *bins);
+    ih_histogram_reset(&h);
     free(counter);
     return 0;
 }
@@ -164,20 +166,21 @@ static bool verify(struct ih_counter *counter, const uint8_t *pixels, size_t n_p
                    unsigned n_channels)
 {
     struct ih_histogram expected, got, first;
-    memset(&expected, 0, sizeof expected);
-    memset(&got, 0, sizeof got);
     count(counter, &ih_count_reference, pixels, n_pixels, n_channels, &expected);
     count(counter, &ih_count_tables, pixels, n_pixels, n_channels, &got);
     count(counter, &naive, pixels, n_pixels, n_channels, &first);
-    for (unsigned c = 0; c < n_channels; c++) {
-        if (memcmp(first.bins[c], expected.bins[c], sizeof first.bins[c]) != 0)
-            return false;
-    }
-    return memcmp(got.bins, expected.bins, sizeof got.bins) == 0 &&
-           memcmp(got.sum, expected.sum, sizeof got.sum) == 0 &&
-           got.n_pixels == expected.n_pixels && got.any_low == expected.any_low &&
-           got.any_high == expected.any_high && got.all_low == expected.all_low &&
-           got.all_high == expected.all_high;
+    const size_t n = ih_own_planes(&expected) * (size_t)IH_BINS;
+    const bool is_same =
+        memcmp(first.bins, expected.bins, n * sizeof *first.bins) == 0 &&
+        memcmp(got.bins, expected.bins, n * sizeof *got.bins) == 0 &&
+        memcmp(got.sums, expected.sums, ih_own_planes(&got) * sizeof *got.sums) == 0 &&
+        got.n_pixels == expected.n_pixels && got.any_low == expected.any_low &&
+        got.any_high == expected.any_high && got.all_low == expected.all_low &&
+        got.all_high == expected.all_high;
+    ih_histogram_reset(&expected);
+    ih_histogram_reset(&got);
+    ih_histogram_reset(&first);
+    return is_same;
 }
 
 static void measure(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels,
@@ -190,6 +193,7 @@ static void measure(struct ih_counter *counter, const uint8_t *pixels, size_t n_
             const double start_s = now_s();
             count(counter, ways[w], pixels, n_pixels, n_channels, &h);
             times_s[w][r] = now_s() - start_s;
+            ih_histogram_reset(&h);
         }
     }
     for (unsigned w = 0; w < N_WAYS; w++) {
@@ -215,7 +219,7 @@ int main(int argc, char **argv)
     const unsigned n_repeats = wanted < 1 || wanted > REPEATS_MAX ? 21 : (unsigned)wanted;
     int status = 1;
     uint8_t *pixels = malloc(DATA_BYTES);
-    struct ih_counter *counter = malloc(sizeof *counter);
+    struct ih_counter *counter = calloc(1, sizeof *counter);
     if (!pixels || !counter) {
         fprintf(stderr, "cpu_count: out of memory\n");
         goto out;

@@ -10,8 +10,10 @@
 #include "tests/support/test.h"
 
 #include "chart/chart.h"
+#include "tests/support/histograms.h"
 #include <png.h>
 
+/* free_result() it. */
 static inline struct ih_result *new_result(unsigned n_channels)
 {
     struct ih_result *r = calloc(1, sizeof *r);
@@ -20,8 +22,14 @@ static inline struct ih_result *new_result(unsigned n_channels)
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 640, .height = 480, .n_channels = n_channels, .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
-    ih_histogram_clear(&r->histogram, n_channels);
+    r->histogram = make_histogram(n_channels);
     return r;
+}
+
+static inline void free_result(struct ih_result *r)
+{
+    ih_histogram_reset(&r->histogram);
+    free(r);
 }
 
 /* Counts n pixels of one colour, as a backend does. */
@@ -31,15 +39,13 @@ static inline void add_pixels(struct ih_result *r, const uint8_t pixel[IH_CHANNE
     const unsigned n_colours = ih_colour_channels(h->n_channels);
     unsigned n_low = 0, n_high = 0;
     for (unsigned c = 0; c < h->n_channels; c++) {
-        h->bins[c][pixel[c]] += n;
-        h->sum[c] += n * pixel[c];
+        add_values(h, c, pixel[c], n);
         n_low += c < n_colours && pixel[c] <= r->measure.clip_low;
         n_high += c < n_colours && pixel[c] >= r->measure.clip_high;
     }
     unsigned luma =
         n_colours == 1 ? pixel[0] : ih_luma(&ih_luma_bt709, pixel[0], pixel[1], pixel[2]);
-    h->bins[IH_LUMA][luma] += n;
-    h->sum[IH_LUMA] += n * luma;
+    add_values(h, IH_LUMA, luma, n);
     h->n_pixels += n;
     h->any_low += n_low > 0 ? n : 0;
     h->any_high += n_high > 0 ? n : 0;
@@ -160,7 +166,7 @@ static inline struct picture draw_usual(struct ih_result *r)
     struct picture p =
         draw(r, (struct ih_chart_options){.width = IH_CHART_WIDTH, .height = IH_CHART_HEIGHT});
     find_panel(&p);
-    free(r);
+    free_result(r);
     return p;
 }
 

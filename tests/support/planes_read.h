@@ -140,7 +140,8 @@ static inline struct planes_read read_source(struct ih_source *source, size_t mo
     }
     const size_t n_bytes = ih_decode_planes_bytes(&d) + more_bytes;
     p.has_planes = n_bytes > more_bytes;
-    ih_counter_begin(&counter, &ih_count_tables, &spec);
+    if (ih_counter_begin(&counter, &ih_count_tables, &spec, NULL) != IH_OK)
+        abort();
     while (p.has_planes && read_band(&d, n_bytes, &p))
         p.held_bytes = options->budget ? options->budget->taken_bytes : 0;
     if (p.has_planes && p.status == IH_OK) { /* another read at the end also gives no rows */
@@ -165,6 +166,7 @@ static inline struct planes_read read_planes(const uint8_t *bytes, size_t size_b
 
 static inline void free_planes(struct planes_read *p)
 {
+    ih_histogram_reset(&p->counts);
     free(p->samples);
     free(p->has_row[0]);
     free(p->has_row[1]);

@@ -133,7 +133,7 @@ static inline bool take(void *user, const char *path, const struct ih_result *re
     if (result->status == IH_OK) {
         assert_int_equal(result->histogram.n_pixels, 1);
         assert_non_null(result->counted_by);
-        r->sum += result->histogram.sum[0];
+        r->sum += *ih_sum(&result->histogram, 0);
     } else {
         assert_int_equal(result->error.status, result->status);
         r->last_error = result->error;

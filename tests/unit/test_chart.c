@@ -197,7 +197,7 @@ TEST(log_shows_what_linear_hides)
         find_panel(&p);
         height[i] = p.bottom - bar_top(&p, 50, 20);
         free(p.pixels);
-        free(r);
+        free_result(r);
     }
     assert_true(height[0] <= 1);
     assert_true(height[1] > 50);
@@ -222,7 +222,7 @@ TEST(light_theme_is_light)
     struct colour corner = pixel_at(&p, 0, 0);
     assert_true(corner.red > 240 && corner.green > 240 && corner.blue > 240);
     free(p.pixels);
-    free(r);
+    free_result(r);
 }
 
 /* ---- determinism ---- */
@@ -253,7 +253,7 @@ TEST(same_input_same_bytes)
     assert_memory_equal(png[0], png[1], size[0]);
     free(png[0]);
     free(png[1]);
-    free(r);
+    free_result(r);
 }
 
 /* ---- sizes ---- */
@@ -273,7 +273,7 @@ TEST(sizes_out_of_range)
         assert_int_equal(err.status, IH_USAGE);
         assert_null(png);
     }
-    free(r);
+    free_result(r);
 }
 
 /* Nothing touches the border, and the plot takes most of the picture. */
@@ -305,7 +305,7 @@ TEST(sizes)
         add_pixels(r, (const uint8_t[]){255, 255, 255, 255}, UINT64_C(98765432109876));
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             check_size(r, sizes[i][0], sizes[i][1]);
-        free(r);
+        free_result(r);
     }
 }
 
@@ -313,7 +313,7 @@ TEST(largest_size)
 {
     struct ih_result *r = new_smooth_result(3);
     check_size(r, IH_CHART_MAX, IH_CHART_MAX);
-    free(r);
+    free_result(r);
 }
 
 /* ---- clipping ---- */
@@ -408,8 +408,8 @@ TEST(transparency_is_only_in_the_footer)
     struct picture p[2];
     for (int i = 0; i < 2; i++) {
         struct ih_result *r = new_smooth_result(4);
-        r->histogram.bins[3][255] -= i ? 5000 : 2500;
-        r->histogram.bins[3][0] += i ? 5000 : 2500;
+        ih_bins(&r->histogram, 3)[255] -= i ? 5000 : 2500;
+        ih_bins(&r->histogram, 3)[0] += i ? 5000 : 2500;
         p[i] = draw_usual(r);
     }
     assert_false(same_picture(&p[0], &p[1]));
@@ -513,6 +513,6 @@ TEST(a_thumbnail_is_in_the_corner)
     for (int x = p.width - 60; x < p.width; x++)
         assert_true(same_colour(pixel_at(&p, x, 22), pixel_at(&p, p.width - 1, 22)));
     free(p.pixels);
-    free(r);
+    free_result(r);
     ih_bytes_reset(&file);
 }

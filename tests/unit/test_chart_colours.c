@@ -84,7 +84,7 @@ static void measure_areas(const char *theme, struct ih_colour areas[8])
     struct ih_result *r = new_result(3);
     for (unsigned v = 0; v < IH_BINS; v++)
         for (unsigned c = 0; c < 3; c++)
-            r->histogram.bins[c][v] = v / 32 >> c & 1 ? 1000 : 0;
+            ih_bins(&r->histogram, c)[v] = v / 32 >> c & 1 ? 1000 : 0;
     r->histogram.n_pixels = 256000;
     struct picture p =
         draw(r, (struct ih_chart_options){
@@ -94,7 +94,7 @@ static void measure_areas(const char *theme, struct ih_colour areas[8])
         areas[i] = (struct ih_colour){(uint8_t)c.red, (uint8_t)c.green, (uint8_t)c.blue};
     }
     free(p.pixels);
-    free(r);
+    free_result(r);
 }
 
 /* A border is seen if two of area, edge and area differ. */

@@ -42,8 +42,8 @@ static struct ih_result *new_total(void)
 {
     struct ih_result *r = new_smooth(4, 1000);
     for (unsigned v = 0; v < IH_BINS; v++) /* most images have no alpha */
-        r->histogram.bins[3][v] /= 1000;
-    r->histogram.sum[3] /= 1000;
+        ih_bins(&r->histogram, 3)[v] /= 1000;
+    *ih_sum(&r->histogram, 3) /= 1000;
     r->info = (struct ih_image_info){.n_channels = 4};
     r->path = "(total)";
     r->is_total = true;
@@ -72,7 +72,7 @@ TEST(no_text_touches_another)
                     draw_notes(&notes, results[i], scales[scale], widths[x], heights[y]);
                     check_boxes(&notes, widths[x], heights[y]);
                 }
-        free(results[i]);
+        free_result(results[i]);
     }
 }
 
@@ -114,7 +114,7 @@ TEST(large_charts_have_all_text)
                     fail_msg("%ux%u, %s: no '%s'", sizes[i][0], sizes[i][1], scales[scale],
                              expected[k]);
         }
-    free(r);
+    free_result(r);
 }
 
 /* Checks that the linear chart of r has all texts of `present` and none of `absent`. Frees r. */
@@ -128,7 +128,7 @@ static void check_size_texts(struct ih_result *r, unsigned width, unsigned heigh
     for (; *absent; absent++)
         if (has_text(*absent))
             fail_msg("unexpected '%s'", *absent);
-    free(r);
+    free_result(r);
 }
 
 static void check_texts(struct ih_result *r, const char *const *present, const char *const *absent)
@@ -149,8 +149,8 @@ TEST(a_total_describes_the_set)
     struct ih_result *r = new_result(4);
     add_pixels(r, (const uint8_t[]){10, 20, 30, 255}, 6000000);
     add_pixels(r, (const uint8_t[]){90, 90, 90, 0}, 2000000);
-    r->histogram.bins[3][255] = 1000000; /* 5 of 8 million pixels had no alpha */
-    r->histogram.sum[3] = 255000000;
+    ih_bins(&r->histogram, 3)[255] = 1000000; /* 5 of 8 million pixels had no alpha */
+    *ih_sum(&r->histogram, 3) = 255000000;
     r->info = (struct ih_image_info){.n_channels = 4};
     r->path = "(total)";
     r->is_total = true;
@@ -206,7 +206,7 @@ TEST(captions_keep_clear_of_numbers)
                 assert_true(notes.boxes[i].left - caption->right >
                             (caption->bottom - caption->top) / 2);
     }
-    free(r);
+    free_result(r);
 }
 
 TEST(clipping_is_a_share_of_pixels)

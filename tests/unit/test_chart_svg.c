@@ -179,7 +179,7 @@ static char *draw_svg(unsigned n_channels, const char *theme)
     memcpy(text, file, size);
     text[size] = '\0';
     free(file);
-    free(r);
+    free_result(r);
     return text;
 }
 

@@ -1,4 +1,5 @@
 /* Conditions on records: what they mean, and that every mistake is reported at its column. */
+#include "tests/support/histograms.h"
 #include "tests/support/test.h"
 #include "tests/support/write_record.h"
 
@@ -32,12 +33,10 @@ static void make_result(struct ih_result *r)
     r->info = (struct ih_image_info){
         .format = "jpeg", .width = 5, .height = 2, .n_channels = 1, .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
-    ih_histogram_clear(&r->histogram, 1);
+    r->histogram = make_histogram(1);
     r->histogram.n_pixels = 10;
-    for (unsigned i = 0; i < 3; i++) {
-        r->histogram.bins[0][pixels[i].value] = pixels[i].n;
-        r->histogram.sum[0] += (uint64_t)pixels[i].value * pixels[i].n;
-    }
+    for (unsigned i = 0; i < 3; i++)
+        add_values(&r->histogram, 0, pixels[i].value, pixels[i].n);
     ih_histogram_derive(&r->histogram, &(struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0});
 }
 
@@ -98,6 +97,7 @@ TEST(comparisons)
               LIST("width == 4", "width != 5", "width < 5", "width <= 4", "width > 5", "width >= 6",
                    "blown_any > 40%", "blown_any < 40%", "blown_any > 4 pixels", "format == 'PNG'",
                    "file == 'A B.JPG'", "file == ''"));
+    ih_histogram_reset(&r.histogram);
 }
 
 TEST(logic)
@@ -112,6 +112,7 @@ TEST(logic)
     check_all(&r, false,
               LIST("width == 5 and height == 3", "width == 4 or height == 3", "not width == 5",
                    "(width == 5 or width == 5) and width == 4", "not (width == 5 or height == 3)"));
+    ih_histogram_reset(&r.histogram);
 }
 
 /* Without the value a comparison is unknown, and so is its opposite. */
@@ -125,13 +126,15 @@ TEST(missing_values)
     snprintf(r.error.message, sizeof r.error.message, "damaged PNG");
     check_all(&r, true, LIST("status == 'error'", "error == 'damaged PNG'", "file == 'a b.jpg'"));
     check_all(&r, false, LIST("width < 5", "not width < 5", "blown_any < 5%", "status == 'ok'"));
+    ih_histogram_reset(&r.histogram);
     make_result(&r);
     r.is_total = true;
     check_all(&r, true, LIST("pixels == 10", "blown_any == 40%"));
     check_all(&r, false, LIST("width == 5", "not width == 5", "format != 'png'"));
-    ih_histogram_clear(&r.histogram, 1);
+    ih_histogram_clear(&r.histogram);
     check_all(&r, true, LIST("pixels == 0", "blown_any == 0%"));
     check_all(&r, false, LIST("mean_luma >= 0", "median >= 0", "blown_any_share >= 0"));
+    ih_histogram_reset(&r.histogram);
 }
 
 TEST(errors)
@@ -163,17 +166,15 @@ TEST(errors)
 static void make_colours(struct ih_result *r)
 {
     make_result(r);
+    ih_histogram_reset(&r->histogram);
     r->info.n_channels = 3;
-    ih_histogram_clear(&r->histogram, 3);
+    r->histogram = make_histogram(3);
     r->histogram.n_pixels = 10;
     for (unsigned i = 1; i <= 10; i++) {
         const unsigned values[] = {i, 7, i % 2 * 255};
-        for (unsigned c = 0; c < 3; c++) {
-            r->histogram.bins[c][values[c]]++;
-            r->histogram.sum[c] += values[c];
-        }
-        r->histogram.bins[IH_LUMA][i * 20]++;
-        r->histogram.sum[IH_LUMA] += i * 20;
+        for (unsigned c = 0; c < 3; c++)
+            add_values(&r->histogram, c, values[c], 1);
+        add_values(&r->histogram, IH_LUMA, i * 20, 1);
     }
 }
 
@@ -195,6 +196,7 @@ TEST(statistics_of_channels)
     check_all(&r, false,
               LIST("gray.mean >= 0", "not gray.mean >= 0", "alpha.p50 == 0", "green.skewness < 5",
                    "not green.kurtosis < 5", "red.p10 > 1"));
+    ih_histogram_reset(&r.histogram);
     make_result(&r);
     check_all(&r, true, LIST("gray.p50 == 100", "gray.otsu == 100", "luma.blown == 40%"));
     check_all(&r, false, LIST("red.p50 == 100", "not red.p50 == 100"));
@@ -222,6 +224,7 @@ TEST(statistics_of_channels)
                                    "nothing (without --bins=native)");
     check_error("red.p99 > 5%", "column 1: the field has no percentage");
     check_error("red.mean == red.mean", "column 1: a field is compared with itself");
+    ih_histogram_reset(&r.histogram);
 }
 
 TEST(patterns)
@@ -242,6 +245,7 @@ TEST(patterns)
     check_error("file ~ format", why);
     check_error("'*.jpg' ~ file", why);
     check_error("file ~ 5", why);
+    ih_histogram_reset(&r.histogram);
 }
 
 /* What --fail-if says: each field once, with its value. */
@@ -265,6 +269,7 @@ TEST(descriptions)
         assert_int_equal(strlen(text), 11);
         ih_condition_free(condition);
     }
+    ih_histogram_reset(&r.histogram);
 }
 
 /* Comparisons that no record can decide are mistakes: a text that the field never has, a percentage
@@ -369,6 +374,7 @@ TEST(ranges)
     check_all(&r, true,
               LIST("mean_luma >= 0", "p99 <= 255", "p99 >= 255", "depth <= 32", "entropy <= 8",
                    "stddev < 127.5", "median > 99.5", "width < 5.5", "255 == p99"));
+    ih_histogram_reset(&r.histogram);
 }
 
 /* What other languages write. */
@@ -432,4 +438,5 @@ TEST(random_words)
         ih_condition_free(condition);
     }
     assert_true(n_parsed > 100);
+    ih_histogram_reset(&r.histogram);
 }

@@ -2,6 +2,7 @@
 #include "tests/support/test.h"
 
 #include "histogram/total.h"
+#include "tests/support/histograms.h"
 #include <math.h>
 
 /* ---- one histogram ---- */
@@ -74,7 +75,7 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
     }
     qsort(values, n, 1, compare_bytes);
     ih_stats_compute(h, plane, measure, &s);
-    assert_memory_equal(h->bins[plane], bins, sizeof bins);
+    assert_memory_equal(ih_bins(h, plane), bins, sizeof bins);
     assert_int_equal(s.count, n);
     assert_int_equal(s.sum, sum);
     assert_true(fabs(s.mean - mean) < 1e-9);
@@ -100,13 +101,11 @@ static void check_plane(const struct ih_histogram *h, unsigned plane,
 
 static void check_gray(uint8_t *values, size_t n)
 {
-    struct ih_histogram h;
+    struct ih_histogram h = make_histogram(1);
     uint64_t low = 0, high = 0;
-    ih_histogram_clear(&h, 1);
     h.n_pixels = n;
     for (size_t i = 0; i < n; i++) {
-        h.bins[0][values[i]]++;
-        h.sum[0] += values[i];
+        add_values(&h, 0, values[i], 1);
         low += values[i] <= gray_spec.clip_low;
         high += values[i] >= gray_spec.clip_high;
     }
@@ -116,6 +115,7 @@ static void check_gray(uint8_t *values, size_t n)
     assert_int_equal(h.all_high, high);
     check_plane(&h, 0, &gray_measure, values, n);
     check_plane(&h, IH_LUMA, &gray_measure, values, n);
+    ih_histogram_reset(&h);
 }
 
 TEST(stats_against_brute_force)
@@ -138,75 +138,114 @@ TEST(percentiles_of_large_counts)
     const uint64_t n = (UINT64_C(1) << 60) + 44; /* a multiple of 20 */
     assert_int_equal(n % 20, 0);
     for (int more = 0; more < 2; more++) {
-        struct ih_histogram h;
+        struct ih_histogram h = make_histogram(1);
         struct ih_stats s;
-        ih_histogram_clear(&h, 1);
         h.n_pixels = n;
-        h.bins[0][10] = n / 20 - 1 + (uint64_t)more; /* p05 needs n / 20 */
-        h.bins[0][11] = n / 2 - n / 20;
-        h.bins[0][200] = n - h.bins[0][10] - h.bins[0][11];
+        ih_bins(&h, 0)[10] = n / 20 - 1 + (uint64_t)more; /* p05 needs n / 20 */
+        ih_bins(&h, 0)[11] = n / 2 - n / 20;
+        ih_bins(&h, 0)[200] = n - ih_bins(&h, 0)[10] - ih_bins(&h, 0)[11];
         ih_stats_compute(&h, 0, &gray_measure, &s);
         assert_int_equal(s.percentile[0], 10);
         assert_int_equal(s.percentile[1], more ? 10 : 11);
         assert_int_equal(s.percentile[3], more ? 11 : 200);
         assert_int_equal(s.percentile[6], 200);
         assert_int_equal(s.count, n);
+        ih_histogram_reset(&h);
     }
 }
 
 TEST(stats_without_pixels)
 {
-    struct ih_histogram h;
+    struct ih_histogram h = make_histogram(3);
     struct ih_stats s;
-    ih_histogram_clear(&h, 3);
     assert_true(ih_histogram_consistent(&h));
     ih_stats_compute(&h, IH_LUMA, &gray_measure, &s);
     assert_true(isnan(s.mean) && isnan(s.stddev) && isnan(s.entropy));
     assert_int_equal(s.min + s.max + s.percentile[3], 0);
     assert_true(isnan(ih_mean_luminance(&h)));
+    ih_histogram_reset(&h);
 }
 
 TEST(add_and_consistency)
 {
-    struct ih_histogram a, b;
-    ih_histogram_clear(&a, 1);
+    struct ih_histogram a = make_histogram(1), b;
     a.n_pixels = 2;
-    a.bins[0][7] = a.bins[IH_LUMA][7] = 2;
-    a.sum[0] = a.sum[IH_LUMA] = 14;
+    add_values(&a, 0, 7, 2);
     a.any_low = 1;
-    b = a;
+    assert_int_equal(ih_histogram_copy(&b, &a, NULL), IH_OK);
     ih_histogram_add(&a, &b);
     assert_true(ih_histogram_consistent(&a));
-    assert_int_equal(a.n_pixels + a.bins[0][7] + a.sum[IH_LUMA] + a.any_low, 4 + 4 + 28 + 2);
-    b = a;
-    b.bins[0][8]++; /* one pixel too many */
-    assert_false(ih_histogram_consistent(&b));
-    b = a;
-    b.sum[0]++;
-    assert_false(ih_histogram_consistent(&b));
-    b = a;
-    b.all_high = 1; /* more than any */
-    assert_false(ih_histogram_consistent(&b));
+    assert_int_equal(a.n_pixels, 4);
+    assert_int_equal(ih_bins(&a, IH_LUMA)[7], 4);
+    assert_int_equal(*ih_sum(&a, IH_LUMA), 28);
+    assert_int_equal(a.any_low, 2);
+    ih_bins(&a, 0)[8]++; /* one pixel too many */
+    assert_false(ih_histogram_consistent(&a));
+    ih_bins(&a, 0)[8]--;
+    a.sums[0]++;
+    assert_false(ih_histogram_consistent(&a));
+    a.sums[0]--;
+    assert_true(ih_histogram_consistent(&a));
+    a.all_high = 1; /* more than any */
+    assert_false(ih_histogram_consistent(&a));
+    ih_histogram_reset(&a);
+    ih_histogram_reset(&b);
+}
+
+/* The memory of a histogram has the counters of its planes and their sums, and nothing else. */
+TEST(shapes)
+{
+    static const struct {
+        unsigned n_channels;
+        const struct ih_luma_weights *luma;
+        unsigned n_planes, n_own;
+    } shapes[] = {{1, &ih_luma_bt709, 2, 1}, {1, &ih_luma_none, 1, 1}, {2, &ih_luma_bt709, 3, 2},
+                  {3, &ih_luma_bt601, 4, 4}, {3, &ih_luma_none, 3, 3}, {4, &ih_luma_bt709, 5, 5}};
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (unsigned n_bins = IH_BINS; n_bins <= 65536; n_bins *= 16) {
+            const struct ih_count_spec spec = {shapes[i].n_channels, shapes[i].luma, 0, 255,
+                                               n_bins == IH_BINS ? 0 : n_bins};
+            struct ih_histogram h, taken;
+            assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+            assert_int_equal(h.n_planes, shapes[i].n_planes);
+            assert_int_equal(ih_own_planes(&h), shapes[i].n_own);
+            assert_ptr_equal(h.sums, h.bins + (size_t)shapes[i].n_own * n_bins);
+            for (unsigned c = 0; c < spec.n_channels; c++)
+                assert_ptr_equal(ih_bins(&h, c), h.bins + (size_t)c * n_bins);
+            if (ih_has_luma(&h))
+                assert_ptr_equal(ih_bins(&h, IH_LUMA),
+                                 h.bins +
+                                     (spec.n_channels < 3 ? 0 : spec.n_channels) * (size_t)n_bins);
+            taken = ih_histogram_take(&h);
+            assert_null(h.bins);
+            ih_histogram_reset(&h);
+            ih_bins(&taken, 0)[n_bins - 1] = 1;
+            ih_histogram_clear(&taken);
+            assert_int_equal(ih_bins(&taken, 0)[n_bins - 1], 0);
+            ih_histogram_reset(&taken);
+        }
 }
 
 /* sRGB 188 is 0.5029 in linear light. The weights are those of BT.709. */
 TEST(mean_luminance)
 {
-    struct ih_histogram h;
-    ih_histogram_clear(&h, 3);
+    struct ih_histogram h = make_histogram(3);
     h.n_pixels = 1;
-    h.bins[0][188] = h.bins[1][0] = h.bins[2][255] = 1;
+    ih_bins(&h, 0)[188] = ih_bins(&h, 1)[0] = ih_bins(&h, 2)[255] = 1;
     assert_true(fabs(ih_mean_luminance(&h) - (0.2126 * 0.502886 + 0.0722)) < 1e-6);
-    ih_histogram_clear(&h, 1); /* the sRGB curve is linear up to 10 */
-    h.n_pixels = h.bins[0][10] = 1;
+    ih_histogram_reset(&h);
+    h = make_histogram(1); /* the sRGB curve is linear up to 10 */
+    h.n_pixels = ih_bins(&h, 0)[10] = 1;
     assert_true(fabs(ih_mean_luminance(&h) - 10 / 255.0 / 12.92) < 1e-12);
-    h.bins[0][10] = 0;
-    h.bins[0][11] = 1;
+    ih_bins(&h, 0)[10] = 0;
+    ih_bins(&h, 0)[11] = 1;
     assert_true(fabs(ih_mean_luminance(&h) - pow((11 / 255.0 + 0.055) / 1.055, 2.4)) < 1e-12);
-    ih_histogram_clear(&h, 2);
+    ih_histogram_reset(&h);
+    h = make_histogram(2);
     h.n_pixels = 2;
-    h.bins[0][188] = h.bins[0][10] = 1; /* 10 is on the linear part: 10 / 255 / 12.92 */
+    ih_bins(&h, 0)[188] = ih_bins(&h, 0)[10] = 1; /* 10 is on the linear part: 10 / 255 / 12.92 */
     assert_true(fabs(ih_mean_luminance(&h) - (0.502886 + 10 / 255.0 / 12.92) / 2) < 1e-6);
+    ih_histogram_reset(&h);
 }
 
 TEST(percents)
@@ -250,12 +289,6 @@ static void init_total(struct ih_total *t)
                          .luma = &ih_luma_bt709, .clip_low = CLIP_LOW, .clip_high = CLIP_HIGH});
 }
 
-static void count(struct ih_histogram *h, unsigned plane, unsigned value)
-{
-    h->bins[plane][value]++;
-    h->sum[plane] += value;
-}
-
 /* Makes an image of n random pixels, counts it as a backend would and appends it to the list. */
 static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, struct pixels *all)
 {
@@ -266,7 +299,7 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
     r->measure =
         (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = CLIP_LOW, .clip_high = CLIP_HIGH};
     struct ih_histogram *h = &r->histogram;
-    ih_histogram_clear(h, n_channels);
+    *h = make_histogram(n_channels);
     h->n_pixels = n;
     const unsigned n_colours = ih_colour_channels(n_channels);
     for (unsigned i = 0; i < n; i++) {
@@ -278,16 +311,16 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
             n_high += v[c] >= CLIP_HIGH;
             all->value[c][all->n] = v[c];
             if (c < n_colours)
-                count(h, c, v[c]);
+                add_values(h, c, v[c], 1);
         }
         if (n_channels > n_colours) {
             uint8_t alpha = (uint8_t)(rand() % 256);
             all->alpha[all->n_alpha++] = alpha;
-            count(h, n_colours, alpha);
+            add_values(h, n_colours, alpha, 1);
         }
         uint8_t luma = n_colours == 1 ? v[0] : ih_luma(&ih_luma_bt709, v[0], v[1], v[2]);
         all->luma[all->n++] = luma;
-        count(h, IH_LUMA, luma);
+        add_values(h, IH_LUMA, luma, 1);
         h->any_low += n_low > 0;
         h->all_low += n_low == 3;
         h->any_high += n_high > 0;
@@ -322,7 +355,7 @@ static void check_set(const unsigned *n_channels, size_t n_images)
 {
     static struct pixels all;
     static struct ih_result images[8], result, backwards;
-    struct ih_total total;
+    struct ih_total total, backwards_total;
     unsigned n_colours = 1;
     memset(&all, 0, sizeof all);
     init_total(&total);
@@ -347,11 +380,15 @@ static void check_set(const unsigned *n_channels, size_t n_images)
         check_plane(&result.histogram, n_colours, &result.measure, all.alpha, all.n_alpha);
     check_plane(&result.histogram, IH_LUMA, &result.measure, all.luma, all.n);
 
-    init_total(&total);
+    init_total(&backwards_total);
     for (size_t i = n_images; i-- > 0;)
-        assert_int_equal(ih_total_add(&total, &images[i], NULL), IH_OK);
-    ih_total_result(&total, &backwards);
-    assert_memory_equal(&backwards.histogram, &result.histogram, sizeof result.histogram);
+        assert_int_equal(ih_total_add(&backwards_total, &images[i], NULL), IH_OK);
+    ih_total_result(&backwards_total, &backwards);
+    assert_same_counts(&backwards.histogram, &result.histogram);
+    ih_total_reset(&total);
+    ih_total_reset(&backwards_total);
+    for (size_t i = 0; i < n_images; i++)
+        ih_histogram_reset(&images[i].histogram);
 }
 
 TEST(totals_of_sets)
@@ -382,10 +419,12 @@ TEST(total_of_one_image)
         init_total(&total);
         assert_int_equal(ih_total_add(&total, &image, NULL), IH_OK);
         ih_total_result(&total, &result);
-        assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
+        assert_same_counts(&result.histogram, &image.histogram);
         assert_true(ih_mean_luminance(&result.histogram) == ih_mean_luminance(&image.histogram));
         assert_int_equal(result.info.width, 0);
         assert_null(result.info.format);
+        ih_total_reset(&total);
+        ih_histogram_reset(&image.histogram);
     }
 }
 
@@ -395,7 +434,6 @@ TEST(total_with_failed_inputs)
     struct ih_result image, result, failed = {.path = "bad", .status = IH_CORRUPT};
     struct ih_total total;
     failed.histogram.n_pixels = 1000; /* decoded before the damage */
-    failed.histogram.bins[0][0] = 1000;
     init_total(&total);
     make_image(&image, 3, 10, &all);
     assert_int_equal(ih_total_add(&total, &failed, NULL), IH_OK);
@@ -404,7 +442,9 @@ TEST(total_with_failed_inputs)
     ih_total_result(&total, &result);
     assert_int_equal(result.n_images, 1);
     assert_int_equal(result.n_failed, 2);
-    assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
+    assert_same_counts(&result.histogram, &image.histogram);
+    ih_total_reset(&total);
+    ih_histogram_reset(&image.histogram);
 }
 
 TEST(total_without_images)
@@ -429,9 +469,9 @@ static void init_white(struct ih_result *r, uint64_t n_pixels)
 {
     memset(r, 0, sizeof *r);
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
-    ih_histogram_clear(&r->histogram, 1);
-    r->histogram.n_pixels = r->histogram.bins[0][255] = n_pixels;
-    r->histogram.sum[0] = n_pixels * 255;
+    r->histogram = make_histogram(1);
+    r->histogram.n_pixels = n_pixels;
+    add_values(&r->histogram, 0, 255, n_pixels);
     ih_histogram_derive(&r->histogram, &(struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0});
 }
 
@@ -445,19 +485,24 @@ TEST(total_does_not_overflow)
     init_total(&total);
     init_white(&white, UINT64_MAX / 255 - 2);
     assert_int_equal(ih_total_add(&total, &white, &err), IH_OK);
+    ih_histogram_reset(&white.histogram);
     init_white(&white, 3);
     assert_int_equal(ih_total_add(&total, &white, &err), IH_LIMIT);
     assert_string_equal(err.message, "more pixels than sums of 64 bits can hold");
+    ih_histogram_reset(&white.histogram);
     init_white(&white, 2);
     assert_int_equal(ih_total_add(&total, &white, &err), IH_OK);
+    ih_histogram_reset(&white.histogram);
     init_white(&white, 1);
     assert_int_equal(ih_total_add(&total, &white, &err), IH_LIMIT);
     ih_total_result(&total, &result);
     assert_int_equal(result.n_images, 2);
-    assert_true(result.histogram.sum[0] == UINT64_MAX);
+    assert_true(*ih_sum(&result.histogram, 0) == UINT64_MAX);
     assert_true(result.histogram.n_pixels == UINT64_MAX / 255);
     ih_stats_compute(&result.histogram, 0, &result.measure, &stats);
     assert_true(stats.mean == 255);
+    ih_histogram_reset(&white.histogram);
+    ih_total_reset(&total);
 }
 
 /* ---- native bins ---- */
@@ -481,8 +526,7 @@ static struct ih_result native_gray(const char *path, const uint16_t *values, si
     assert_int_equal(ih_histogram_init(&r.histogram, &spec, NULL), IH_OK);
     r.histogram.n_pixels = n;
     for (size_t i = 0; i < n; i++) {
-        ih_own_bins(&r.histogram, 0)[values[i]]++;
-        r.histogram.sum[0] += values[i];
+        add_values(&r.histogram, 0, values[i], 1);
     }
     ih_histogram_derive(&r.histogram, &spec);
     assert_true(ih_histogram_consistent(&r.histogram));
@@ -548,7 +592,7 @@ TEST(native_totals)
     assert_int_equal(ih_total_add(&total, &b, &err), IH_OK);
     ih_total_result(&total, &out);
     ih_total_result(&copy, &again);
-    assert_int_equal(ih_n_bins(&out.histogram), 1024);
+    assert_int_equal(out.histogram.n_bins, 1024);
     assert_int_equal(out.measure.n_bins, 1024);
     assert_int_equal(out.histogram.n_channels, 1);
     assert_int_equal(ih_bins(&out.histogram, 0)[5], 3);
@@ -577,18 +621,22 @@ TEST(native_bins_fold_to_256_bars)
         uint64_t sum = 0;
         assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
         for (unsigned v = 0; v < n_bins[i]; v++)
-            ih_own_bins(&h, 1)[v] = v;
-        assert_int_equal(ih_histogram_fold(&h, &folded), n_in_bar[i]);
-        assert_null(folded.native);
-        assert_int_equal(folded.bins[0][0], 0);
+            ih_bins(&h, 1)[v] = v;
+        assert_int_equal(ih_bar_values(&h), n_in_bar[i]);
+        assert_int_equal(ih_histogram_fold(&h, &folded, NULL), IH_OK);
+        assert_int_equal(folded.n_bins, IH_BINS);
+        assert_int_equal(ih_bins(&folded, 0)[0], 0);
         for (unsigned bar = 0; bar < IH_BINS; bar++) {
             for (unsigned v = bar * n_in_bar[i]; v < (bar + 1) * n_in_bar[i] && v < n_bins[i]; v++)
                 sum += v;
-            assert_int_equal(folded.bins[1][bar], sum);
+            assert_int_equal(ih_bins(&folded, 1)[bar], sum);
             sum = 0;
         }
         ih_histogram_reset(&h);
-        assert_int_equal(ih_histogram_fold(&folded, &h), 1);
-        assert_memory_equal(h.bins, folded.bins, sizeof h.bins);
+        assert_int_equal(ih_bar_values(&folded), 1);
+        assert_int_equal(ih_histogram_fold(&folded, &h, NULL), IH_OK);
+        assert_memory_equal(h.bins, folded.bins, (size_t)2 * IH_BINS * sizeof *h.bins);
+        ih_histogram_reset(&h);
+        ih_histogram_reset(&folded);
     }
 }

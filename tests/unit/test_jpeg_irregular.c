@@ -91,7 +91,7 @@ static void check_planes(const struct jpeg_file *f, const struct way *way, const
         assert_int_equal(p.warnings, warnings);
         if (ih_counter_takes_planes(&ih_count_tables))
             for (unsigned v = 0; v < 256; v += 5)
-                assert_int_equal(p.counts.bins[v % 3][v], count(e, v % 3, v));
+                assert_int_equal(ih_bins(&p.counts, v % 3)[v], count(e, v % 3, v));
     }
     free_planes(&p);
 }

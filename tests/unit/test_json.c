@@ -2,6 +2,7 @@
  * The bytes of JSON. Expected text abbreviates histograms, <10:2 255:1> for two pixels of value 10
  * and one of 255, and writes ' for ".
  */
+#include "tests/support/histograms.h"
 #include "tests/support/test.h"
 #include "tests/support/write_record.h"
 
@@ -84,13 +85,6 @@ static void check_part(const struct ih_result *r, const char *expected)
     free(text);
 }
 
-/* Counts n pixels of one value in one plane. */
-static void add(struct ih_histogram *h, unsigned plane, unsigned value, uint64_t n)
-{
-    h->bins[plane][value] += n;
-    h->sum[plane] += n * value;
-}
-
 static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 0, 255, 0};
 
 static void init_result(struct ih_result *r, const char *path, unsigned n_channels, uint64_t width,
@@ -107,7 +101,7 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
                             .decoder_version = "pnm 1",
                             .counted_by = "cpu",
                             .kernel = "tables"};
-    ih_histogram_clear(&r->histogram, n_channels);
+    r->histogram = make_histogram(n_channels);
     r->histogram.n_pixels = width * height;
 }
 
@@ -116,9 +110,9 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
 static void init_four(struct ih_result *r, const char *path)
 {
     init_result(r, path, 1, 2, 2);
-    add(&r->histogram, 0, 0, 1);
-    add(&r->histogram, 0, 10, 2);
-    add(&r->histogram, 0, 255, 1);
+    add_values(&r->histogram, 0, 0, 1);
+    add_values(&r->histogram, 0, 10, 2);
+    add_values(&r->histogram, 0, 255, 1);
     ih_histogram_derive(&r->histogram, &gray_spec);
 }
 
@@ -232,7 +226,7 @@ TEST(counts_are_exact_to_64_bits)
         char expected[200];
         struct ih_result r;
         init_result(&r, "huge", 1, counts[i], 1);
-        add(&r.histogram, 0, 1, counts[i]);
+        add_values(&r.histogram, 0, 1, counts[i]);
         ih_histogram_derive(&r.histogram, &gray_spec);
         snprintf(expected, sizeof expected, "'width':%s,'height':1,", texts[i]);
         check_part(&r, expected);

@@ -5,6 +5,7 @@
  * The tests replace malloc and related functions for the program and its libraries. They are
  * skipped with a sanitizer, which replaces malloc itself, and with other C libraries than glibc.
  */
+#include "tests/support/histograms.h"
 #include "tests/support/test.h"
 #include "tests/support/write_record.h"
 
@@ -108,7 +109,8 @@ static enum ih_status count_file(const char *path, struct ih_device *device, uin
         ih_count_input(&options, &input, lane, &src, &result);
         status = result.status;
         *err = result.error;
-        *sum = result.histogram.sum[0];
+        *sum = status == IH_OK ? *ih_sum(&result.histogram, 0) : 0;
+        ih_histogram_reset(&result.histogram);
     }
     ih_lane_close(lane);
     ih_source_reset(&src);
@@ -253,25 +255,23 @@ static void sample_result(struct ih_result *r)
     r->decoder_version = "none";
     r->counted_by = "cpu";
     r->kernel = "tables";
-    ih_histogram_clear(&r->histogram, 3);
+    r->histogram = make_histogram(3);
     r->histogram.n_pixels = 256;
     for (unsigned c = 0; c < 3; c++)
-        r->histogram.bins[c][17] = 256, r->histogram.sum[c] = 17 * 256;
-    r->histogram.bins[IH_LUMA][17] = 256;
-    r->histogram.sum[IH_LUMA] = 17 * 256;
+        add_values(&r->histogram, c, 17, 256);
+    add_values(&r->histogram, IH_LUMA, 17, 256);
 }
 
-static enum ih_status write_all(const struct ih_output *output, FILE *stream, struct ih_error *err)
+static enum ih_status write_all(const struct ih_output *output, const struct ih_result *result,
+                                FILE *stream, struct ih_error *err)
 {
-    static struct ih_result result;
     const struct ih_output_options options = {
         .columns = plain_columns(), .unicode = true, .colour = true};
     void *state = NULL;
-    sample_result(&result);
     enum ih_status status = ih_output_open(output, stream, &options, &state, err);
     if (status != IH_OK)
         return status;
-    if (!write_record(output, state, &result))
+    if (!write_record(output, state, result))
         status = IH_MEMORY;
     if (output->end)
         output->end(state);
@@ -281,6 +281,8 @@ static enum ih_status write_all(const struct ih_output *output, FILE *stream, st
 
 TEST(outputs)
 {
+    struct ih_result result;
+    sample_result(&result);
     for (const struct ih_output *const *o = ih_outputs; *o; o++) {
         static char buffer[1 << 16];
         bool is_over = false;
@@ -291,7 +293,7 @@ TEST(outputs)
             struct ih_error err;
             long before = atomic_load(&n_held);
             atomic_store(&n_until_failure, n);
-            enum ih_status status = write_all(*o, stream, &err);
+            enum ih_status status = write_all(*o, &result, stream, &err);
             is_over = atomic_exchange(&n_until_failure, -1) >= 0;
             if (status != IH_OK)
                 assert_int_equal(status, IH_MEMORY);
@@ -300,6 +302,7 @@ TEST(outputs)
         assert_true(is_over);
         fclose(stream);
     }
+    ih_histogram_reset(&result.histogram);
 }
 
 #else

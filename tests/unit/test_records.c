@@ -49,9 +49,11 @@ static struct outcome read_records(const void *bytes, size_t n)
             continue;
         }
         struct ih_result again = *result;
+        uint64_t sums[IH_PLANES];
+        const size_t n_bytes = ih_own_planes(&result->histogram) * sizeof *sums;
+        memcpy(sums, result->histogram.sums, n_bytes);
         assert_int_equal(ih_result_check(&again, NULL), IH_OK);
-        assert_memory_equal(&again.histogram.sum, &result->histogram.sum,
-                            sizeof again.histogram.sum);
+        assert_memory_equal(again.histogram.sums, sums, n_bytes);
         o.n_pixels += result->histogram.n_pixels;
     }
     if (o.status != IH_OK)

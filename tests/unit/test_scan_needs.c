@@ -40,7 +40,7 @@ static bool take(void *user, const char *path, const struct ih_result *result)
 {
     struct run *r = user;
     assert_int_equal(result->status, IH_OK);
-    r->sum += result->histogram.sum[0];
+    r->sum += *ih_sum(&result->histogram, 0);
     r->n_taken++;
     return true;
 }

@@ -178,7 +178,7 @@ TEST(inputs)
             if (files[i].is_cut)
                 assert_string_equal(results[i].error.message, expected[i].error.message);
             else
-                assert_same(&results[i].histogram, &expected[i].histogram);
+                assert_same(&expected[i].histogram, &results[i].histogram);
             if (way % 2 && takes_planes() && files[i].n_plane_bands > 0) {
                 assert_in_range(n_bands[i][0], files[i].n_plane_bands, 99);
                 assert_int_equal(n_bands[i][1], 0);

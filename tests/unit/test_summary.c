@@ -1,4 +1,5 @@
 /* The text output: its parts (names, histograms, percentages), and both views at many widths. */
+#include "tests/support/histograms.h"
 #include "tests/support/test.h"
 #include "tests/support/write_record.h"
 
@@ -23,10 +24,9 @@ static void needs_utf8(void)
 /* Counts n pixels of one value in every plane. */
 static void add_pixels(struct ih_histogram *h, unsigned value, uint64_t n)
 {
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        h->bins[p][value] += n;
-        h->sum[p] += n * value;
-    }
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        if (ih_histogram_plane(h, p))
+            add_values(h, p, value, n);
     h->n_pixels += n;
 }
 
@@ -95,30 +95,22 @@ TEST(percent)
 
 /* ---- heights ---- */
 
-static struct ih_histogram *new_histogram(unsigned n_channels)
-{
-    struct ih_histogram *h = malloc(sizeof *h);
-    assert_non_null(h);
-    ih_histogram_clear(h, n_channels);
-    return h;
-}
-
 static const unsigned luma_plane[] = {IH_LUMA}, rgb_planes[] = {0, 1, 2};
 
 TEST(heights)
 {
     struct ih_plot plot = {.n_columns = 64, .n_rows = 4, .n_curves = 1};
-    struct ih_histogram *h = new_histogram(1);
-    ih_plot_fill(&plot, h, luma_plane);
+    struct ih_histogram h = make_histogram(1);
+    ih_plot_fill(&plot, &h, luma_plane);
     for (unsigned c = 0; c < 64; c++)
         assert_int_equal(plot.heights[0][c], 0);
-    add_pixels(h, 4, 1000);    /* column 1: all of the height */
-    add_pixels(h, 8, 400);     /* columns are of four values */
-    add_pixels(h, 11, 100);    /* column 2: half of it */
-    add_pixels(h, 12, 1);      /* any pixels give one level */
-    add_pixels(h, 0, 1000000); /* 0 and 255 do not set the scale */
-    add_pixels(h, 255, 500);
-    ih_plot_fill(&plot, h, luma_plane);
+    add_pixels(&h, 4, 1000);    /* column 1: all of the height */
+    add_pixels(&h, 8, 400);     /* columns are of four values */
+    add_pixels(&h, 11, 100);    /* column 2: half of it */
+    add_pixels(&h, 12, 1);      /* any pixels give one level */
+    add_pixels(&h, 0, 1000000); /* 0 and 255 do not set the scale */
+    add_pixels(&h, 255, 500);
+    ih_plot_fill(&plot, &h, luma_plane);
     assert_int_equal(plot.heights[0][1], 32);
     assert_false(plot.is_cut[0][1]);
     assert_int_equal(plot.heights[0][2], 16);
@@ -127,35 +119,35 @@ TEST(heights)
     assert_int_equal(plot.heights[0][0], 32);
     assert_true(plot.is_cut[0][0]);
     assert_int_equal(plot.heights[0][63], 16);
-    free(h);
+    ih_histogram_reset(&h);
 }
 
 TEST(heights_share_a_scale)
 {
     struct ih_plot plot = {.n_columns = 256, .n_rows = 1, .n_curves = 3};
-    struct ih_histogram *h = new_histogram(3);
-    h->bins[0][10] = 100;
-    h->bins[1][20] = 200;
-    h->bins[2][30] = 50;
-    ih_plot_fill(&plot, h, rgb_planes);
+    struct ih_histogram h = make_histogram(3);
+    ih_bins(&h, 0)[10] = 100;
+    ih_bins(&h, 1)[20] = 200;
+    ih_bins(&h, 2)[30] = 50;
+    ih_plot_fill(&plot, &h, rgb_planes);
     assert_int_equal(plot.heights[0][10], 4);
     assert_int_equal(plot.heights[1][20], 8);
     assert_int_equal(plot.heights[2][30], 2);
-    free(h);
+    ih_histogram_reset(&h);
 }
 
 TEST(heights_of_a_spike)
 {
     struct ih_plot plot = {.n_columns = 64, .n_rows = 4, .n_curves = 1};
-    struct ih_histogram *h = new_histogram(1);
+    struct ih_histogram h = make_histogram(1);
     for (unsigned v = 1; v < 255; v++)
-        add_pixels(h, v, 100);
-    add_pixels(h, 100, 1000000);
-    ih_plot_fill(&plot, h, luma_plane);
+        add_pixels(&h, v, 100);
+    add_pixels(&h, 100, 1000000);
+    ih_plot_fill(&plot, &h, luma_plane);
     assert_int_equal(plot.heights[0][10], 32);
     assert_false(plot.is_cut[0][10]);
     assert_true(plot.is_cut[0][25]);
-    free(h);
+    ih_histogram_reset(&h);
 }
 
 static void check_row(const struct ih_plot *plot, unsigned row, bool unicode, const char *expected)
@@ -199,6 +191,12 @@ TEST(rows_in_colour)
 
 /* ---- views ---- */
 
+static void free_result(struct ih_result *r)
+{
+    ih_histogram_reset(&r->histogram);
+    free(r);
+}
+
 static struct ih_result *new_result(const char *path, unsigned n_channels)
 {
     struct ih_result *r = calloc(1, sizeof *r);
@@ -210,7 +208,7 @@ static struct ih_result *new_result(const char *path, unsigned n_channels)
                                      .n_channels = n_channels,
                                      .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
-    ih_histogram_clear(&r->histogram, n_channels);
+    r->histogram = make_histogram(n_channels);
     for (unsigned v = 0; v < IH_BINS; v++)
         add_pixels(&r->histogram, v, 1 + v % 40 * UINT64_C(100000000000));
     add_pixels(&r->histogram, 255, UINT64_C(100000000000000));
@@ -297,7 +295,7 @@ TEST(views_fit)
             else /* two widths: the axis has 32 or 64 columns */
                 assert_true(widest(shown) > (columns < 80 ? 50 : 70));
             free(shown);
-            free(r);
+            free_result(r);
         }
     }
 }
@@ -316,7 +314,7 @@ TEST(names_are_not_shortened_without_a_terminal)
     shown = show_one("full", 80, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
-    free(r);
+    free_result(r);
 }
 
 /* Standard error has the messages of failed inputs. */
@@ -333,21 +331,21 @@ TEST(failures_are_only_counted)
                         "1 image, 1 blown, 1 crushed (from 1 % of the pixels), 2 failed\n");
     free(shown);
     free(expected);
-    free(bad);
-    free(r);
+    free_result(bad);
+    free_result(r);
 }
 
 TEST(no_pixels)
 {
     struct ih_result *r = new_result("nothing", 3);
-    ih_histogram_clear(&r->histogram, 3);
+    ih_histogram_clear(&r->histogram);
     for (size_t i = 0; i < 2; i++) {
         char *shown = show_one(i ? "lines" : "full", 0, r);
         assert_non_null(strstr(shown, "no pixels"));
         assert_null(strstr(shown, "nan"));
         free(shown);
     }
-    free(r);
+    free_result(r);
 }
 
 PROGRAM_WITH(use_utf8, NULL)
