@@ -45,6 +45,25 @@ static void keep_used(struct scan *s, struct slot **used)
     *used = NULL;
 }
 
+/* Small images give results faster than a thread can be woken for each. Then some gather while this
+ * thread sleeps, which costs the workers no signal. A signal ends the wait for a slow one. */
+#define GATHER_NS (100L * 1000)
+
+/* Waits until there may be a result. The caller holds the lock. */
+static void wait_for_result(struct ih_scan *s)
+{
+    if (s->is_fast) {
+        pthread_mutex_unlock(&s->lock);
+        nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
+        pthread_mutex_lock(&s->lock);
+        s->is_fast = s->first && s->first->is_ready;
+    } else {
+        const uint64_t start_ns = ih_clock_ns();
+        pthread_cond_wait(&s->on_result, &s->lock);
+        s->is_fast = ih_clock_ns() - start_ns < (uint64_t)GATHER_NS;
+    }
+}
+
 /* The next result, valid until the call after that. NULL: the workers have ended, or an error has
  * ended the run. */
 static struct slot *take(struct scan *s)
@@ -56,7 +75,7 @@ static struct slot *take(struct scan *s)
         keep_used(s, &s->used);
         while (s->error.status == IH_OK && !(s->taken = remove_ready(s)) &&
                !ih_workers_have_ended(s))
-            pthread_cond_wait(&s->on_result, &s->lock);
+            wait_for_result(s);
         pthread_mutex_unlock(&s->lock);
     }
     struct slot *slot = s->taken;

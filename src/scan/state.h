@@ -66,6 +66,7 @@ struct scan {
     /* Of the thread that takes results: */
     struct slot *taken; /* ready, off the list; the next ones */
     struct slot *used;  /* items have been made of them; the first is that of the item */
+    bool is_fast;       /* results come too fast to wait for each */
     struct ih_item item;
     uint64_t n_in_folder; /* inputs of the folder that is being walked, or of the archive */
     bool ends_folder;     /* the next item is the end of the folder whose error was the last */
