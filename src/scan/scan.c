@@ -50,7 +50,7 @@ static void keep_used(struct scan *s, struct slot **used)
 #define GATHER_NS (100L * 1000)
 
 /* Waits until there may be a result. The caller holds the lock. */
-static void wait_for_result(struct ih_scan *s)
+static void wait_for_result(struct scan *s)
 {
     if (s->is_fast) {
         pthread_mutex_unlock(&s->lock);

@@ -13,8 +13,9 @@
 /*
  * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an
  * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
- * its result is taken. If the caller is slow, 16 are enough to keep all workers busy, or 64
- * results: a batch of JPEG files ends at the same moment. A native result holds up to 2.6 MB.
+ * its result is taken, and what the program has rendered of it: up to 12 KB a record of all bins.
+ * If the caller is slow, 16 are enough to keep all workers busy, or 64 results: a batch of JPEG
+ * files ends at the same moment. A native result holds up to 2.6 MB, and its records as much again.
  */
 enum {
     WINDOW_PER_THREAD = 192,

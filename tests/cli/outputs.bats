@@ -26,6 +26,27 @@ refused() {
   [ "$(tree charts)" = $'./d/a.pgm.hist.png\n./d/b.pgm.hist.png' ]
 }
 
+# Workers render in any order, and inputs that fail or are left out come between the others.
+@test "outputs: many workers write what one writes" {
+  local i
+  mkdir -p d/b
+  for ((i = 0; i < 200; i++)); do
+    dot "d/$i.pgm" "$(printf '%02X' $((i * 7 % 256)))"
+    ((i % 10)) || printf 'P5 1 1 255\n' >"d/b/$i.pgm"
+    ((i % 50)) || cp "$SAMPLES/scene.jpg" "d/$i.jpg"
+  done
+  for i in 1 16; do
+    mkdir "out$i"
+    (cd "out$i" && imghist_status 1 -q -j "$i" ../d --csv=channels -o a.csv --csv=images -o b.csv --ndjson -o c.ndjson \
+      --json -o d.json --html=e.html --text=lines -o f.txt --print0 -o g --total --where 'mean_luma > 60' \
+      --fail-if 'mean_luma > 120' --against="$SAMPLES" --chart=charts --chart-size=320x200 && printf '%s\n' "$stderr" >messages)
+    (cd "out$i" && imghist_status 1 -q -j "$i" ../d --by=folder --csv=stats -o h.csv --ndjson -o i.ndjson --total)
+  done
+  diff -r out1 out16
+  [ "$(grep -c 'matches --fail-if' out16/messages)" -gt 90 ]
+  [ "$(tree out16/charts | wc -l)" -gt 140 ]
+}
+
 @test "outputs: the total goes to every output" {
   dot a.pgm
   imghist_output_has "(total)" a.pgm a.pgm --total --csv=stats -o a.csv --ndjson -o b.ndjson --text
