@@ -50,11 +50,12 @@ def main():
         column, word, start = 0, "", 0
 
         def flush():
-            if word.strip():
-                x, y = PAD + start * CELL_W, PAD + row * CELL_H + 14
+            # Each word has its place: viewers differ in what they do with blanks.
+            for part in re.finditer("[^ ]+", word):
+                x, y = PAD + (start + part.start()) * CELL_W, PAD + row * CELL_H + 14
                 bold = ' font-weight="bold"' if style.bold else ""
                 texts.append(f'<text x="{x}" y="{y}" fill="{style.ink}"{bold} '
-                             f'textLength="{len(word) * CELL_W}">{escape(word)}</text>')
+                             f'textLength="{len(part[0]) * CELL_W}">{escape(part[0])}</text>')
 
         for part in re.findall(r"\x1b\[[0-9;]*m|[^\x1b]|\x1b", line):
             if part[0] == "\x1b":
@@ -95,8 +96,7 @@ def main():
         for colour, data in layer.items():
             print(f'<path fill="{colour}" d="{"".join(data)}"/>')
     print("</g>")
-    print(f'<g font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="{FONT}" '
-          'xml:space="preserve">')
+    print(f'<g font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="{FONT}">')
     print("\n".join(texts))
     print("</g>\n</svg>")
 
