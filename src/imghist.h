@@ -562,8 +562,9 @@ IH_PUBLIC enum ih_status ih_record_write(const struct ih_counts *counts,
  *
  * line   uint8 [n_bytes], any bytes, with or without the line feed; borrowed during the call
  *
- * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
- * each other), IH_USAGE (the record has no counts, because the input failed) or IH_MEMORY.
+ * Returns IH_OK. On an error counts are empty: IH_UNKNOWN (the bytes have no schema of imghist),
+ * IH_CORRUPT (damaged or cut, or the counts contradict each other), IH_USAGE (the record has no
+ * counts, because the input failed) or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_record_read(struct ih_counts *counts, const void *line, size_t n_bytes,
                                         struct ih_error *err);

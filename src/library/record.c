@@ -78,7 +78,7 @@ static enum ih_status read_one(struct ih_records *records, struct ih_counts *cou
     if (status != IH_OK)
         return status;
     if (!result)
-        return ih_error_set(err, IH_CORRUPT, "no record");
+        return ih_error_set(err, IH_UNKNOWN, "no record");
     if (result->status != IH_OK)
         return ih_error_set(err, IH_USAGE,
                             "a record without counts: an input failed, or a shard ends");

@@ -393,13 +393,16 @@ TEST(every_truncation_is_refused)
     struct ih_error err;
     for (unsigned i = 0; i < N_LINES; i++) {
         struct line line = make_line(lines[i]);
-        for (size_t n = 0; n < line.n - 1; n++)
-            if (read_bytes(counts, line.p, n, &err) != IH_CORRUPT)
-                fail_msg("line %u: %zu of %zu bytes", i, n, line.n);
+        for (size_t n = 0; n < line.n - 1; n++) {
+            const enum ih_status status = read_bytes(counts, line.p, n, &err);
+            if (status != IH_CORRUPT &&
+                (status != IH_UNKNOWN || n > strlen("{\"schema\":\"imghist/2\"")))
+                fail_msg("line %u: %zu of %zu bytes: %s", i, n, line.n, err.message);
+        }
         assert_int_equal(read_bytes(counts, line.p, line.n - 1, &err), IH_OK);
         free(line.p);
     }
-    assert_int_equal(ih_record_read(counts, NULL, 0, &err), IH_CORRUPT);
+    assert_int_equal(ih_record_read(counts, NULL, 0, &err), IH_UNKNOWN);
     ih_counts_close(counts);
 }
 
@@ -431,9 +434,9 @@ TEST(what_is_not_one_record)
     static const struct {
         const char *text;
         enum ih_status status;
-    } cases[] = {{"", IH_CORRUPT},   {"\n", IH_CORRUPT},       {"x", IH_CORRUPT},
-                 {"{}", IH_CORRUPT}, {"ihcounts", IH_CORRUPT}, {failure, IH_USAGE},
-                 {end, IH_USAGE},    {"[1]", IH_CORRUPT},      {"null", IH_CORRUPT}};
+    } cases[] = {{"", IH_UNKNOWN},   {"\n", IH_UNKNOWN},       {"x", IH_UNKNOWN},
+                 {"{}", IH_UNKNOWN}, {"ihcounts", IH_UNKNOWN}, {failure, IH_USAGE},
+                 {end, IH_USAGE},    {"[1]", IH_UNKNOWN},      {"null", IH_UNKNOWN}};
     struct ih_counts *counts = open_counts();
     struct ih_error err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
