@@ -1,6 +1,6 @@
 #!/bin/sh
 # layers.sh [ROOT [BUILD]]: fails on an #include that crosses the layers of the program, and on a function or table that a
-# folder uses though it may not include the folder that defines it.
+# folder uses though it may not include the folder that defines it. src/library defines all that imghist.h declares.
 #
 # BUILD, in ROOT, has the objects whose symbols are read: build/release if it exists.
 #
@@ -18,7 +18,7 @@ symbols() {
   find src -name '*.c' | sed 's/c$/o/' | (cd "$build" && xargs ls 2>/dev/null | xargs nm -gA)
 }
 
-{ symbols; grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
+{ symbols; grep -Hn '^IH_PUBLIC .*(' src/imghist.h; grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
   --include='*.[ch]' --include='*.def' --include='*.cu' --include='*.cuh' | LC_ALL=C sort; } | awk '
   BEGIN { # a folder may include only folders above its line, so there are no cycles
     may["public"]   = ""                # imghist.h includes the C library alone
@@ -32,14 +32,14 @@ symbols() {
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
     may["chart"]    = "chart histogram base third_party stb"
     may["output"]   = "output histogram base public third_party stb"
-    may["records"]  = "records scan output histogram base public"
     may["scan"]     = "scan jpeg_gpu device decode histogram base public"
+    may["records"]  = "records scan output histogram base public"
+    may["stages"]   = "stages output histogram base"
     may["library"]  = "library chart records scan output device decode histogram base public"   # what implements imghist.h
     may["python"]   = "python public"
-    may["stages"]   = "stages output histogram base"
     may["cli"]      = "cli stages output chart records scan jpeg_gpu isolate device count decode histogram base kernels public third_party stb"
     calls["cli"]    = "library"         # through imghist.h
-    calls["python"] = "library scan"    # the same
+    calls["python"] = "library"         # the same
     known = " library records base histogram kernels decode isolate count device jpeg_gpu output stages chart scan cli python third_party stb src tests samples "
   }
 
@@ -70,6 +70,12 @@ symbols() {
       uses[field[1] " " $NF] = part[2]
     else
       defined_in[$NF] = part[2]
+    next
+  }
+
+  /^src\/imghist\.h:[0-9]*:IH_PUBLIC/ {
+    match($0, /ih_[a-z0-9_]+\(/)
+    declared_at[substr($0, RSTART, RLENGTH - 1)] = $0
     next
   }
 
@@ -118,6 +124,12 @@ symbols() {
         violation(layer " must not use " part[2] " of " target ": it may use " may[layer])
       }
     }
+    for (name in declared_at)
+      if (name in defined_in && defined_in[name] != "library") {
+        split(declared_at[name], field, ":")
+        file = field[1]; line = field[2]
+        violation(name " is defined in " defined_in[name] ", not in library")
+      }
     # Its message numbers depend on JPEG_LIB_VERSION, and are wrong without a word where that is not known.
     for (file in jerror) {
       line = jerror[file]

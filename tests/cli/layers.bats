@@ -97,6 +97,17 @@ allowed() {
   [ "$status" -eq 0 ]
 }
 
+@test "layers: src/library defines what imghist.h declares" {
+  cp -R "$ROOT" copy
+  mkdir -p copy/build/src/scan
+  echo 'const char *ih_version(void); const char *ih_version(void) { return ""; }' >copy/src/scan/planted.c
+  "${CC:-cc}" -c -o copy/build/src/scan/planted.o copy/src/scan/planted.c
+  run "$TESTS/layers.sh" copy build
+  [ "$status" -eq 1 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ ${lines[0]} == "src/imghist.h:"*": ih_version is defined in scan, not in library" ]]
+}
+
 @test "layers: a build without objects is refused" {
   run "$TESTS/layers.sh" "$ROOT" build/none
   [ "$status" -eq 1 ]
