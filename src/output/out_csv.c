@@ -201,6 +201,7 @@ static void image_fields(const struct csv_state *s, FILE *f, const char *name,
 {
     struct ih_record_view view;
     ih_record_view_init(&view, r);
+    view.linear = s->to.options.columns->linear;
     fputs(name, f);
     for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
         const struct ih_field_value value = ih_record_value(&view, *c);

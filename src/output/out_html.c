@@ -96,6 +96,7 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
 {
     struct ih_record_view view;
     ih_record_view_init(&view, result);
+    view.linear = s->to.options.columns->linear;
     putc('[', f);
     for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
         const struct ih_field_value value = ih_record_value(&view, *c);

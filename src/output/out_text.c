@@ -271,32 +271,29 @@ static void put_table(const struct text *s, struct ih_record_view *view)
 
 /* ---- full view: the last lines ---- */
 
+static void put_clipped(const struct text *s, const struct ih_histogram *h, bool is_high)
+{
+    const bool is_colour = ih_colour_channels(h->n_channels) == 3;
+    fputs(is_high ? "blown: " : "crushed: ", s->to.stream);
+    if (is_colour) {
+        fputs(is_high && has_wide_layout(s) ? "any channel " : "any ", s->to.stream);
+        put_share(s, 0, is_high ? h->any_high : h->any_low, h->n_pixels, is_high, " %");
+        fputs(", all ", s->to.stream);
+    }
+    put_share(s, 0, is_high ? h->all_high : h->all_low, h->n_pixels, is_high, " %");
+}
+
 static void put_clipping(const struct text *s, const struct ih_histogram *h)
 {
-    FILE *f = s->to.stream;
-    const bool is_colour = ih_colour_channels(h->n_channels) == 3;
-    fprintf(f, "\n%*sblown: ", INDENT, "");
-    if (is_colour)
-        fputs(has_wide_layout(s) ? "any channel " : "any ", f);
-    put_share(s, 0, is_colour ? h->any_high : h->all_high, h->n_pixels, true, " %");
-    if (is_colour) {
-        fputs(", all ", f);
-        put_share(s, 0, h->all_high, h->n_pixels, true, " %");
-    }
-    if (has_wide_layout(s))
-        fputs("; crushed: ", f);
-    else
-        fprintf(f, "\n%*scrushed: ", INDENT, "");
-    if (is_colour) {
-        fputs("any ", f);
-        put_share(s, 0, h->any_low, h->n_pixels, false, " %");
-        fputs(", all ", f);
-    }
-    put_share(s, 0, h->all_low, h->n_pixels, false, " %");
-    putc('\n', f);
+    fprintf(s->to.stream, "\n%*s", INDENT, "");
+    put_clipped(s, h, true);
+    fputs(has_wide_layout(s) ? "; " : "\n  ", s->to.stream);
+    put_clipped(s, h, false);
+    putc('\n', s->to.stream);
     if (s->to.options.colour &&
         (is_marked(h->any_high, h->n_pixels) || is_marked(h->any_low, h->n_pixels)))
-        fprintf(f, "%*s(in colour: from %d %% of the pixels)\n", INDENT, "", IH_MARKED_PERCENT);
+        fprintf(s->to.stream, "%*s(in colour: from %d %% of the pixels)\n", INDENT, "",
+                IH_MARKED_PERCENT);
 }
 
 /* The columns that the user chose, of luma. */

@@ -107,6 +107,7 @@ static void append_chosen(const struct ih_column **list, size_t n, const struct 
 void ih_columns_arrange(struct ih_columns *c, bool has_distances)
 {
     size_t n_of_record = 0, n_of_comparison = 0;
+    ih_srgb_decode(c->linear);
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
         const bool is_distance = ih_schema[i].in & IH_AGAINST;
         if (is_distance)
@@ -134,6 +135,7 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
 {
     v->result = r;
     v->kind = ih_record_kind(r);
+    v->linear = NULL;
     v->has_stats = 0;
 }
 
@@ -248,7 +250,9 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         value.whole = (double)n_pixels;
         return value;
     case IH_FIELD_LUMINANCE:
-        return real_value(r->is_read ? r->luminance : ih_mean_luminance(&r->histogram));
+        return real_value(r->is_read  ? r->luminance
+                          : v->linear ? ih_mean_luminance_by(&r->histogram, v->linear)
+                                      : ih_mean_luminance(&r->histogram));
     case IH_FIELD_DISTANCE:
         return r->has_distance ? real_value(*(const double *)at) : none;
     case IH_FIELD_SHARE:

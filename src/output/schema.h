@@ -125,6 +125,7 @@ struct ih_columns {
     const struct ih_column *of_channel[IH_STATISTICS_MAX + IH_CHOSEN_MAX + 1];
     const struct ih_column *of_comparison[IH_N_FIELDS + 1]; /* the distances */
     const struct ih_column *chosen[IH_CHOSEN_MAX + 1];      /* also if others have the same name */
+    double linear[IH_BINS]; /* of ih_srgb_decode, for the mean luminance */
     struct ih_column percentile[IH_CHOSEN_MAX];
     char names[IH_CHOSEN_MAX][IH_PERCENT_KEY_MAX];
 };
@@ -184,7 +185,8 @@ unsigned ih_record_kind(const struct ih_result *result);
 struct ih_record_view {
     const struct ih_result *result;
     unsigned kind;
-    unsigned has_stats; /* a bit for each plane */
+    const double *linear; /* of struct ih_columns; NULL: computed when it is needed */
+    unsigned has_stats;   /* a bit for each plane */
     struct ih_stats stats[IH_PLANES];
     char text[64];      /* of the last value whose text is nowhere else */
     char warnings[512]; /* room for all of them */
