@@ -151,6 +151,17 @@ extract_readme() {
   done <values
 }
 
+@test "man: the examples of fields in imghist-formats(5) are conditions" {
+  photos
+  sed -e 's/\\(ti/~/g' -e 's/\\-/-/g' "$FORMATS" | sed -n '/^\.SH CONDITIONS/,/^\.TE/p' |
+    awk -F'\t' 'NF == 4 && $1 != "field" { print $4 }' >conditions
+  [ "$(wc -l <conditions)" -eq 29 ]
+  while read -r condition; do
+    imghist photo.png --against=photo.jpg --where "$condition"
+    assert_status 0
+  done <conditions
+}
+
 @test "man: the page has every environment variable and exit code" {
   plain >page
   sed -n '/^\.SH ENVIRONMENT/,/^\.SH BUGS/p' page >environment
