@@ -73,3 +73,13 @@ int ih_path_stat(const char *path, struct stat *st, int flags)
     close_directory(at);
     return result;
 }
+
+void ih_path_narrow(char *folder, const char *path)
+{
+    size_t n = 0;
+    while (folder[n] && folder[n] == path[n])
+        n++;
+    folder[n] = '\0';
+    char *slash = strrchr(folder, '/');
+    *(slash ? slash + 1 : folder) = '\0';
+}

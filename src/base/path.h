@@ -15,4 +15,7 @@ enum { IH_PATH_BYTES_MAX = 64 * 1024 };
 int ih_path_open(const char *path, int flags);
 int ih_path_stat(const char *path, struct stat *st, int flags);
 
+/* Shortens a folder, "photos/a/", to what it and a path have in common. */
+void ih_path_narrow(char *folder, const char *path);
+
 #endif

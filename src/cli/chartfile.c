@@ -287,13 +287,6 @@ static enum ih_status charts_compare(struct ih_sink *sink, const struct ih_compa
     return add_chart((struct charts *)sink, &comparison->sides[0], comparison, NULL, 0, err);
 }
 
-static enum ih_status charts_nothing(struct ih_sink *sink, struct ih_error *err)
-{
-    (void)sink;
-    (void)err;
-    return IH_OK;
-}
-
 /* Draws the sheet, if there is one, and gives a single chart its name. */
 static enum ih_status charts_commit(struct ih_sink *sink, struct ih_error *err)
 {
@@ -339,9 +332,6 @@ static const struct ih_sink_calls calls = {
     .render = charts_render,
     .put = charts_put,
     .compare = charts_compare,
-    .expect_many = charts_nothing,
-    .flush = charts_nothing,
-    .end = charts_nothing,
     .commit = charts_commit,
     .unlink = charts_unlink,
     .close = charts_close,

@@ -1,9 +1,15 @@
-#include "cli/look.h"
+/* Data sinks: results in one format, in a file or on standard output. */
+#define _DEFAULT_SOURCE /* TIOCGWINSZ is not in POSIX */
+
+#include "cli/destinations.h"
 #include "cli/sink.h"
 #include "output/file.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,13 +37,51 @@ static bool is_beside_messages(void)
            data.st_dev == messages.st_dev && data.st_ino == messages.st_ino;
 }
 
+/* ---- the terminal ---- */
+
+enum { COLUMNS_MAX = 9999 };
+
+/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
+static unsigned columns_of(FILE *stream)
+{
+    const char *columns = getenv("COLUMNS");
+    char *end = NULL;
+    long n = columns ? strtol(columns, &end, 10) : 0;
+    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
+        return (unsigned)n;
+    struct winsize size;
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static bool has_colours(FILE *stream)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(stream)) == 1 && !(no_color && *no_color) && term && *term &&
+           strcmp(term, "dumb") != 0;
+}
+
 static enum ih_status begin(struct data_sink *s, bool is_one, struct ih_error *err)
 {
-    const struct ih_sink_context *const c = s->context;
-    const struct ih_output_options look =
-        ih_look_of(s->file.stream, c->options, s->data, c->folder, is_one);
-    return ih_output_open(s->data->output, s->file.stream, &look, &s->state, err);
+    const struct ih_options *const o = s->context->options;
+    FILE *const stream = s->file.stream;
+    struct ih_output_options look = {.layout = s->data->layout,
+                                     .folder = s->context->folder,
+                                     .columns = &o->columns,
+                                     .verbose = o->is_verbose,
+                                     .title = o->chart.title,
+                                     .path = s->data->path,
+                                     .thumbnails = o->makes_thumbnails,
+                                     .has_distances = o->against != NULL,
+                                     .colour = o->color == IH_COLOR_ALWAYS ||
+                                               (o->color == IH_COLOR_AUTO && has_colours(stream)),
+                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+                                     .width = columns_of(stream)};
+    if (s->data->output == &ih_output_text && !look.layout)
+        look.layout = (o->with_total ? o->only_total : is_one && !o->by) ? "full" : "lines";
+    return ih_output_open(s->data->output, stream, &look, &s->state, err);
 }
+
+/* ---- the file ---- */
 
 enum ih_status ih_data_sink_open(struct ih_sink *sink, struct ih_error *err)
 {
@@ -81,6 +125,8 @@ static enum ih_status check(struct data_sink *s, bool flushes, struct ih_error *
     s->base.has_lost_reader = error == EPIPE;
     return ih_error_errno(err, error, "cannot write");
 }
+
+/* ---- the calls ---- */
 
 static bool data_takes(const struct ih_sink *sink, const struct ih_result *result)
 {
@@ -173,12 +219,13 @@ static const struct ih_sink_calls calls = {
     .close = data_close,
 };
 
-struct ih_sink *ih_data_sink_new(const struct ih_sink_context *context,
-                                 const struct ih_data_output *data)
+enum ih_status ih_data_sink_new(const struct ih_sink_context *context,
+                                const struct ih_data_output *data, struct ih_sink **sink,
+                                struct ih_error *err)
 {
     struct data_sink *s = calloc(1, sizeof *s);
     if (!s)
-        return NULL;
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     s->base.calls = &calls;
     s->base.subject = data->path ? data->path : "standard output";
     s->base.holds_failures = ih_output_holds_failures(data->output, data->layout);
@@ -187,5 +234,6 @@ struct ih_sink *ih_data_sink_new(const struct ih_sink_context *context,
     s->is_resumed =
         context->options->resume_path && data->output == &ih_output_ndjson && data->path;
     ih_outfile_init(&s->file);
-    return &s->base;
+    *sink = &s->base;
+    return IH_OK;
 }

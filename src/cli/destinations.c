@@ -1,5 +1,6 @@
 #include "cli/destinations.h"
 
+#include "base/path.h"
 #include "output/file.h"
 #include "scan/endings.h"
 
@@ -148,6 +149,38 @@ enum ih_status ih_destinations_settle(struct ih_options *o, struct ih_error *err
     if (o->n_outputs == 0 && !o->chart_path)
         o->outputs[o->n_outputs++] = (struct ih_data_output){.output = &ih_output_text};
     return IH_OK;
+}
+
+/* ---- the folder of all inputs ---- */
+
+/* The folder whose name the results of a named input begin with. NULL: out of memory. */
+static char *folder_of(const char *path)
+{
+    struct stat st;
+    const size_t n = strlen(path);
+    const bool is_folder = ih_path_stat(path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+    char *folder = malloc(n + 2);
+    if (!folder)
+        return NULL;
+    memcpy(folder, path, n + 1);
+    if (!is_folder)
+        ih_path_narrow(folder, path);
+    else if (n > 0 && path[n - 1] != '/')
+        strcpy(folder + n, "/");
+    return folder;
+}
+
+char *ih_common_folder(const struct ih_options *o)
+{
+    const size_t first = o->n_references;
+    char *common = o->list_path || o->n_paths == first ? strdup("") : folder_of(o->paths[first]);
+    for (size_t i = first; common && *common && i < o->n_paths; i++) {
+        /* Images of a result file may lie anywhere. */
+        char *folder = ih_options_is_result_file(o, i) ? NULL : folder_of(o->paths[i]);
+        ih_path_narrow(common, folder ? folder : "");
+        free(folder);
+    }
+    return common;
 }
 
 /* ---- files ---- */

@@ -41,6 +41,10 @@ enum ih_status ih_destinations_check(const struct ih_options *options,
                                      struct ih_destinations *destinations, const char **subject,
                                      struct ih_error *err);
 
+/* Returns the longest folder that the named inputs have in common, with its slash; "" if there is
+ * none, or a list. Owned by the caller; NULL: out of memory. */
+char *ih_common_folder(const struct ih_options *options);
+
 /*
  * Refuses an input that has the name of a chart if charts go to a directory, where another input's
  * chart could replace it. For the inputs of the command line it is called before anything is

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "cli/destinations.h"
-#include "cli/look.h"
 #include "cli/sink.h"
 #include "scan/scan.h"
 #include "stages/stage.h"
@@ -35,15 +34,12 @@ struct ih_pipeline {
 
     struct ih_sink *sinks[SINKS_MAX]; /* owned */
     atomic_size_t n_sinks;
-    bool writes_images;      /* each result has a record; else only totals have */
-    bool has_members;        /* an archive's member has come */
-    bool has_comparison;     /* of --diff: it can be written */
-    uint64_t run, n_records; /* hash of a complete run, or 0; written, without the totals */
+    bool writes_images;  /* each result has a record; else only totals have */
+    bool has_members;    /* an archive's member has come */
+    bool has_comparison; /* of --diff: it can be written */
+    uint64_t n_records;  /* written, without the totals */
 
-    pthread_mutex_t render_lock; /* guards the two below */
-    struct renderer *idle;       /* owned */
-    atomic_bool is_many;         /* sinks know that more than one image comes */
-
+    atomic_bool is_many;  /* sinks know that more than one image comes; set under lock */
     pthread_mutex_t lock; /* held while a record is written */
     bool is_open;         /* the sinks have been opened and not been completed; under lock */
 };
@@ -64,7 +60,6 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
         (struct ih_sink_context){.options = options, .is_one = n_images == 1, .voice = &p->voice};
     p->writes_images = !options->only_total && !options->compares && !options->by;
     pthread_mutex_init(&p->lock, NULL);
-    pthread_mutex_init(&p->render_lock, NULL);
     atomic_init(&p->n_sinks, 0);
     /* Only --text of one image is another than that of many. */
     atomic_init(&p->is_many, n_images != 1 || options->with_total || options->by);
@@ -80,20 +75,17 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
     return p;
 }
 
+/* Makes closed sinks, which a signal's thread may already see. */
 static enum ih_status make_sinks(struct ih_pipeline *p, struct ih_error *err)
 {
     const struct ih_options *const o = p->options;
-    struct ih_sink *sink;
-    for (size_t i = 0; i < o->n_outputs; i++) {
-        if (!(sink = ih_data_sink_new(&p->context, &o->outputs[i])))
-            return ih_error_set(err, IH_MEMORY, "out of memory");
-        p->sinks[p->n_sinks++] = sink;
-    }
-    if (o->chart_path && ih_chart_sink_new(&p->context, &sink, err) != IH_OK)
-        return err->status;
-    if (o->chart_path)
-        p->sinks[p->n_sinks++] = sink;
-    return IH_OK;
+    enum ih_status status = IH_OK;
+    for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++, p->n_sinks += status == IH_OK)
+        status = ih_data_sink_new(&p->context, &o->outputs[i], &p->sinks[i], err);
+    if (status == IH_OK && o->chart_path &&
+        (status = ih_chart_sink_new(&p->context, &p->sinks[p->n_sinks], err)) == IH_OK)
+        p->n_sinks++;
+    return status;
 }
 
 /* A program that reads the data from a pipe may write to the same terminal, as a pager does. Then
@@ -197,6 +189,14 @@ static void give_up_sink(struct ih_pipeline *p, const struct ih_sink *sink,
     give_up(p, ih_exit_of(err->status), sink->subject, err->message);
 }
 
+/* Flushes, ends or commits a sink. step: NULL if it has nothing to do. */
+static void do_step(struct ih_pipeline *p, struct ih_sink *sink, ih_sink_step *step)
+{
+    struct ih_error reason;
+    if (step && step(sink, &reason) != IH_OK)
+        give_up_sink(p, sink, &reason);
+}
+
 void ih_pipeline_give_up(struct ih_pipeline *p, const char *path, const struct ih_error *err)
 {
     stop_progress(p);
@@ -220,72 +220,32 @@ struct product {
     char bytes[];
 };
 
-/* A stream into memory. One is used at a time for each thread that renders. */
-struct renderer {
-    struct renderer *next;
-    FILE *stream;
-    char *bytes; /* owned */
-    size_t n;
-};
-
-/* An idle renderer, or a new one; NULL: out of memory. */
-static struct renderer *take_renderer(struct ih_pipeline *p)
-{
-    pthread_mutex_lock(&p->render_lock);
-    struct renderer *r = p->idle;
-    if (r)
-        p->idle = r->next;
-    pthread_mutex_unlock(&p->render_lock);
-    if (!r && (r = calloc(1, sizeof *r)) && !(r->stream = open_memstream(&r->bytes, &r->n))) {
-        free(r);
-        r = NULL;
-    }
-    if (r)
-        rewind(r->stream);
-    return r;
-}
-
-static void return_renderer(struct ih_pipeline *p, struct renderer *r)
-{
-    pthread_mutex_lock(&p->render_lock);
-    r->next = p->idle;
-    p->idle = r;
-    pthread_mutex_unlock(&p->render_lock);
-}
-
-static void close_renderers(struct renderer *r)
-{
-    for (struct renderer *next; r; r = next) {
-        next = r->next;
-        fclose(r->stream);
-        free(r->bytes);
-        free(r);
-    }
-}
-
 /* Renders a result for all sinks. Returns a product of malloc; NULL: out of memory. */
 static struct product *render(struct ih_pipeline *p, const struct ih_result *result)
 {
-    struct product made = {.is_selected = true}, *product = NULL;
-    char line[IH_MESSAGE_MAX];
-    struct renderer *const r = take_renderer(p);
-    if (!r)
+    struct product made = {.is_selected = true};
+    char line[IH_MESSAGE_MAX], *product = NULL;
+    size_t n = 0;
+    FILE *const f = open_memstream(&product, &n);
+    if (!f)
         return NULL;
-    made.is_matched = ih_fail_if_take(p->options->fail_if, result, line);
+    fwrite(&made, sizeof made, 1, f); /* set below */
+    made.is_matched = !result->is_end && ih_fail_if_take(p->options->fail_if, result, line);
     if (made.is_matched)
-        fwrite(line, 1, strlen(line) + 1, r->stream);
+        fwrite(line, 1, strlen(line) + 1, f);
     for (size_t i = 0; i <= p->n_sinks; i++) {
         if (i > 0 && p->sinks[i - 1]->calls->takes(p->sinks[i - 1], result))
-            p->sinks[i - 1]->calls->render(p->sinks[i - 1], result, r->stream);
-        fflush(r->stream); /* sets n */
-        made.ends[i] = r->n;
+            p->sinks[i - 1]->calls->render(p->sinks[i - 1], result, f);
+        fflush(f); /* sets n */
+        made.ends[i] = n - sizeof made;
     }
-    if (!ferror(r->stream) && (product = malloc(sizeof *product + r->n))) {
-        *product = made;
-        memcpy(product->bytes, r->bytes, r->n);
+    const bool has_failed = ferror(f) != 0;
+    if (fclose(f) != 0 || has_failed) {
+        free(product);
+        return NULL;
     }
-    return_renderer(p, r);
-    return product;
+    memcpy(product, &made, sizeof made);
+    return (struct product *)product;
 }
 
 /* The first member of an archive: what seemed to be one image is many. Nothing has been rendered,
@@ -293,12 +253,13 @@ static struct product *render(struct ih_pipeline *p, const struct ih_result *res
 static enum ih_status expect_many(struct ih_pipeline *p, struct ih_error *err)
 {
     enum ih_status status = IH_OK;
-    pthread_mutex_lock(&p->render_lock);
+    pthread_mutex_lock(&p->lock);
     for (size_t i = 0; i < p->n_sinks && !p->is_many && status == IH_OK; i++)
-        status = p->sinks[i]->calls->expect_many(p->sinks[i], err);
+        if (p->sinks[i]->calls->expect_many)
+            status = p->sinks[i]->calls->expect_many(p->sinks[i], err);
     if (status == IH_OK)
         p->is_many = true;
-    pthread_mutex_unlock(&p->render_lock);
+    pthread_mutex_unlock(&p->lock);
     return status;
 }
 
@@ -440,7 +401,7 @@ static void take_result(struct ih_pipeline *p, const struct ih_item *item,
     free(made);
     p->voice.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && p->options->fails_fast)
-        leave(p, ih_pipeline_end(p));
+        leave(p, ih_pipeline_end(p, 0));
 }
 
 /* An item of the reference, which is complete before the first other item. */
@@ -498,17 +459,10 @@ void ih_pipeline_take(struct ih_pipeline *p, const struct ih_item *item)
 /* A reader of the pipe sees all records while no further one is ready. */
 void ih_pipeline_flush(struct ih_pipeline *p)
 {
-    struct ih_error reason;
     pthread_mutex_lock(&p->lock);
     for (size_t i = 0; i < p->n_sinks; i++)
-        if (p->sinks[i]->calls->flush(p->sinks[i], &reason) != IH_OK)
-            give_up_sink(p, p->sinks[i], &reason);
+        do_step(p, p->sinks[i], p->sinks[i]->calls->flush);
     pthread_mutex_unlock(&p->lock);
-}
-
-void ih_pipeline_complete(struct ih_pipeline *p, uint64_t run)
-{
-    p->run = run;
 }
 
 /* ---- the end ---- */
@@ -543,12 +497,12 @@ static void give_total(void *pipeline, struct ih_result *total)
 }
 
 /* The last record of a complete shard. */
-static void give_end(struct ih_pipeline *p)
+static void give_end(struct ih_pipeline *p, uint64_t run)
 {
     const struct ih_result end = {.is_end = true,
                                   .shard = p->options->shard,
                                   .n_shards = p->options->n_shards,
-                                  .run = p->run,
+                                  .run = run,
                                   .n_images = p->n_records};
     struct product *const product = render(p, &end);
     if (!product)
@@ -588,7 +542,7 @@ static void give_comparison(struct ih_pipeline *p)
 }
 
 /* Gives the sinks what the stages have added up. */
-static void end_stages(struct ih_pipeline *p)
+static void end_stages(struct ih_pipeline *p, uint64_t run)
 {
     const struct ih_options *const o = p->options;
     struct ih_result total;
@@ -599,23 +553,22 @@ static void end_stages(struct ih_pipeline *p)
     } else if (ih_total_end(&p->total, ih_chain_measure(p->chain), &total)) {
         total.shard = o->shard;
         total.n_shards = o->n_shards;
-        total.run = o->n_shards ? p->run : 0;
+        total.run = o->n_shards ? run : 0;
         give_total(p, &total);
-    } else if (o->n_shards && p->run) {
-        give_end(p);
+    } else if (o->n_shards && run) {
+        give_end(p, run);
     }
 }
 
 /* Ends all documents; then renames the files to their names. */
 static void end_sinks(struct ih_pipeline *p)
 {
-    struct ih_error reason;
     for (size_t i = 0; i < p->n_sinks; i++)
-        if (is_kept(p, p->sinks[i]) && p->sinks[i]->calls->end(p->sinks[i], &reason) != IH_OK)
-            give_up_sink(p, p->sinks[i], &reason);
+        if (is_kept(p, p->sinks[i]))
+            do_step(p, p->sinks[i], p->sinks[i]->calls->end);
     for (size_t i = 0; i < p->n_sinks; i++)
-        if (is_kept(p, p->sinks[i]) && p->sinks[i]->calls->commit(p->sinks[i], &reason) != IH_OK)
-            give_up_sink(p, p->sinks[i], &reason);
+        if (is_kept(p, p->sinks[i]))
+            do_step(p, p->sinks[i], p->sinks[i]->calls->commit);
 }
 
 /* Inputs that the list of --by lacks. Returns true if it lacks all: an error. */
@@ -636,11 +589,11 @@ static bool report_left_out(struct ih_pipeline *p)
     return ih_by_n_groups(p->by) == 0;
 }
 
-enum ih_exit ih_pipeline_end(struct ih_pipeline *p)
+enum ih_exit ih_pipeline_end(struct ih_pipeline *p, uint64_t run)
 {
     stop_progress(p);
     pthread_mutex_lock(&p->lock);
-    end_stages(p);
+    end_stages(p, run);
     end_sinks(p);
     p->is_open = false;
     pthread_mutex_unlock(&p->lock);
@@ -671,7 +624,8 @@ void ih_pipeline_interrupt(struct ih_pipeline *p)
         return;
     ih_progress_interrupt(p->voice.progress, &until);
     for (size_t i = 0; i < p->n_sinks; i++) /* the last records */
-        p->sinks[i]->calls->flush(p->sinks[i], &ignored);
+        if (p->sinks[i]->calls->flush)
+            p->sinks[i]->calls->flush(p->sinks[i], &ignored);
 }
 
 void ih_pipeline_close(struct ih_pipeline *p)
@@ -681,7 +635,6 @@ void ih_pipeline_close(struct ih_pipeline *p)
     stop_progress(p);
     for (size_t i = 0; i < p->n_sinks; i++)
         p->sinks[i]->calls->close(p->sinks[i]);
-    close_renderers(p->idle);
     ih_by_close(p->by);
     ih_sum_reset(&p->total.sum);
     ih_total_reset(&p->diff.sides[0]);
@@ -689,7 +642,6 @@ void ih_pipeline_close(struct ih_pipeline *p)
     ih_total_reset(&p->reference.total);
     free(p->folder);
     free(p->voice.hashes);
-    pthread_mutex_destroy(&p->render_lock);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

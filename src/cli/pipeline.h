@@ -56,16 +56,14 @@ void ih_pipeline_take(struct ih_pipeline *pipeline, const struct ih_item *item);
  * records there are. Ends the process after a failed write, as ih_pipeline_take does. */
 void ih_pipeline_flush(struct ih_pipeline *pipeline);
 
-/* All items have been taken. run: the hash of their inputs, for the end of a shard. */
-void ih_pipeline_complete(struct ih_pipeline *pipeline, uint64_t run);
-
 /* Reports an error that ends the run, cleans up, and ends the process. path: what the error is
  * about; NULL: the whole run. */
 void ih_pipeline_give_up(struct ih_pipeline *pipeline, const char *path,
                          const struct ih_error *err);
 
-/* Gives the totals to the sinks, completes these, and reports what failed. */
-enum ih_exit ih_pipeline_end(struct ih_pipeline *pipeline);
+/* Gives the totals to the sinks, completes these, and reports what failed. run: the hash of all
+ * inputs, for the end of a shard; 0: not all have been taken. */
+enum ih_exit ih_pipeline_end(struct ih_pipeline *pipeline, uint64_t run);
 
 /*
  * Removes temporary files, and waits up to a second for the record that is being written (its

@@ -245,8 +245,7 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
             ih_error_append(&err, "--jpeg=gpu needs one; without this option the CPU decodes them");
         ih_pipeline_give_up(pipeline, item ? item->path : subject, &err);
     }
-    ih_pipeline_complete(pipeline, ih_inputs_hash(inputs));
-    const enum ih_exit code = ih_pipeline_end(pipeline);
+    const enum ih_exit code = ih_pipeline_end(pipeline, ih_inputs_hash(inputs));
     /* The report waits for a GPU that the run did not need: it must not depend on how long the run
      * took. */
     if (o->is_verbose) {

@@ -20,6 +20,8 @@ struct ih_sink {
     bool holds_failures; /* a file of failures alone is worth keeping */
 };
 
+typedef enum ih_status ih_sink_step(struct ih_sink *sink, struct ih_error *err);
+
 /* Calls that return a status fill err. */
 struct ih_sink_calls {
     /* Whether a result goes to this sink. Threads: any. */
@@ -36,14 +38,11 @@ struct ih_sink_calls {
     enum ih_status (*compare)(struct ih_sink *sink, const struct ih_comparison *comparison,
                               struct ih_error *err);
 
-    /* More results come than one, before any other call but takes. */
-    enum ih_status (*expect_many)(struct ih_sink *sink, struct ih_error *err);
-
-    /* Lets the reader of a pipe see all results so far. */
-    enum ih_status (*flush)(struct ih_sink *sink, struct ih_error *err);
-
-    enum ih_status (*end)(struct ih_sink *sink, struct ih_error *err); /* completes the document */
-    enum ih_status (*commit)(struct ih_sink *sink, struct ih_error *err); /* names the files */
+    /* NULL: nothing to do. */
+    ih_sink_step *expect_many; /* more results come than one; before any other call but takes */
+    ih_sink_step *flush;       /* lets the reader of a pipe see all results so far */
+    ih_sink_step *end;         /* completes the document */
+    ih_sink_step *commit;      /* names the files */
 
     /* Removes temporary files and blocks later calls, so that only exiting may follow. Threads:
      * any, at any time. */
@@ -62,9 +61,10 @@ struct ih_sink_context {
 
 /* ---- data_sink.c: results in one format, in a file or on standard output ---- */
 
-/* Makes a closed sink; NULL: out of memory. */
-struct ih_sink *ih_data_sink_new(const struct ih_sink_context *context,
-                                 const struct ih_data_output *data);
+/* Makes a closed sink. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_data_sink_new(const struct ih_sink_context *context,
+                                const struct ih_data_output *data, struct ih_sink **sink,
+                                struct ih_error *err);
 
 /* Opens its file. Returns IH_OK, IH_IO, IH_CONFLICT or IH_MEMORY. */
 enum ih_status ih_data_sink_open(struct ih_sink *sink, struct ih_error *err);

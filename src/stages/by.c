@@ -8,6 +8,10 @@
  */
 #include "stages/stage.h"
 
+#include "base/path.h"
+
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +20,124 @@ struct group {
     struct ih_sum sum; /* by value: a set of classes has few groups */
 };
 
+/* A line of the list. */
+struct member {
+    const char *name, *group;
+};
+
 struct ih_by {
     bool takes_images, is_by_folder;
-    struct ih_group_list *list; /* owned; NULL: none */
+    char *list;             /* owned; the text that members point into; NULL: none */
+    struct member *members; /* owned; sorted by name */
+    size_t n_members;
     struct ih_total empty;
     struct group **groups; /* sorted by name */
     size_t n, capacity;
     uint64_t n_left_out;
     char *left_out; /* owned; the name of the first; NULL: none */
 };
+
+/* ---- the list ---- */
+
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+/* Takes a field of CSV (RFC 4180) from *at, which it moves behind the field. NULL: the quotes do
+ * not match. */
+static char *take_field(char **at)
+{
+    char *from = *at, *to = *at, *field = *at;
+    if (*from != '"') {
+        *at += strcspn(*at, ",\r\n");
+        return field;
+    }
+    for (from++; *from && !(*from == '"' && from[1] != '"'); from++) {
+        from += *from == '"';
+        *to++ = *from;
+    }
+    if (*from != '"')
+        return NULL;
+    memset(to, '\0', (size_t)(from + 1 - to));
+    *at = from + 1;
+    return field;
+}
+
+/* Ends the field before *at with a NUL. Returns the character that was there. */
+static int end_field(char **at)
+{
+    const int end = (unsigned char)**at;
+    if (end)
+        *(*at)++ = '\0';
+    if (end == '\r' && **at == '\n')
+        (*at)++;
+    return end == '\r' ? '\n' : end;
+}
+
+static enum ih_status parse_list(struct ih_by *g, struct ih_error *err)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* of spreadsheets */
+    size_t capacity = 1, line = 0;
+    for (const char *p = g->list; *p; p++)
+        capacity += *p == '\n' || *p == '\r'; /* either ends a line */
+    g->members = malloc(capacity * sizeof *g->members);
+    if (!g->members)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (char *at = g->list + (strncmp(g->list, mark, 3) == 0 ? 3 : 0); *at;) {
+        struct member m = {.group = NULL};
+        line++;
+        m.name = take_field(&at);
+        if (m.name && end_field(&at) == ',') {
+            m.group = take_field(&at);
+            const int end = m.group ? end_field(&at) : ',';
+            if (end != '\n' && end != '\0')
+                m.group = NULL;
+        }
+        if (!m.group || !*m.group || !*m.name)
+            return ih_error_set(err, IH_CORRUPT, "line %zu is not 'name,group'", line);
+        if (strlen(m.group) >= IH_PATH_BYTES_MAX)
+            return ih_error_set(err, IH_CORRUPT, "line %zu: the name of a group is too long", line);
+        if (line > 1 || (strcmp(m.name, "file") != 0 && strcmp(m.name, "path") != 0))
+            g->members[g->n_members++] = m;
+    }
+    qsort(g->members, g->n_members, sizeof *g->members, compare_members);
+    for (size_t i = 1; i < g->n_members; i++)
+        if (compare_members(&g->members[i - 1], &g->members[i]) == 0)
+            return ih_error_set(err, IH_CORRUPT, "'%.100s' stands in it twice", g->members[i].name);
+    return IH_OK;
+}
+
+static enum ih_status read_list(struct ih_by *g, const char *path, struct ih_error *err)
+{
+    enum { PART_BYTES = 1 << 16, LIST_BYTES_MAX = 1 << 30 };
+    size_t n = 0, got = 1;
+    bool has_nul = false;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return ih_error_errno(err, errno, "cannot open it");
+    while (got > 0 && n < LIST_BYTES_MAX && !has_nul) {
+        char *larger = realloc(g->list, n + PART_BYTES + 1);
+        if (!larger)
+            break;
+        g->list = larger;
+        got = fread(g->list + n, 1, PART_BYTES, f);
+        has_nul = memchr(g->list + n, '\0', got) != NULL;
+        n += got;
+    }
+    const bool has_failed = ferror(f) != 0;
+    fclose(f);
+    if (has_failed)
+        return ih_error_errno(err, errno, "cannot read it");
+    if (has_nul)
+        return ih_error_set(err, IH_CORRUPT, "a NUL byte; a list of groups is a text");
+    if (n >= LIST_BYTES_MAX)
+        return ih_error_set(err, IH_CORRUPT, "1 GiB or more; a list of groups is shorter");
+    if (got > 0)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    g->list[n] = '\0';
+    return parse_list(g, err);
+}
 
 enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct ih_by **stage,
                           struct ih_error *err)
@@ -37,7 +150,7 @@ enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct i
     g->takes_images = by != NULL;
     g->is_by_folder = by && strcmp(by, "folder") == 0;
     if (by && !g->is_by_folder)
-        status = ih_group_list_open(by, &g->list, err);
+        status = read_list(g, by, err);
     if (status == IH_OK)
         *stage = g;
     else
@@ -55,10 +168,13 @@ void ih_by_close(struct ih_by *g)
         free(g->groups[i]);
     }
     free(g->groups);
-    ih_group_list_close(g->list);
+    free(g->members);
+    free(g->list);
     free(g->left_out);
     free(g);
 }
+
+/* ---- adding ---- */
 
 /* The name of a result's group, n bytes; NULL if the list lacks the result. */
 static const char *name_of(const struct ih_by *g, const struct ih_result *r, size_t *n)
@@ -70,8 +186,12 @@ static const char *name_of(const struct ih_by *g, const struct ih_result *r, siz
         *n = slash > r->path ? (size_t)(slash - r->path) : 1;
         return name;
     }
-    if (!name && g->list)
-        name = ih_group_list_find(g->list, r->path);
+    if (!name && g->n_members > 0) {
+        const struct member key = {r->path, NULL};
+        const struct member *m =
+            bsearch(&key, g->members, g->n_members, sizeof key, compare_members);
+        name = m ? m->group : NULL;
+    }
     *n = name ? strlen(name) : 0;
     return name;
 }

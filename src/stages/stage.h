@@ -54,9 +54,6 @@ enum ih_status ih_sum_add(struct ih_sum *sum, const struct ih_result *result, st
 void ih_sum_result(const struct ih_sum *sum, struct ih_result *out); /* borrows from sum */
 void ih_sum_reset(struct ih_sum *sum);
 
-/* Shortens a folder, "photos/a/", to what it and a path have in common. */
-void ih_folder_narrow(char *folder, const char *path);
-
 struct ih_total_stage {
     struct ih_sum sum;
     bool adds_images;                     /* --total */
@@ -105,17 +102,6 @@ void ih_by_end(const struct ih_by *stage, void (*give)(void *user, struct ih_res
  */
 size_t ih_by_n_groups(const struct ih_by *stage);
 uint64_t ih_by_n_left_out(const struct ih_by *stage, const char **first);
-
-/* ---- group_list.c: the list of --by ---- */
-
-struct ih_group_list;
-
-/* Reads lines of CSV, each a name and its group. Returns IH_OK, IH_IO, IH_CORRUPT or IH_MEMORY;
- * close the list in all cases. */
-enum ih_status ih_group_list_open(const char *path, struct ih_group_list **list,
-                                  struct ih_error *err);
-const char *ih_group_list_find(const struct ih_group_list *list, const char *name); /* or NULL */
-void ih_group_list_close(struct ih_group_list *list); /* NULL is allowed */
 
 /* ---- diff.c: the two inputs of --diff ---- */
 

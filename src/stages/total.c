@@ -4,20 +4,12 @@
  */
 #include "stages/stage.h"
 
+#include "base/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- a sum and its folder ---- */
-
-void ih_folder_narrow(char *folder, const char *path)
-{
-    size_t n = 0;
-    while (folder[n] && folder[n] == path[n])
-        n++;
-    folder[n] = '\0';
-    char *slash = strrchr(folder, '/');
-    *(slash ? slash + 1 : folder) = '\0';
-}
 
 enum ih_status ih_sum_add(struct ih_sum *sum, const struct ih_result *result, struct ih_error *err)
 {
@@ -28,7 +20,7 @@ enum ih_status ih_sum_add(struct ih_sum *sum, const struct ih_result *result, st
     const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
     if (!sum->folder && !(sum->folder = strdup(path)))
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    ih_folder_narrow(sum->folder, path);
+    ih_path_narrow(sum->folder, path);
     return IH_OK;
 }
 
