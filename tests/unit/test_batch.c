@@ -453,3 +453,25 @@ TEST(settings_of_the_context)
     assert_int_equal(bins[1], 1);
     ih_context_close(context);
 }
+
+/* clip_high 0 is n_bins - 1, with any clip_low. */
+TEST(a_lower_clip_limit_alone)
+{
+    static const uint16_t samples[] = {4, 5, 6, 1022, 1023};
+    static uint32_t bins[1024];
+    const struct ih_settings settings = {.device = "cpu", .clip_low = 5};
+    const struct ih_batch b = {.size_bytes = sizeof b,
+                               .n_images = 1,
+                               .image = {(const uint8_t *)samples, NULL, 5, 1, 10, 2, 0},
+                               .pixel_stride = 2,
+                               .n_channels = 1,
+                               .n_bins = 1024};
+    uint64_t sums[5];
+    struct ih_context *context = NULL;
+    struct ih_error err = {0};
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+    assert_int_equal(sums[1], 2); /* crushed_any: at most 5 */
+    assert_int_equal(sums[2], 1); /* blown_any: at least 1023 */
+    ih_context_close(context);
+}
