@@ -14,7 +14,7 @@
  * Rules for all functions
  *
  * - Counts are exact integers, the same on every device. Values are the stored ones, scaled to 8
- *   bits, without colour profiles, gamma or rotation: see CHANNELS in imghist(1).
+ *   bits, without colour profiles, gamma or rotation: see CHANNELS in imghist-formats(5).
  * - A call that can fail returns IH_OK or an error code. On an error it fills the caller's struct
  *   ih_error (NULL is allowed), leaves a returned object unset and a result empty.
  * - The library never prints, exits or reads the environment (the CUDA driver reads its own). It

@@ -14,7 +14,7 @@
 
 struct ih_result;
 
-/* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
+/* How samples of other depths become 8 bits. Each format has the same rule (imghist-formats(5)). */
 #define IH_REDUCTION "round(v*255/max)"
 
 /* Samples of 16 bits from low to high become 0 to 255, and those outside are clamped:
