@@ -276,7 +276,7 @@ static void put_clipped(const struct text *s, const struct ih_histogram *h, bool
     const bool is_colour = ih_colour_channels(h->n_channels) == 3;
     fputs(is_high ? "blown: " : "crushed: ", s->to.stream);
     if (is_colour) {
-        fputs(is_high && has_wide_layout(s) ? "any channel " : "any ", s->to.stream);
+        fputs(is_high ? "any channel " : "any ", s->to.stream);
         put_share(s, 0, is_high ? h->any_high : h->any_low, h->n_pixels, is_high, " %");
         fputs(", all ", s->to.stream);
     }
@@ -322,23 +322,16 @@ static void put_versions(const struct text *s, const struct ih_result *r)
 /* The luminance takes the values for those of sRGB, which the file may contradict. */
 static void put_luminance(const struct text *s, const struct ih_result *r)
 {
-    const unsigned other = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE;
-    const bool is_narrow = !has_wide_layout(s);
-    const char *doubt = NULL;
-    if (r->info.not_applied & other)
-        doubt = is_narrow ? "(taken as sRGB; the file differs)"
-                          : "(taken as sRGB, but the file states other colours)";
-    else if (r->info.not_applied & IH_NOT_APPLIED_ICC_PROFILE)
-        doubt = is_narrow ? "(taken as sRGB, without ICC profile)"
-                          : "(taken as sRGB; the ICC profile is not read)";
+    const char *const doubt =
+        r->info.not_applied & IH_NOT_SRGB     ? "(taken as sRGB, but the file states other colours)"
+        : r->info.not_applied & IH_MAYBE_SRGB ? "(taken as sRGB; the ICC profile is not read)"
+                                              : NULL;
     if (r->has_distance)
         fprintf(s->to.stream, "%*sto the reference: ks %.4f, emd %.2f\n", INDENT, "", r->against.ks,
                 r->against.emd);
     fprintf(s->to.stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
-    if (doubt && is_narrow)
-        fprintf(s->to.stream, "\n%*s%s", INDENT, "", doubt);
-    else if (doubt)
-        fprintf(s->to.stream, " %s", doubt);
+    if (doubt)
+        fprintf(s->to.stream, "%s%s", has_wide_layout(s) ? " " : "\n  ", doubt);
     putc('\n', s->to.stream);
 }
 
