@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -631,7 +630,7 @@ void ih_condition_describe(const struct ih_condition *condition, struct ih_recor
     *text = '\0';
     for (unsigned i = 0; i < 2 * condition->n_nodes; i++) {
         const struct operand *o = &condition->nodes[i / 2].operands[i % 2];
-        char shown[96], real[IH_REAL_MAX];
+        char shown[96], *end = shown;
         if (condition->nodes[i / 2].kind != COMPARE || !o->is_field ||
             is_named_before(condition, o))
             continue;
@@ -640,13 +639,11 @@ void ih_condition_describe(const struct ih_condition *condition, struct ih_recor
             snprintf(shown, sizeof shown, "unknown");
         else if (v.type == IH_TYPE_TEXT)
             snprintf(shown, sizeof shown, "'%.80s'", v.text);
-        else if (v.type == IH_TYPE_REAL)
-            snprintf(shown, sizeof shown, "%s", ih_format_real(v.real, real));
-        else if (v.whole > 0)
-            snprintf(shown, sizeof shown, "%" PRIu64 " (%.4g%%)", v.integer,
-                     100 * v.real / v.whole);
         else
-            snprintf(shown, sizeof shown, "%" PRIu64, v.integer);
+            end = ih_put_number(shown, &v);
+        if (v.type == IH_TYPE_INTEGER && v.whole > 0)
+            snprintf(end, (size_t)(shown + sizeof shown - end), " (%.4g%%)",
+                     100 * v.real / v.whole);
         const int more = snprintf(text + n, size - n, "%s%s %s", n ? ", " : "", o->name, shown);
         if (more < 0 || (size_t)more >= size - n)
             return; /* cut */

@@ -206,15 +206,12 @@ static void image_fields(const struct csv_state *s, FILE *f, const char *name,
     for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
         const struct ih_field_value value = ih_record_value(&view, *c);
         char text[NAME_BYTES];
-        text[0] = '\0';
         if ((*c)->field.kind == IH_FIELD_FILE)
             continue; /* the name */
         if (value.type == IH_TYPE_TEXT)
             make_field(text, "", value.text);
-        else if (value.type == IH_TYPE_REAL)
-            ih_format_real(value.real, text);
-        else if (value.type == IH_TYPE_INTEGER)
-            *ih_format_count(text, value.integer) = '\0';
+        else
+            ih_put_number(text, &value);
         putc(',', f);
         fputs(text, f);
     }

@@ -28,22 +28,11 @@ enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64 };
 
 static void put_value(FILE *f, const struct ih_field_value *value)
 {
-    char digits[IH_COUNT_MAX], real[IH_REAL_MAX];
-    switch (value->type) {
-    case IH_TYPE_TEXT:
+    char number[IH_REAL_MAX];
+    if (value->type == IH_TYPE_TEXT)
         ih_json_put_string_in_html(f, value->text);
-        break;
-    case IH_TYPE_INTEGER:
-        fwrite(digits, 1, (size_t)(ih_format_count(digits, value->integer) - digits), f);
-        break;
-    case IH_TYPE_REAL:
-        /* Without pixels or a histogram, the value is missing. */
-        fputs(*ih_format_real(value->real, real) ? real : "null", f);
-        break;
-    case IH_TYPE_NONE:
-    case IH_TYPE_OTHER:
-        fputs("null", f);
-    }
+    else
+        fputs(ih_put_number(number, value) > number ? number : "null", f);
 }
 
 /* One character for each bar of each colour channel, and of the luma of a colour image; then the

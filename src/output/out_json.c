@@ -260,15 +260,12 @@ static void json_put_field(FILE *f, const char *before, struct ih_record_view *v
                            const struct ih_column *field, const struct ih_columns *columns)
 {
     const struct ih_field_value value = ih_record_value(view, field);
-    char member[MEMBER_MAX + IH_REAL_MAX], *end = add_key(member, before, field->field.key);
+    char member[MEMBER_MAX + IH_REAL_MAX];
+    char *const number = add_key(member, before, field->field.key);
+    char *const end =
+        value.type == IH_TYPE_NONE ? stpcpy(number, "null") : ih_put_number(number, &value);
     if (value.type == IH_TYPE_NONE && (field->in & IH_OPTIONAL))
         return;
-    if (value.type == IH_TYPE_NONE)
-        end = stpcpy(end, "null");
-    else if (value.type == IH_TYPE_INTEGER)
-        end = ih_format_count(end, value.integer);
-    else if (value.type == IH_TYPE_REAL)
-        end = ih_put_real(end, value.real);
     fwrite(member, 1, (size_t)(end - member), f);
     if (value.type == IH_TYPE_TEXT)
         ih_json_put_string(f, value.text);

@@ -306,16 +306,23 @@ char *ih_put_field(char *text, const struct ih_field *field, const void *from, b
     return text;
 }
 
+char *ih_put_number(char *text, const struct ih_field_value *value)
+{
+    if (value->type == IH_TYPE_REAL)
+        return ih_put_real(text, value->real);
+    if (value->type == IH_TYPE_INTEGER)
+        text = ih_format_count(text, value->integer);
+    *text = '\0';
+    return text;
+}
+
 char *ih_put_channel_value(char *text, struct ih_record_view *v, unsigned plane,
                            const struct ih_column *c)
 {
-    if (c->field.kind != IH_FIELD_PERCENTILE) {
-        const struct ih_stats *const stats = ih_view_stats(v, plane);
-        return ih_put_field(text, &c->field, stats, stats->count > 0);
+    if (c->field.kind == IH_FIELD_PERCENTILE) {
+        const struct ih_field_value value = ih_channel_value(v, plane, c);
+        return ih_put_number(text, &value);
     }
-    const unsigned value = ih_percentile(&v->result->histogram, plane, c->millionths);
-    if (value != UINT_MAX)
-        text = ih_format_count(text, value);
-    *text = '\0';
-    return text;
+    const struct ih_stats *const stats = ih_view_stats(v, plane);
+    return ih_put_field(text, &c->field, stats, stats->count > 0);
 }

@@ -204,7 +204,11 @@ struct ih_field_value ih_record_value(struct ih_record_view *view, const struct 
 struct ih_field_value ih_channel_value(struct ih_record_view *view, unsigned plane,
                                        const struct ih_column *column);
 
-/* The same, formatted as in CSV: "" is missing. text: char [IH_REAL_MAX]. Returns its end. */
+/* Formats a number; "" for any other value. text: char [IH_REAL_MAX]. Returns its end. */
+char *ih_put_number(char *text, const struct ih_field_value *value);
+
+/* The value of a column of channels, formatted; "" is missing. text: char [IH_REAL_MAX]. Returns
+ * its end. */
 char *ih_put_channel_value(char *text, struct ih_record_view *view, unsigned plane,
                            const struct ih_column *column);
 
