@@ -333,8 +333,8 @@ static void describe_values(const uint64_t *bins, struct ih_stats *s)
     set_shape(s, &m);
 }
 
-void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
-                       const struct ih_measure *measure, struct ih_stats *out)
+static void describe(const struct ih_histogram *h, unsigned plane, const struct ih_measure *measure,
+                     struct ih_stats *out)
 {
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = ih_bins(h, plane);
@@ -375,7 +375,7 @@ static double entropy_term(uint64_t counter, double share, double terms[ENTROPY_
     return terms[counter];
 }
 
-double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
+static double entropy_of(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
 {
     const uint64_t *bins = ih_bins(h, plane);
     double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS] = {0};
@@ -388,8 +388,8 @@ double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const stru
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_measure *measure, struct ih_stats *out)
 {
-    ih_stats_describe(h, plane, measure, out);
-    out->entropy = ih_stats_entropy(h, plane, out);
+    describe(h, plane, measure, out);
+    out->entropy = entropy_of(h, plane, out);
 }
 
 static double srgb_decode(double c)

@@ -36,8 +36,6 @@ void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats 
         *stats = r->stats[plane];
     else
         ih_stats_compute(&r->histogram, plane, &r->measure, stats);
-    if (r->has_stats && r->is_read)
-        stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
 }
 
 /* ---- checking ---- */

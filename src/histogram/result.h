@@ -81,7 +81,6 @@ struct ih_result {
      * one thread that writes the records need not. */
     struct ih_stats stats[IH_PLANES];
     bool has_stats;
-    double luminance;    /* ih_mean_luminance; only if is_read, whose stats have no exact entropy */
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
     const char *library; /* that decodes the format, with its version: the same on every device; "":
                             not known */

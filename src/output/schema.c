@@ -141,7 +141,7 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
 
 const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
 {
-    if (v->result->has_stats && !v->result->is_read) /* read ones have no exact entropy */
+    if (v->result->has_stats)
         return &v->result->stats[plane];
     if (!(v->has_stats >> plane & 1))
         ih_result_stats(v->result, plane, &v->stats[plane]);
@@ -250,9 +250,8 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         value.whole = (double)n_pixels;
         return value;
     case IH_FIELD_LUMINANCE:
-        return real_value(r->is_read  ? r->luminance
-                          : v->linear ? ih_mean_luminance_by(&r->histogram, v->linear)
-                                      : ih_mean_luminance(&r->histogram));
+        return real_value(v->linear ? ih_mean_luminance_by(&r->histogram, v->linear)
+                                    : ih_mean_luminance(&r->histogram));
     case IH_FIELD_DISTANCE:
         return r->has_distance ? real_value(*(const double *)at) : none;
     case IH_FIELD_SHARE:

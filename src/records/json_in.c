@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,44 +233,6 @@ static bool skip_number(struct ih_json_in *in)
     return true;
 }
 
-/* A number as imghist writes it, with at most 6 decimals and 15 digits: much faster than strtod,
- * and exact, because a double holds both integers. Consumes nothing if it is another number. */
-static bool read_short_real(struct ih_json_in *in, double *v)
-{
-    enum { DIGITS_MAX = 15, DECIMALS_MAX = 6 };
-    static const double powers[DECIMALS_MAX + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-    const bool is_negative = *in->p == '-';
-    char *p = in->p + is_negative;
-    uint64_t n, decimals = 0;
-    size_t n_decimals = 0;
-    if (!read_digits(&p, &n))
-        return false;
-    if (*p == '.') {
-        for (p++; json_is_digit(*p) && n_decimals < DECIMALS_MAX; p++, n_decimals++)
-            decimals = decimals * 10 + (unsigned)(*p - '0');
-        if (n_decimals == 0)
-            return false;
-    }
-    if (json_is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
-        return false;
-    *v = ((double)n * powers[n_decimals] + (double)decimals) / powers[n_decimals];
-    *v = is_negative ? -*v : *v;
-    in->p = p;
-    return true;
-}
-
-bool ih_json_real(struct ih_json_in *in, double *v)
-{
-    *v = (double)NAN;
-    if (json_is_word(in, "null") || read_short_real(in, v))
-        return true;
-    const char *start = in->p;
-    if (!skip_number(in))
-        return false;
-    *v = strtod(start, NULL);
-    return true;
-}
-
 /* ---- arrays and objects ---- */
 
 /* Consumes the comma before the next element, or the end, with *is_end set. */
@@ -338,6 +299,18 @@ static const struct ih_field *row_of(const struct ih_json_members *m, size_t i)
     return (const void *)((const char *)m->rows + i * m->row_bytes);
 }
 
+/* Consumes a key of plain characters with its colon; nothing if it has others or blanks. */
+static bool skip_plain_key(struct ih_json_in *in)
+{
+    const unsigned char *p = (const unsigned char *)in->p + 1;
+    while (*p >= ' ' && *p < 0x7f && *p != '"' && *p != '\\')
+        p++;
+    if (p[0] != '"' || p[1] != ':')
+        return false;
+    in->p += (const char *)p + 2 - in->p;
+    return true;
+}
+
 /* Reads a key. *i: its row, n for an unknown one. The keys come in the order of the rows, so the
  * search begins at `from`, after the last one found. */
 static bool read_key(struct ih_json_in *in, const struct ih_json_members *m, size_t from, size_t *i)
@@ -350,6 +323,9 @@ static bool read_key(struct ih_json_in *in, const struct ih_json_members *m, siz
         if (row_of(m, *i)->key && is_key(in, row_of(m, *i)->key))
             return true;
     }
+    *i = m->n;
+    if (skip_plain_key(in)) /* is_key would have found it */
+        return true;
     if (!ih_json_text(in, &name) || !ih_json_token(in, ':'))
         return false;
     for (*i = 0; *i < m->n && !(row_of(m, *i)->key && strcmp(row_of(m, *i)->key, name) == 0);)
@@ -387,11 +363,13 @@ static bool skip_value(struct ih_json_in *in, unsigned depth)
     char *ignored;
     skip_blanks(in);
     const char open = *in->p, close = open == '{' ? '}' : ']';
+    if (open == '-' || json_is_digit(open))
+        return skip_number(in);
     if (open == '"')
         return ih_json_text(in, &ignored);
     if (open != '{' && open != '[')
         return json_is_word(in, "null") || json_is_word(in, "true") || json_is_word(in, "false") ||
-               skip_number(in);
+               fail_at(in, open, "not JSON");
     if (depth == DEPTH_MAX)
         return ih_json_fail(in, "nested too deep");
     bool is_end, is_sound = first_element(in, open, close, &is_end);

@@ -7,7 +7,7 @@
  * checking. simdjson needs the C++ library, and loading both would nearly double the 1.8 ms that
  * imghist takes to start.
  *
- * Source: RFC 8259. Numbers are read as integers of 64 bits or as reals, never converted.
+ * Source: RFC 8259. Numbers are read as integers of 64 bits; others are skipped.
  */
 #ifndef IH_RECORDS_JSON_IN_H
 #define IH_RECORDS_JSON_IN_H
@@ -41,7 +41,6 @@ bool ih_json_skip(struct ih_json_in *in);              /* a value of any kind */
 bool ih_json_text(struct ih_json_in *in, char **text);
 
 bool ih_json_count(struct ih_json_in *in, uint64_t *n); /* an integer from 0 to 2^64 - 1 */
-bool ih_json_real(struct ih_json_in *in, double *v);    /* NaN for null */
 bool ih_json_bool(struct ih_json_in *in, bool *is_true);
 
 /* An array of exactly n integers. */

@@ -15,44 +15,23 @@ enum { BUFFER_BYTES = 1 << 17 };
 
 /* ---- one record ---- */
 
-enum { NAME_MAX_BYTES = 256, LOG2_BITS = 10, LOG2_STEPS = 1 << LOG2_BITS };
+enum { NAME_MAX_BYTES = 256 };
 
 struct reader {
-    double linear[IH_BINS];   /* of ih_srgb_decode, for the mean luminance */
-    double log2[LOG2_STEPS];  /* of 1 to 2 */
     struct ih_histogram room; /* owned: counters for any channels of a record */
-    /* A name, the statistics, and the histogram or ranges; the key after the last is NULL. */
-    struct ih_field channel_fields[IH_STATISTICS_MAX + 3], *bins_field;
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
-    struct ih_field_value written[IH_N_FIELDS];
-    struct ih_stats statistics[IH_PLANES]; /* as written */
-    uint64_t has_statistics[IH_PLANES];    /* bits of channel_fields */
-    char *bytes;                           /* of its name; NULL: they are UTF-8 */
+    char *bytes;  /* of its name; NULL: they are UTF-8 */
+    char *reduction;
     char *names[IH_PLANES];
     unsigned n_channels; /* luma included, if it is counted */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */
 };
 
-static void reader_init(struct reader *r)
-{
-    memset(r, 0, sizeof *r);
-    ih_srgb_decode(r->linear);
-    for (unsigned i = 0; i < LOG2_STEPS; i++)
-        r->log2[i] = log2(1 + i / (double)LOG2_STEPS);
-    struct ih_field *field = r->channel_fields;
-    *field++ = (struct ih_field){"name", IH_FIELD_NAME, 0, NULL};
-    for (const struct ih_field *s = ih_stats_table; s->key; s++)
-        *field++ = *s;
-    r->bins_field = field;
-    *field = (struct ih_field){"histogram", IH_FIELD_CHANNELS, 0, NULL};
-}
-
 /* Why a field is refused: "KEY is WHY". */
-static const char impossible[] = "impossible", missing[] = "missing",
-                  other[] = "not that of the histogram";
+static const char impossible[] = "impossible", missing[] = "missing";
 
 static int base64_digit(char c)
 {
@@ -147,30 +126,17 @@ static bool read_not_counted(struct ih_json_in *in, void *info)
     return ih_json_object(in, &members, info, &seen);
 }
 
-/* A number of a struct; null for those that have no meaning without pixels. */
+/* A count, or a number of 16 bits. */
 static bool read_number(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     void *at = (char *)to + field->offset_bytes;
     uint64_t n = 0;
-    switch (field->kind) {
-    case IH_FIELD_COUNT:
+    if (field->kind == IH_FIELD_COUNT)
         return ih_json_count(in, at);
-    case IH_FIELD_REAL:
-        return ih_json_real(in, at);
-    case IH_FIELD_VALUE:
-        *(unsigned *)at = UINT_MAX;
-        if (ih_json_next_is(in, 'n'))
-            return ih_json_skip(in);
-        if (!ih_json_count(in, &n))
-            return false;
-        *(unsigned *)at = n < UINT_MAX ? (unsigned)n : UINT_MAX - 1; /* as wrong as it is */
-        return true;
-    default:
-        if (!ih_json_count(in, &n))
-            return false;
-        *(uint16_t *)at = (uint16_t)n;
-        return n <= UINT16_MAX || ih_json_fail(in, impossible);
-    }
+    if (!ih_json_count(in, &n))
+        return false;
+    *(uint16_t *)at = (uint16_t)n;
+    return n <= UINT16_MAX || ih_json_fail(in, impossible);
 }
 
 /* Reads an object. The key after the last member is NULL. *seen: bit i is member i. */
@@ -217,7 +183,6 @@ static bool set_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
         return ih_json_fail(in, impossible); /* or after the channels */
     r->result.histogram.n_bins = (unsigned)n_bins;
     r->result.histogram.sample_type = IH_SAMPLES_NATIVE;
-    r->bins_field->key = "ranges";
     return true;
 }
 
@@ -260,99 +225,169 @@ static bool read_range(struct ih_json_in *in, void *to)
     return true;
 }
 
+/* What is read of a channel. Its statistics follow from the bins and are computed. */
+enum channel_key { CHANNEL_NAME, CHANNEL_BINS, CHANNEL_RANGES };
+
 static bool read_channel_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
     struct ih_histogram *h = &r->result.histogram;
-    if (field->kind == IH_FIELD_NAME)
+    switch (field->kind) {
+    case CHANNEL_NAME:
         return ih_json_text(in, &r->names[r->n_channels]);
-    if (field->kind == IH_FIELD_CHANNELS) {
+    default:
         if (!lend_counters(r, in))
             return false;
         uint64_t *const bins = h->bins + (size_t)r->n_channels * h->n_bins;
-        if (h->sample_type == IH_SAMPLES_REDUCED)
+        if (field->kind == CHANNEL_BINS)
             return ih_json_counts(in, bins, IH_BINS);
         memset(bins, 0, h->n_bins * sizeof *bins);
         return ih_json_array(in, read_range, &(struct ranges){bins, h->n_bins, 0});
     }
-    return read_number(in, field, &r->statistics[r->n_channels]);
 }
 
-/* Statistics may be missing, because an earlier imghist had fewer. They follow from the histogram.
- */
 static bool read_channel(struct ih_json_in *in, void *to)
 {
+    static const struct ih_field of_bins[] = {
+        {"name", CHANNEL_NAME, 0, NULL}, {"histogram", CHANNEL_BINS, 0, NULL}, {NULL, 0, 0, NULL}};
+    static const struct ih_field of_native[] = {
+        {"name", CHANNEL_NAME, 0, NULL}, {"ranges", CHANNEL_RANGES, 0, NULL}, {NULL, 0, 0, NULL}};
     struct reader *r = to;
+    const struct ih_field *const fields =
+        r->result.histogram.sample_type == IH_SAMPLES_NATIVE ? of_native : of_bins;
+    uint64_t seen;
     if (r->n_channels == IH_PLANES)
         return ih_json_fail(in, impossible);
-    uint64_t *const seen = &r->has_statistics[r->n_channels];
-    if (!read_members(in, r->channel_fields, read_channel_field, r, seen))
+    if (!read_members(in, fields, read_channel_field, r, &seen))
         return false;
-    for (size_t i = 0; r->channel_fields[i].key; i++)
-        if (!(*seen >> i & 1) && r->channel_fields[i].kind > IH_FIELD_REAL)
-            return ih_json_fail_field(in, r->channel_fields[i].key, missing);
+    if (seen != 3)
+        return ih_json_fail_field(in, fields[seen & 1].key, missing);
     r->n_channels++;
     return true;
 }
 
-/* Sets a text or number. A value that no record has becomes another one, which compare_fields sees.
- */
-static void set_value(struct ih_result *r, const struct ih_field *field,
-                      const struct ih_field_value *v)
+/* ---- texts and numbers ---- */
+
+/* Whether a text can be shown as it is: printable ASCII, not long. */
+static bool is_plain(const char *text)
 {
-    void *at = (char *)r + field->offset_bytes;
-    switch (field->kind) {
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (text[n] < ' ' || text[n] > '~' || n == NAME_MAX_BYTES)
+            return false;
+    return true;
+}
+
+/* Sets a number. Returns false if no record has it. */
+static bool set_number(struct ih_result *r, const struct ih_column *row, uint64_t n)
+{
+    void *at = (char *)r + row->field.offset_bytes;
+    switch (row->field.kind) {
     case IH_FIELD_COUNT:
-        *(uint64_t *)at = v->integer;
-        break;
-    case IH_FIELD_UNSIGNED:
-    case IH_FIELD_BINS:
-        *(unsigned *)at = (unsigned)v->integer;
-        break;
+        *(uint64_t *)at = n;
+        return true;
     case IH_FIELD_SOURCE_MIN:
-        r->info.extremes.min = (uint32_t)v->integer;
-        break;
+        r->info.extremes.min = (uint32_t)n;
+        return n <= UINT32_MAX;
     case IH_FIELD_SOURCE_MAX:
-        r->info.extremes.end = (uint32_t)v->integer + 1;
-        break;
-    case IH_FIELD_HASH:
-        *(uint64_t *)at = strtoull(v->text, NULL, 16);
-        break;
-    case IH_FIELD_SHARD:
-        if (sscanf(v->text, "%4u/%4u", &r->shard, &r->n_shards) != 2 || r->shard > r->n_shards)
-            r->shard = 0;
-        break;
-    case IH_FIELD_STATUS:
-        r->is_end = strcmp(v->text, "end") == 0;
-        r->status = r->is_end                       ? IH_UNKNOWN
-                    : strcmp(v->text, "error") == 0 ? IH_CORRUPT /* the message tells */
-                                                    : IH_OK;
-        break;
-    case IH_FIELD_ERROR:
-        ih_error_set(&r->error, IH_CORRUPT, "%s", v->text);
-        ih_utf8_trim(r->error.message);
-        break;
-    case IH_FIELD_RANGE:
-        r->info.range =
-            strcmp(v->text, ih_range_names[IH_RANGE_FULL]) == 0 ? IH_RANGE_FULL : IH_RANGE_LIMITED;
-        break;
-    case IH_FIELD_REDUCTION:
-        if (!ih_reduction_parse(v->text, false, &r->measure.range))
-            (void)ih_reduction_parse(v->text, true, &r->measure.range);
-        break;
-    case IH_FIELD_WEIGHTS:
-        r->measure.luma = ih_luma_find(v->text) ? ih_luma_find(v->text) : &ih_luma_bt709;
-        break;
-    case IH_FIELD_ALPHA:
-        r->measure.alpha = strcmp(v->text, ih_alpha_name(IH_ALPHA_COUNT)) == 0
-                               ? IH_ALPHA_COUNT
-                               : IH_ALPHA_SKIP_TRANSPARENT;
-        break;
-    case IH_FIELD_SCHEMA:
-        break;
+        r->info.extremes.end = (uint32_t)n + 1;
+        return n < UINT32_MAX;
     default:
-        *(const char **)at = v->text;
+        *(unsigned *)at = (unsigned)n;
+        return n <= UINT_MAX && (row->high == 0 || (double)n <= row->high);
     }
+}
+
+/* 16 digits, not all 0. */
+static bool set_hash(uint64_t *hash, const char *text)
+{
+    char again[17];
+    *hash = strtoull(text, NULL, 16);
+    snprintf(again, sizeof again, "%016" PRIx64, *hash);
+    return *hash && strcmp(text, again) == 0;
+}
+
+/* "2/3" */
+static bool set_shard(struct ih_result *r, const char *text)
+{
+    char again[24];
+    if (sscanf(text, "%4u/%4u", &r->shard, &r->n_shards) != 2)
+        return false;
+    snprintf(again, sizeof again, "%u/%u", r->shard, r->n_shards);
+    return r->shard > 0 && r->shard <= r->n_shards && strcmp(text, again) == 0;
+}
+
+/* Sets *index to that of a text in a list. Returns false if it is not there. */
+static bool set_choice(unsigned *index, const char *text, const char *const *list, unsigned n)
+{
+    *index = 0;
+    while (*index < n && strcmp(text, list[*index]) != 0)
+        ++*index;
+    return *index < n;
+}
+
+static bool set_region(const char **region, const char *text)
+{
+    struct ih_region parsed;
+    struct ih_error ignored;
+    *region = text;
+    return ih_region_parse(text, &parsed, &ignored) == IH_OK && strcmp(parsed.text, text) == 0;
+}
+
+/* Sets a text, or what it stands for. Returns false if no record has it. */
+static bool set_text(struct ih_result *r, const struct ih_field *field, const char *text)
+{
+    static const char *const statuses[] = {"ok", "error", "end"};
+    static const char *const alphas[] = {"count", "skip-transparent"};
+    const char **at = (const char **)(void *)((char *)r + field->offset_bytes);
+    unsigned i = 0;
+    bool is_possible = true;
+    switch (field->kind) {
+    case IH_FIELD_HASH:
+        return set_hash((void *)at, text);
+    case IH_FIELD_SHARD:
+        return set_shard(r, text);
+    case IH_FIELD_STATUS:
+        is_possible = set_choice(&i, text, statuses, 3);
+        r->is_end = i == 2;
+        r->status = i == 0 ? IH_OK : i == 1 ? IH_CORRUPT /* the message tells */ : IH_UNKNOWN;
+        return is_possible;
+    case IH_FIELD_ERROR:
+        ih_error_set(&r->error, IH_CORRUPT, "%s", text);
+        ih_utf8_trim(r->error.message);
+        return true;
+    case IH_FIELD_RANGE:
+        is_possible = set_choice(&i, text, ih_range_names, IH_RANGES);
+        r->info.range = (enum ih_range)i;
+        return is_possible && i > 0;
+    case IH_FIELD_WEIGHTS:
+        r->measure.luma = ih_luma_find(text);
+        return r->measure.luma != NULL;
+    case IH_FIELD_ALPHA:
+        is_possible = set_choice(&i, text, alphas, 2);
+        r->measure.alpha = i == 0 ? IH_ALPHA_COUNT : IH_ALPHA_SKIP_TRANSPARENT;
+        return is_possible;
+    case IH_FIELD_REDUCTION: /* which one depends on the bins, a later check */
+        return ih_reduction_parse(text, false, &r->measure.range) ||
+               ih_reduction_parse(text, true, &r->measure.range);
+    case IH_FIELD_REGION:
+        return set_region(at, text);
+    case IH_FIELD_MASK:
+        is_possible = *text && strlen(text) < IH_MASK_NAME_MAX;
+        break;
+    case IH_FIELD_FORMAT:
+    case IH_FIELD_NAME:
+        is_possible = is_plain(text);
+        break;
+    case IH_FIELD_VERSION:
+        is_possible = is_plain(text) && strlen(text) < IH_VERSION_MAX;
+        break;
+    case IH_FIELD_TEXT:
+        is_possible = *text || field->offset_bytes != offsetof(struct ih_result, group);
+        break;
+    }
+    *at = text;
+    return is_possible;
 }
 
 static bool read_schema(struct reader *r, struct ih_json_in *in, const char *text,
@@ -370,28 +405,35 @@ static bool read_schema(struct reader *r, struct ih_json_in *in, const char *tex
     return ih_json_fail_field(in, NULL, "of another schema");
 }
 
+static bool read_text(struct reader *r, struct ih_json_in *in, const struct ih_column *row)
+{
+    char *text;
+    if (!ih_json_text(in, &text))
+        return false;
+    if (row->field.kind == IH_FIELD_SCHEMA)
+        return read_schema(r, in, text, row);
+    if (row->field.kind == IH_FIELD_REDUCTION)
+        r->reduction = text;
+    return set_text(&r->result, &row->field, text) || ih_json_fail(in, impossible);
+}
+
 static bool read_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
     const struct ih_column *row = (const void *)field;
     const enum ih_value_type type = ih_column_type(row);
-    struct ih_field_value *written = &r->written[row - ih_schema];
     void *at = (char *)&r->result + field->offset_bytes;
-    char *text = NULL;
+    uint64_t n;
     if (ih_json_next_is(in, 'n') && type != IH_TYPE_REAL)
         return ih_json_skip(in); /* null: as if the key were missing */
     r->has |= UINT64_C(1) << (row - ih_schema);
-    if (type == IH_TYPE_REAL)
-        return ih_json_real(in, &written->real);
-    if (type == IH_TYPE_TEXT ? !ih_json_text(in, &text)
-                             : type == IH_TYPE_INTEGER && !ih_json_count(in, &written->integer))
-        return false;
-    written->text = text;
-    if (type != IH_TYPE_OTHER)
-        set_value(&r->result, field, written);
+    if (type == IH_TYPE_TEXT)
+        return read_text(r, in, row);
+    if (type == IH_TYPE_INTEGER)
+        return ih_json_count(in, &n) &&
+               (set_number(&r->result, row, n) || ih_json_fail(in, impossible)) &&
+               (field->kind != IH_FIELD_BINS || set_bins(r, in, n));
     switch (field->kind) {
-    case IH_FIELD_BINS:
-        return set_bins(r, in, written->integer);
     case IH_FIELD_IS_TOTAL:
         return ih_json_bool(in, at);
     case IH_FIELD_POSITION:
@@ -408,133 +450,15 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
         return read_not_counted(in, at);
     case IH_FIELD_CHANNELS:
         return ih_json_array(in, read_channel, r);
-    case IH_FIELD_SRGB: /* follows from not_applied */
-        return ih_json_skip(in);
-    case IH_FIELD_SCHEMA:
-        return read_schema(r, in, text, row);
     case IH_FIELD_FILE_BYTES:
         return ih_json_text(in, &r->bytes) &&
                (decode_base64(r->bytes) || ih_json_fail(in, impossible));
-    default:
-        return true;
+    default: /* follows from the rest: srgb from not_applied, numbers from the bins */
+        return ih_json_skip(in);
     }
 }
 
-/* ---- what a record says must be what its result says ---- */
-
-/* Whether the result must give the same text or number. The others are checked elsewhere, or are
- * texts that the result points to, or distances: the reference is not at hand. */
-static bool is_compared(unsigned kind)
-{
-    return (kind < IH_FIELD_TEXT && kind != IH_FIELD_DISTANCE) ||
-           (kind >= IH_FIELD_HASH && kind < IH_FIELD_FILE_BYTES);
-}
-
-/* Whether a text can be shown as it is: printable ASCII, not long. */
-static bool is_plain(const char *text)
-{
-    size_t n = 0;
-    for (; text[n]; n++)
-        if (text[n] < ' ' || text[n] > '~' || n == NAME_MAX_BYTES)
-            return false;
-    return true;
-}
-
-/* Whether a record can have a text or number, whatever else it says. */
-static bool is_possible(const struct reader *r, const struct ih_column *row,
-                        const struct ih_field_value *v)
-{
-    struct ih_region region;
-    struct ih_sample_range range;
-    struct ih_error ignored;
-    switch (row->field.kind) {
-    case IH_FIELD_TEXT:
-        return *v->text || row->field.offset_bytes != offsetof(struct ih_result, group);
-    case IH_FIELD_FORMAT:
-    case IH_FIELD_NAME:
-        return is_plain(v->text);
-    case IH_FIELD_VERSION:
-        return is_plain(v->text) && strlen(v->text) < IH_VERSION_MAX;
-    case IH_FIELD_FILE:
-        return strlen(r->bytes ? r->bytes : v->text) < IH_PATH_BYTES_MAX;
-    case IH_FIELD_REGION:
-        return ih_region_parse(v->text, &region, &ignored) == IH_OK &&
-               strcmp(region.text, v->text) == 0;
-    case IH_FIELD_MASK:
-        return *v->text && strlen(v->text) < IH_MASK_NAME_MAX;
-    case IH_FIELD_REDUCTION:
-        return ih_reduction_parse(v->text, r->result.measure.n_bins, &range);
-    case IH_FIELD_SHARD:
-        return r->result.shard > 0;
-    default:
-        return row->high == 0 || ih_column_type(row) != IH_TYPE_INTEGER ||
-               (double)v->integer <= row->high;
-    }
-}
-
-/* Good enough for 6 decimals, and faster than ih_stats_entropy. With c, which is b without all but
- * its first bits, b * log2(b) is b * log2(c) + (b - c) / ln 2, with an error below b * 7e-7. */
-static double quick_entropy(const struct reader *r, unsigned plane, const struct ih_stats *s)
-{
-    enum { SHIFT = 52 - LOG2_BITS };
-    static const double per_ln2 = 1.4426950408889634;
-    const uint64_t *bins = ih_bins(&r->result.histogram, plane);
-    const double n = (double)s->count;
-    double logs = 0, cut = 0;
-    for (unsigned v = s->min; v <= s->max; v++) {
-        const double b = (double)(int64_t)bins[v]; /* below 2^56 */
-        uint64_t bits;
-        double c;
-        memcpy(&bits, &b, sizeof bits);
-        bits >>= SHIFT;
-        logs += b * ((double)(int)(bits >> LOG2_BITS) + r->log2[bits & (LOG2_STEPS - 1)]);
-        bits <<= SHIFT;
-        memcpy(&c, &bits, sizeof c);
-        cut += b - c;
-    }
-    return log2(n) + 1023 - (logs + cut * per_ln2) / n; /* 1023: the exponent of 1 */
-}
-
-/* Real numbers have 6 decimals, and the last one may differ between machines. */
-static bool is_near(double written, double computed)
-{
-    if (isnan(written) || isnan(computed))
-        return isnan(written) && isnan(computed);
-    return fabs(written - computed) <= 1.6e-6 + 1e-10 * fabs(computed);
-}
-
-static bool is_same_statistic(const struct ih_field *field, const struct ih_stats *written,
-                              const struct ih_stats *computed)
-{
-    const void *a = (const char *)written + field->offset_bytes,
-               *b = (const char *)computed + field->offset_bytes;
-    if (field->kind == IH_FIELD_COUNT)
-        return *(const uint64_t *)a == *(const uint64_t *)b;
-    if (field->kind == IH_FIELD_VALUE)
-        return *(const unsigned *)a == (computed->count ? *(const unsigned *)b : UINT_MAX);
-    return is_near(*(const double *)a, *(const double *)b);
-}
-
-static bool check_statistics(struct reader *r, struct ih_json_in *in)
-{
-    const struct ih_histogram *h = &r->result.histogram;
-    for (unsigned i = 0; i < r->n_channels; i++) {
-        const unsigned plane = i == h->n_channels ? (unsigned)IH_LUMA : i; /* luma follows them */
-        struct ih_stats *s = &r->result.stats[plane];
-        uint64_t has = r->has_statistics[i] >> 1; /* without the name */
-        if (plane == IH_LUMA && h->n_channels && ih_colour_channels(h->n_channels) == 1) {
-            *s = r->result.stats[0]; /* the luma of gray is its gray */
-        } else {
-            ih_stats_describe(h, plane, &r->result.measure, s);
-            s->entropy = quick_entropy(r, plane, s);
-        }
-        for (const struct ih_field *f = ih_stats_table; f->key; f++, has >>= 1)
-            if ((has & 1) && !is_same_statistic(f, &r->statistics[i], s))
-                return ih_json_fail_field(in, f->key, other);
-    }
-    r->result.has_stats = true;
-    return true;
-}
+/* ---- what a record says must hold together ---- */
 
 /* Channels have the names of an image with their number, and luma is the last if it is counted. */
 static bool use_channels(struct reader *r, struct ih_json_in *in)
@@ -563,42 +487,19 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
 static bool use_counted(struct reader *r, struct ih_json_in *in)
 {
     struct ih_extremes *extremes = &r->result.info.extremes;
+    struct ih_sample_range range;
     struct ih_error err;
     if (extremes->min == UINT32_MAX && extremes->end == 0)
         extremes->min = 0; /* neither is known */
     else if (extremes->min >= extremes->end)
         return ih_json_fail_field(in, "source_max", impossible);
+    if (!ih_reduction_parse(r->reduction, r->result.measure.n_bins, &range))
+        return ih_json_fail_field(in, "reduction", impossible);
     if (!use_channels(r, in))
         return false;
     if (ih_result_check(&r->result, &err) != IH_OK) {
         snprintf(r->why, sizeof r->why, "damaged record: %.120s", err.message);
         return ih_json_fail(in, r->why);
-    }
-    r->result.luminance = ih_mean_luminance_by(&r->result.histogram, r->linear);
-    return check_statistics(r, in);
-}
-
-static bool is_same_value(const struct ih_field_value *a, const struct ih_field_value *b)
-{
-    if (b->type == IH_TYPE_TEXT)
-        return a->text == b->text || strcmp(a->text, b->text) == 0;
-    return b->type == IH_TYPE_INTEGER ? a->integer == b->integer : is_near(a->real, b->real);
-}
-
-/* Whether the result gives the same texts and numbers. */
-static bool compare_fields(const struct reader *r, struct ih_json_in *in,
-                           struct ih_record_view *view)
-{
-    for (size_t i = 0; i < IH_N_FIELDS; i++) {
-        const struct ih_column *row = &ih_schema[i];
-        const struct ih_field_value *written = &r->written[i];
-        if (!(r->has >> i & 1) || !is_compared(row->field.kind))
-            continue;
-        const struct ih_field_value value = ih_record_value(view, row);
-        const bool is_real = ih_column_type(row) == IH_TYPE_REAL;
-        if (value.type == IH_TYPE_NONE ? !is_real || !isnan(written->real)
-                                       : !is_same_value(written, &value))
-            return ih_json_fail_field(in, row->field.key, is_real ? other : impossible);
     }
     return true;
 }
@@ -610,7 +511,7 @@ static bool is_needed(const struct ih_column *row, const struct ih_result *r)
     if (row->field.kind == IH_FIELD_SHARD ||
         row->field.offset_bytes == offsetof(struct ih_result, run))
         return r->is_end;
-    return !(row->in & (IH_OPTIONAL | IH_NULLABLE));
+    return !(row->in & (IH_OPTIONAL | IH_NULLABLE)) && ih_column_type(row) != IH_TYPE_REAL;
 }
 
 static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned kind)
@@ -619,7 +520,7 @@ static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned k
         const struct ih_column *row = &ih_schema[i];
         const bool has = r->has >> i & 1;
         const bool may_have = (row->in & kind) && !ih_field_is_absent(row, &r->result);
-        if (has && !(may_have && is_possible(r, row, &r->written[i])))
+        if (has && !may_have)
             return ih_json_fail_field(in, row->field.key, impossible);
         if (!has && row->field.key && may_have && is_needed(row, &r->result))
             return ih_json_fail_field(in, row->field.key, missing);
@@ -633,11 +534,9 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     static const struct ih_json_members members = {ih_schema, sizeof *ih_schema, IH_N_FIELDS,
                                                    read_field};
     struct ih_result *result = &r->result;
-    struct ih_record_view view = {.result = result};
     uint64_t seen;
     r->has = r->n_channels = 0;
-    r->bytes = NULL;
-    r->bins_field->key = "histogram";
+    r->bytes = r->reduction = NULL;
     memset(result, 0, sizeof *result);
     result->is_read = true;
     result->histogram.n_bins = IH_BINS;
@@ -645,17 +544,18 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     result->info.extremes.min = UINT32_MAX; /* none */
     if (!ih_json_object(in, &members, r, &seen))
         return false;
-    view.kind = ih_record_kind(result);
-    if (!check_keys(r, in, view.kind))
+    const unsigned kind = ih_record_kind(result);
+    if (!check_keys(r, in, kind))
         return false;
     if (result->group && r->bytes)
         result->group = r->bytes;
-    result->path = view.kind == IH_IN_END     ? ""
-                   : view.kind == IH_IN_TOTAL ? (result->group ? result->group : IH_TOTAL_NAME)
-                   : r->bytes                 ? r->bytes
-                                              : result->path;
-    return (!(view.kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in)) &&
-           compare_fields(r, in, &view);
+    result->path = kind == IH_IN_END     ? ""
+                   : kind == IH_IN_TOTAL ? (result->group ? result->group : IH_TOTAL_NAME)
+                   : r->bytes            ? r->bytes
+                                         : result->path;
+    if (strlen(result->path) >= IH_PATH_BYTES_MAX)
+        return ih_json_fail_field(in, "file", impossible);
+    return !(kind & (IH_IN_IMAGE | IH_IN_TOTAL)) || use_counted(r, in);
 }
 
 /* ---- files ---- */
@@ -692,7 +592,6 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
     }
     r->src = src;
     r->capacity = r->part_bytes = BUFFER_BYTES;
-    reader_init(&r->reader);
     *records = r;
     return IH_OK;
 }

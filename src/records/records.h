@@ -2,8 +2,9 @@
  * Reads result files: the NDJSON and JSON that imghist writes (imghist-formats(5)). A record
  * becomes a result as if its file had just been counted.
  *
- * A file is read line by line, so memory does not depend on its size. A record is believed only if
- * it holds together: the statistics must be those of its histograms.
+ * A file is read line by line, so memory does not depend on its size. The bins of a record
+ * and its description are read; statistics are computed from the bins. The numbers of pixels must
+ * agree.
  */
 #ifndef IH_RECORDS_RECORDS_H
 #define IH_RECORDS_RECORDS_H

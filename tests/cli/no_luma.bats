@@ -47,7 +47,7 @@ EOF
   "$IMGHIST" one.ndjson -q --ndjson | diff one.ndjson -
   diff <("$IMGHIST" one.ndjson -q --total-only --csv) <("$IMGHIST" "$SAMPLES" -q --luma=none --total-only --csv)
   sed 's/"luma_weights":"none"/"luma_weights":"bt709"/' one.ndjson >wrong.ndjson
-  imghist_fails 1 "mean_luma is missing" wrong.ndjson
+  imghist_fails 1 "channels is impossible" wrong.ndjson
   sed 's/"mean_luminance"/"mean_luma":1.0,"mean_luminance"/' one.ndjson >wrong.ndjson
   imghist_fails 1 "mean_luma is impossible" wrong.ndjson
 }

@@ -3,8 +3,6 @@
 
 #include "records/json_in.h"
 
-#include <math.h>
-
 /* Starts at a copy of text that ends with its NUL, for the address sanitizer. The caller frees it.
  */
 static struct ih_json_in input(const char *text, char **copy)
@@ -48,46 +46,38 @@ TEST(counts)
     }
 }
 
-TEST(reals)
+TEST(numbers_that_are_skipped)
 {
     static const struct {
         const char *text;
         bool is_ok;
-        double value;
     } cases[] = {
-        {"0", true, 0},
-        {"68.75", true, 68.75},
-        {"107.608956", true, 107.608956},
-        {"-1.5", true, -1.5},
-        {"1e-06", true, 1e-6},
-        {"1.5E+2", true, 150},
-        {"0.123456789012345", true, 0.123456789012345},
-        {"123456789012345678", true, 123456789012345678.0},
-        {"0.0000001", true, 1e-7},
-        {"01.5", false, 0},
-        {".5", false, 0},
-        {"1.", false, 0},
-        {"1.e5", false, 0},
-        {"1e", false, 0},
-        {"+1", false, 0},
-        {"inf", false, 0},
-        {"nan", false, 0},
-        {"0x10", true, 0}, /* what follows the 0 is the caller's to refuse */
+        {"0", true},
+        {"68.75", true},
+        {"107.608956", true},
+        {"-1.5", true},
+        {"1e-06", true},
+        {"1.5E+2", true},
+        {"0.123456789012345", true},
+        {"123456789012345678", true},
+        {"0.0000001", true},
+        {"01.5", false},
+        {".5", false},
+        {"1.", false},
+        {"1.e5", false},
+        {"1e", false},
+        {"+1", false},
+        {"inf", false},
+        {"nan", false},
+        {"0x10", true}, /* what follows the 0 is the caller's to refuse */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *copy;
-        double v = 7;
         struct ih_json_in in = input(cases[i].text, &copy);
-        if (ih_json_real(&in, &v) != cases[i].is_ok ||
-            (cases[i].is_ok && fabs(v - cases[i].value) > 1e-12 * fabs(v)))
-            fail_msg("%s: %g", cases[i].text, v);
+        if (ih_json_skip(&in) != cases[i].is_ok)
+            fail_msg("%s", cases[i].text);
         free(copy);
     }
-    char *copy;
-    double v = 0;
-    struct ih_json_in in = input("null", &copy);
-    assert_true(ih_json_real(&in, &v) && isnan(v));
-    free(copy);
 }
 
 TEST(texts)
