@@ -148,6 +148,7 @@ static enum ih_status keep(struct charts *c, const struct ih_result *result, str
         return ih_error_set(err, IH_MEMORY, "out of memory");
     struct ih_result *copy = &c->sheet[c->n_sheet++];
     *copy = *result;
+    copy->stats = NULL;
     /* Those of a result file last as long as its record. A sheet shows the path alone. */
     copy->info.format = copy->folder = copy->group = copy->measure.region = copy->measure.mask =
         NULL;

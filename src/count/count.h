@@ -65,6 +65,7 @@ struct ih_counter {
     struct ih_count_spec spec;
     struct ih_histogram totals; /* everything folded so far; the end adds sums. Owned */
 
+    bool has_tables;      /* false: they are not cleared yet */
     uint64_t fold_pixels; /* the most pixels the tables may hold */
     uint64_t n_unfolded;  /* pixels in the tables now */
     uint32_t subtables[IH_COUNT_SUBTABLES][IH_BINS + IH_COUNT_PADDING];

@@ -14,7 +14,8 @@ static void begin(struct ih_counter *t)
     t->n_looks = t->n_alike = 0;
     t->n_unseen_bytes = 0;
     t->n_chunk = 0;
-    ih_count_clear(t);
+    t->n_unfolded = 0;
+    t->has_tables = t->has_pairs = false;
 }
 
 /* Without luma, any_low and any_high hold the pixels with two or more clipped samples, which are
@@ -34,7 +35,8 @@ static void end(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
     ih_count_chunk(t, true);
-    ih_count_fold(t);
+    if (t->has_tables)
+        ih_count_fold(t);
     if (t->spec.n_channels >= 3 && !ih_count_has_luma(t))
         join_clips(h, &t->spec);
     h->adds_up = true;

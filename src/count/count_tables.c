@@ -54,6 +54,8 @@ enum {
     UNSEEN_BYTES = 1 << 16 /* after a decision */
 };
 
+enum { FEW_PIXELS = 64 }; /* are counted without tables */
+
 /* ---- the loops ---- */
 
 /* The 8 bytes at p in the CPU's byte order, which byte_of knows. Shifting single bytes together
@@ -88,16 +90,10 @@ static inline size_t run_length(const uint8_t *p, size_t n, unsigned n_channels)
     return (i + n_channels) / n_channels;
 }
 
-/* Counts n pixels equal to the one at p, into table k of each plane. */
-static inline void count_pixel(struct ih_counter *t, const uint8_t *p, uint32_t n,
-                               unsigned n_channels, unsigned k)
+/* Counts the joint clips of n pixels equal to the one at p. */
+static inline void add_clips(struct ih_counter *t, const uint8_t *p, uint32_t n)
 {
-    const struct ih_count_spec *spec = &t->spec;
-    for (unsigned c = 0; c < n_channels; c++)
-        t->subtables[c * ih_count_subtables_each(n_channels) + k][p[c]] += n;
-    if (n_channels < 3)
-        return;
-    const int low = spec->clip_low, high = spec->clip_high;
+    const int low = t->spec.clip_low, high = t->spec.clip_high;
     const int n_low = (p[0] <= low) + (p[1] <= low) + (p[2] <= low);
     const int n_high = (p[0] >= high) + (p[1] >= high) + (p[2] >= high);
     const int any = ih_count_has_luma(t) ? 1 : 2; /* see join_clips */
@@ -105,7 +101,18 @@ static inline void count_pixel(struct ih_counter *t, const uint8_t *p, uint32_t 
     t->totals.any_high += n_high >= any ? n : 0;
     t->totals.all_low += n_low == 3 ? n : 0;
     t->totals.all_high += n_high == 3 ? n : 0;
-    const struct ih_luma_weights *w = spec->luma;
+}
+
+/* Counts n pixels equal to the one at p, into table k of each plane. */
+static inline void count_pixel(struct ih_counter *t, const uint8_t *p, uint32_t n,
+                               unsigned n_channels, unsigned k)
+{
+    for (unsigned c = 0; c < n_channels; c++)
+        t->subtables[c * ih_count_subtables_each(n_channels) + k][p[c]] += n;
+    if (n_channels < 3)
+        return;
+    add_clips(t, p, n);
+    const struct ih_luma_weights *w = t->spec.luma;
     if (ih_count_has_luma(t))
         t->luma[k][(w->red * p[0] + w->green * p[1] + w->blue * p[2] + 32768u) >> 16] += n;
 }
@@ -269,6 +276,7 @@ void ih_count_clear(struct ih_counter *t)
     if (n_channels >= 3 && ih_count_has_luma(t))
         memset(t->luma, 0, sizeof t->luma);
     t->n_unfolded = 0;
+    t->has_tables = true;
     t->has_pairs = false;
 }
 
@@ -317,7 +325,9 @@ void ih_count_fold(struct ih_counter *t)
 size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
 {
     assert(t->fold_pixels > 0 && t->fold_pixels <= IH_COUNT_FOLD_PIXELS);
-    if (t->n_unfolded == t->fold_pixels) {
+    if (!t->has_tables) {
+        ih_count_clear(t);
+    } else if (t->n_unfolded == t->fold_pixels) {
         ih_count_fold(t);
         ih_count_clear(t);
     }
@@ -360,8 +370,30 @@ static void look(struct ih_counter *t, const uint8_t *p, size_t n_bytes, unsigne
 
 /* ---- pixels ---- */
 
+/* The first pixels of an image, straight into the totals: to clear and fold the tables takes longer
+ * (8 x 8 pixels, RGB, AMD EPYC: 0.2 us of 1.9 for a call from Python). */
+static void count_few(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    const unsigned n_channels = t->spec.n_channels;
+    const struct ih_luma_weights *w = t->spec.luma;
+    uint64_t *const bins = t->totals.bins;
+    for (; n > 0; n--, p += n_channels) {
+        for (unsigned c = 0; c < n_channels; c++)
+            bins[c * IH_BINS + p[c]]++;
+        if (n_channels < 3)
+            continue;
+        add_clips(t, p, 1);
+        if (ih_count_has_luma(t))
+            bins[n_channels * IH_BINS + ih_luma(w, p[0], p[1], p[2])]++;
+    }
+}
+
 void ih_count_add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
+    if (!t->has_tables && t->totals.n_pixels <= FEW_PIXELS) {
+        count_few(t, pixels, n_pixels);
+        return;
+    }
     while (n_pixels > 0) {
         const size_t n = ih_count_make_room(t, n_pixels);
         if (t->finds_noise)

@@ -79,7 +79,7 @@ enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
         return status;
     out->n_pixels = n_pixels;
     for (unsigned i = 0; i < ih_own_planes(out); i++) {
-        const unsigned plane = i < spec->n_channels ? i : (unsigned)IH_LUMA;
+        const unsigned plane = ih_own_plane(out, i);
         for (unsigned v = 0; v < IH_BINS; v++)
             ih_bins(out, plane)[v] = totals->bins[plane][v];
         *ih_sum(out, plane) = totals->sum[plane];

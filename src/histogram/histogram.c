@@ -109,7 +109,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->n_pixels += other->n_pixels;
     h->adds_up = false;
     for (unsigned i = 0; i < ih_own_planes(h); i++) {
-        const unsigned plane = i < h->n_channels ? i : (unsigned)IH_LUMA;
+        const unsigned plane = ih_own_plane(h, i);
         const unsigned from_plane = ih_plane_as(other, h->n_channels, plane);
         if (from_plane == IH_PLANES)
             continue;

@@ -46,6 +46,12 @@ static inline unsigned ih_own_planes(const struct ih_histogram *h)
     return h->n_channels == 1 || h->n_channels == 2 ? h->n_channels : h->n_planes;
 }
 
+/* The plane that has counters of its own at this place. */
+static inline unsigned ih_own_plane(const struct ih_histogram *h, unsigned at)
+{
+    return at < h->n_channels ? at : (unsigned)IH_LUMA;
+}
+
 /* The place of a valid plane among those with counters of their own. */
 static inline unsigned ih_plane_at(const struct ih_histogram *h, unsigned plane)
 {

@@ -2,6 +2,7 @@
 
 #include "histogram/region.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const ih_range_names[IH_RANGES] = {"", "full", "limited"};
@@ -19,21 +20,17 @@ bool ih_result_is_of_stdin(const struct ih_result *r)
 
 void ih_result_compute_stats(struct ih_result *r)
 {
-    const unsigned n_channels = r->histogram.n_channels;
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        if (!ih_histogram_plane(&r->histogram, p))
-            continue;
-        else if (p == IH_LUMA && n_channels > 0 && ih_colour_channels(n_channels) == 1)
-            r->stats[p] = r->stats[0]; /* the luma of gray is its gray */
-        else
-            ih_stats_compute(&r->histogram, p, &r->measure, &r->stats[p]);
-    r->has_stats = true;
+    const struct ih_histogram *h = &r->histogram;
+    const unsigned n = h->bins ? ih_own_planes(h) : 0;
+    r->stats = n > 0 ? malloc(n * sizeof *r->stats) : NULL;
+    for (unsigned i = 0; i < n && r->stats; i++)
+        ih_stats_compute(h, ih_own_plane(h, i), &r->measure, &r->stats[i]);
 }
 
 void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats *stats)
 {
-    if (r->has_stats)
-        *stats = r->stats[plane];
+    if (r->stats)
+        *stats = r->stats[ih_plane_at(&r->histogram, plane)];
     else
         ih_stats_compute(&r->histogram, plane, &r->measure, stats);
 }

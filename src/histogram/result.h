@@ -77,10 +77,9 @@ struct ih_result {
     struct ih_image_info info;
     struct ih_measure measure;
     struct ih_histogram histogram;
-    /* Of each plane, for ih_result_stats; only if has_stats. A worker computes them, so that the
-     * one thread that writes the records need not. */
-    struct ih_stats stats[IH_PLANES];
-    bool has_stats;
+    /* [ih_own_planes], for ih_result_stats; owned as the histogram is. NULL: not computed. A worker
+     * computes them, so that the one thread that writes the records need not. */
+    struct ih_stats *stats;
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
     const char *library; /* that decodes the format, with its version: the same on every device; "":
                             not known */

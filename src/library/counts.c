@@ -85,6 +85,7 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
         return IH_MEMORY;
     c->result = *result;
     c->result.path = NULL;
+    c->result.stats = NULL;
     if (ih_histogram_copy(&c->result.histogram, &result->histogram, err) != IH_OK)
         return IH_MEMORY;
     if (result->is_read) {

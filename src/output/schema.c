@@ -141,8 +141,9 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
 
 const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
 {
-    if (v->result->has_stats)
-        return &v->result->stats[plane];
+    const struct ih_result *const r = v->result;
+    if (r->stats)
+        return &r->stats[ih_plane_at(&r->histogram, plane)];
     if (!(v->has_stats >> plane & 1))
         ih_result_stats(v->result, plane, &v->stats[plane]);
     v->has_stats |= 1u << plane;

@@ -72,6 +72,7 @@ void ih_slot_empty(struct slot *slot)
         free(slot->result.thumbnail);
         free(slot->result.product);
         ih_histogram_reset(&slot->result.histogram);
+        free(slot->result.stats);
     }
     if (slot->archive && !slot->input.is_member && !slot->owner) { /* the archive's own slot */
         ih_archive_close(slot->archive->reader);

@@ -140,6 +140,7 @@ TEST(gray)
           "','file':'four.pgm'," FOUR "}\n]}\n");
     check(&ih_output_ndjson, &r, 1, false,
           "{'schema':'imghist/2','version':'" IH_VERSION "','file':'four.pgm'," FOUR "}\n");
+    ih_histogram_reset(&r.histogram);
 }
 
 /* The values of --clip and --luma are written, and the joint counts are not swapped. */
@@ -160,6 +161,7 @@ TEST(settings_and_joint_counts)
     check_part(&r, "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,"
                    "'clip':{'crushed_any':11,'blown_any':12,'crushed_all':13,'blown_all':14}}\n");
     check_part(&r, "'crushed':1,'blown':3,");
+    ih_histogram_reset(&r.histogram);
 }
 
 /* What the decoder knows of the file. */
@@ -196,6 +198,7 @@ TEST(what_is_known_of_the_file)
                    "'library':null,");
     r.version = "9.9";
     check_part(&r, "'version':'9.9'");
+    ih_histogram_reset(&r.histogram);
 }
 
 TEST(no_pixels)
@@ -214,6 +217,7 @@ TEST(no_pixels)
           "'height':0,'pixels':0," SETTINGS "'channels':[{'name':'gray'," NOTHING
           ",{'name':'luma'," NOTHING "],'mean_luma':null,'mean_luminance':null,'srgb':true,"
           "'clip':{'crushed_any':0,'blown_any':0,'crushed_all':0,'blown_all':0}}\n");
+    ih_histogram_reset(&r.histogram);
 }
 
 /* Neither a double nor a signed integer can hold 2^63 + 1. */
@@ -235,5 +239,6 @@ TEST(counts_are_exact_to_64_bits)
         check_part(&r, expected);
         snprintf(expected, sizeof expected, "'histogram':[0,%s,0,", texts[i]);
         check_part(&r, expected);
+        ih_histogram_reset(&r.histogram);
     }
 }

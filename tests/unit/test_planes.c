@@ -232,6 +232,7 @@ TEST(full_tables)
         begin(counter, &ih_count_tables, &specs[0]);
         assert_int_equal(counter->fold_pixels, UINT32_MAX);
         counter->vectors = vectors_of(k);
+        ih_count_clear(counter);
         /* Pretend that the first table of each plane has counted these. */
         const uint32_t n_before = UINT32_MAX - 130;
         for (unsigned c = 0; c < 3; c++)

@@ -341,6 +341,7 @@ TEST(totals_near_the_limit)
     huge.n_images = 1;
     assert_int_equal(ih_total_add(&total, &huge, &err), IH_LIMIT);
     assert_int_equal(total.n_images, UINT64_MAX);
+    ih_total_reset(&total);
 }
 
 /* ---- native bins ---- */
