@@ -163,13 +163,14 @@ static void unlink_files(struct ih_pipeline *p)
 }
 
 /* Exits without joining the other threads, which may be waiting for inputs that never end. */
-static void leave(struct ih_pipeline *p, enum ih_exit code)
+_Noreturn static void leave(struct ih_pipeline *p, enum ih_exit code)
 {
     unlink_files(p);
     _exit((int)code);
 }
 
-static void give_up(struct ih_pipeline *p, enum ih_exit code, const char *path, const char *message)
+_Noreturn static void give_up(struct ih_pipeline *p, enum ih_exit code, const char *path,
+                              const char *message)
 {
     ih_voice_hold(&p->voice);
     ih_say(path, message);
@@ -178,8 +179,8 @@ static void give_up(struct ih_pipeline *p, enum ih_exit code, const char *path, 
 
 /* Ends the run after a failed write. A reader that closes its pipe, as head does, is no failure:
  * the program ends as SIGPIPE would have ended it. */
-static void give_up_sink(struct ih_pipeline *p, const struct ih_sink *sink,
-                         const struct ih_error *err)
+_Noreturn static void give_up_sink(struct ih_pipeline *p, const struct ih_sink *sink,
+                                   const struct ih_error *err)
 {
     if (sink->has_lost_reader) {
         ih_voice_hold(&p->voice);
@@ -483,15 +484,21 @@ static bool is_kept(const struct ih_pipeline *p, const struct ih_sink *sink)
            (sink->is_standard && !p->options->only_total);
 }
 
+static struct product *must_render(struct ih_pipeline *p, const struct ih_result *result)
+{
+    struct product *const product = render(p, result);
+    if (!product)
+        give_up(p, IH_EXIT_FAILED, result->path, "out of memory");
+    return product;
+}
+
 /* Renders and writes a total. */
 static void give_total(void *pipeline, struct ih_result *total)
 {
     struct ih_pipeline *const p = pipeline;
     if (p->options->against && total->histogram.n_pixels > 0)
         compare(p, total);
-    struct product *const product = render(p, total);
-    if (!product)
-        give_up(p, IH_EXIT_FAILED, total->path, "out of memory");
+    struct product *const product = must_render(p, total);
     write_result(p, total, product);
     free(product);
 }
@@ -504,9 +511,7 @@ static void give_end(struct ih_pipeline *p, uint64_t run)
                                   .n_shards = p->options->n_shards,
                                   .run = run,
                                   .n_images = p->n_records};
-    struct product *const product = render(p, &end);
-    if (!product)
-        give_up(p, IH_EXIT_FAILED, NULL, "out of memory");
+    struct product *const product = must_render(p, &end);
     put(p, &end, product);
     free(product);
 }
