@@ -1,8 +1,8 @@
 /*
- * Shared by the histogram kernels: how a band is divided into aligned groups of pixels, the
+ * Shared by the histogram kernels: how a stripe is divided into aligned groups of pixels, the
  * arithmetic of one pixel, and the tree that reduces a block.
  *
- * A band may start at any byte. It is divided into a head that ends at a 16-byte boundary, groups
+ * A stripe may start at any byte. It is divided into a head that ends at a 16-byte boundary, groups
  * of a multiple of 16 pixels, which are whole 16-byte loads, and a tail. Head and tail are the
  * edge: each is shorter than 16 pixels or a group, and is read byte by byte. If no pixel starts at
  * a 16-byte boundary (2 or 4 channels at an odd address), all pixels are edge, which is slow but

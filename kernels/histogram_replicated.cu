@@ -67,7 +67,7 @@ enum {
        channels. */
     IH_UNIT_LOADS = 3,
     IH_UNIT_WORDS = IH_UNIT_LOADS * 4,
-    /* A small band gets one block for this many units, not a full grid. */
+    /* A small stripe gets one block for this many units, not a full grid. */
     IH_UNITS_PER_BLOCK = 8,
 };
 

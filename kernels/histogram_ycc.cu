@@ -2,10 +2,10 @@
  * Histogram of a JPEG's planes: upsampling, conversion to RGB and counting in one pass.
  *
  * The JPEG kernels write Y, Cb and Cr with chroma at its stored size, and CPU decoders hand over
- * bands of the same kind. An RGB image would be written and read again only to be counted, 3 bytes
- * a pixel. So a thread loads plane bytes (4:2:0: 1.5 a pixel), makes 16 pixels of RGB in registers
- * as libjpeg-turbo would (ycc.h), and counts them as the RGB kernel does, in the replicated
- * counters of replicated.cuh.
+ * stripes of the same kind. An RGB image would be written and read again only to be counted, 3
+ * bytes a pixel. So a thread loads plane bytes (4:2:0: 1.5 a pixel), makes 16 pixels of RGB in
+ * registers as libjpeg-turbo would (ycc.h), and counts them as the RGB kernel does, in the
+ * replicated counters of replicated.cuh.
  *
  * The images of a batch are counted in one launch: each block looks up its image and its part of
  * it. The blocks of an image follow from its size. Gray images count their Y as red.
@@ -252,7 +252,7 @@ static bool planes_fit(const struct ih_gpu_planes_args *args)
     return true;
 }
 
-/* Whether first_row and n_rows are a valid band of the image. */
+/* Whether first_row and n_rows are a valid stripe of the image. */
 static bool rows_fit(const struct ih_gpu_planes_args *args)
 {
     const uint32_t first = args->first_row, end = first + args->n_rows;

@@ -64,18 +64,18 @@ struct ih_gpu_histogram_args {
  */
 cudaError_t ih_histogram_replicated(const struct ih_gpu_histogram_args *args);
 
-/* The planes of a JPEG in device memory, chroma at its stored size, or a band of them. */
+/* The planes of a JPEG in device memory, chroma at its stored size, or a stripe of them. */
 struct ih_gpu_planes_args {
     /* Y, uint8 [height][width]; Cb and Cr, [height / chroma_v][width / chroma_h], rounded up. For a
-     * band: Y from row first_row on, Cb and Cr from row first_row / chroma_v on. Planes and pitches
-     * are multiples of 16 bytes; a whole plane is less than 4 GiB. Bytes between the end of a row
-     * and the next row are not read. */
+     * stripe: Y from row first_row on, Cb and Cr from row first_row / chroma_v on. Planes and
+     * pitches are multiples of 16 bytes; a whole plane is less than 4 GiB. Bytes between the end of
+     * a row and the next row are not read. */
     const uint8_t *d_planes[3];
     size_t pitch_bytes[3];
     uint32_t width, height;      /* of the image, each 1 to 65535 */
     unsigned chroma_h, chroma_v; /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
-    /* The rows to count. With chroma_v 2, a band begins at row 0 or an odd row, and ends before an
-     * odd row or at the end of the image, so that it contains all chroma that its rows need. */
+    /* The rows to count. With chroma_v 2, a stripe begins at row 0 or an odd row, and ends before
+     * an odd row or at the end of the image, so that it contains all chroma that its rows need. */
     uint32_t first_row, n_rows;
     struct ih_gpu_measures measures; /* these are as in ih_gpu_histogram_args */
     struct ih_gpu_totals *d_totals;

@@ -367,7 +367,7 @@ struct ih_settings {
                               a warning; never invented pixels. See --lenient in imghist(1) */
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
                               pipes and max_memory and without time in a read function; checked
-                              between bands of pixels, since a format's library cannot be
+                              between stripes of pixels, since a format's library cannot be
                               interrupted. 0: no limit */
     unsigned raw_preview;  /* 1: count the largest JPEG preview of camera raw files */
     /* Not NULL: asked about every 50 ms by the thread of an ih_count function; a value other than 0

@@ -8,7 +8,7 @@
  *     count_reference.c     the plain method that every other method and kernel is checked against
  *     count_fast.c          the fast method: begin, add, end
  *     count_tables.c        its tables, and a loop for each number of channels
- *     count_planes.c        the same for bands of Y, Cb and Cr
+ *     count_planes.c        the same for stripes of Y, Cb and Cr
  *     count_vec_loops.h     its SIMD loops; count_vectors*.c build them for each instruction set
  *     count_vec.h           the SIMD operations that these loops need, for AVX2, SSE2 and NEON
  */
@@ -154,7 +154,7 @@ static inline void ih_counter_add_planar(struct ih_counter *counter, const uint8
     counter->method->add_planar(counter, samples, n_pixels);
 }
 
-/* Adds a band of planes, borrowed for the call; n_channels is 3. */
+/* Adds a stripe of planes, borrowed for the call; n_channels is 3. */
 static inline void ih_counter_add_planes(struct ih_counter *counter, const struct ih_planes *planes)
 {
     counter->totals.n_pixels += (uint64_t)planes->width * planes->n_rows;

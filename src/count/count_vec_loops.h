@@ -25,8 +25,8 @@
  * - AVX2 halves the number of SIMD steps. It is chosen at run time (count_vectors.c).
  *
  * AMD EPYC (Zen 3, 3.2 GHz), one core, ns a pixel, gcc 12.2 / clang 14, 10 megapixels of photos of
- * each kind, bands of 128 KiB, 2026-11-21, when values were counted in another order; "shuffles" is
- * the loop that masks replaced:
+ * each kind, stripes of 128 KiB, 2026-11-21, when values were counted in another order; "shuffles"
+ * is the loop that masks replaced:
  *
  *                  baseline   progressive      random  two-valued     patches        flat
  *     shuffles    1.16 1.20     1.40 1.47   1.52 1.62   1.52 1.62   0.98 0.99   0.24 0.24

@@ -1,5 +1,5 @@
 /*
- * Decoders turn the bytes of an input into bands of 8-bit pixels.
+ * Decoders turn the bytes of an input into stripes of 8-bit pixels.
  *
  * Each format is one vtable in one file plus a line in decoders.def. Callers use the ih_decode_
  * functions. These choose the decoder by the file's content, apply the same limits to every format
@@ -44,7 +44,7 @@ struct ih_decode_options {
      * IH_ALL_SCANS_FROM_PIXELS. */
     uint64_t all_scans_from_pixels;
 
-    /* An image that could be read in bands is held in memory instead if that is faster and takes
+    /* An image that could be read in stripes is held in memory instead if that is faster and takes
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
@@ -101,8 +101,8 @@ struct ih_decoder {
 
     /*
      * Reads the header. Allocates nothing that grows with the size that the header claims. A
-     * format that cannot be read in bands may read the file into memory, after its size has passed
-     * ih_decode_check_pixels.
+     * format that cannot be read in stripes may read the file into memory, after its size has
+     * passed ih_decode_check_pixels.
      *
      * src      borrowed until close
      * info     every field is set except format; borrowed until close, because warnings are

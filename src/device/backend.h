@@ -1,5 +1,5 @@
 /*
- * Backends, devices and lanes: a band of pixels goes in, a histogram comes out.
+ * Backends, devices and lanes: a stripe of pixels goes in, a histogram comes out.
  *
  * - A backend is one way to count, "cpu" or "cuda": a vtable in one file plus a line in
  *   backends.def. It has units: one per GPU; the whole CPU is one unit.
@@ -12,7 +12,8 @@
  *
  * - With --device=auto the CPU counts, as the stand-in: each lane moves to the GPU with its first
  *   image after the start. A run that ends soon starts no GPU at all.
- * - If only a GPU may count, the lane keeps filled bands in plain memory and hands them over later.
+ * - If only a GPU may count, the lane keeps filled stripes in plain memory and hands them over
+ * later.
  */
 #ifndef IH_DEVICE_BACKEND_H
 #define IH_DEVICE_BACKEND_H
@@ -59,10 +60,10 @@ struct ih_backend {
 
     /* As the ih_lane_ calls of the same name. */
     enum ih_status (*begin)(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
-    enum ih_status (*band)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
-                           struct ih_error *err);
+    enum ih_status (*stripe)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
+                             struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
-    /* NULL: pixels are counted only in bands. */
+    /* NULL: pixels are counted only in stripes. */
     void (*count_here)(void *lane, const uint8_t *const samples[], size_t n_pixels, size_t n_rows,
                        ptrdiff_t row_stride_bytes);
     bool (*takes_native)(void *state); /* samples of 16 bits; NULL: all units do */
@@ -156,8 +157,8 @@ enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *s
  *
  * Returns IH_OK, IH_MEMORY, IH_DEVICE, or the error of ih_device_wait.
  */
-enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pixels,
-                            size_t *size_bytes, struct ih_error *err);
+enum ih_status ih_lane_stripe(struct ih_lane *lane, size_t min_bytes, uint8_t **pixels,
+                              size_t *size_bytes, struct ih_error *err);
 
 /*
  * Counts the pixels in the last buffer. This may go on after the call, so the caller must not touch

@@ -1,10 +1,10 @@
 /*
  * The CPU backend. A lane works in one of two ways:
  *
- * - In a batch each core has a worker. The lane is one band buffer and one counter, and the worker
- *   counts the rows that it has just decoded, while they are in its second-level cache.
+ * - In a batch each core has a worker. The lane is one stripe buffer and one counter, and the
+ * worker counts the rows that it has just decoded, while they are in its second-level cache.
  * - With fewer inputs than cores, the lane takes an idle core and starts a thread on it. The
- *   thread counts one band while the worker decodes the next, so a JPEG of 15 megapixels takes
+ *   thread counts one stripe while the worker decodes the next, so a JPEG of 15 megapixels takes
  *   little longer than its decoding.
  *
  * Buffers are kept from image to image and never shrink.
@@ -23,10 +23,10 @@
 
 enum {
     /* A quarter of a 512 KiB second-level cache; the decoder and its tables use the rest. */
-    CPU_BAND_BYTES = 128 * 1024,
+    CPU_STRIPE_BYTES = 128 * 1024,
     CPU_ALIGN_BYTES = 64, /* a cache line */
-    /* One to decode into, one to count and one in reserve, which evens out slower bands. */
-    CPU_BANDS = 3,
+    /* One to decode into, one to count and one in reserve, which evens out slower stripes. */
+    CPU_STRIPES = 3,
     YIELDS_BEFORE_SLEEP = 2000 /* about a millisecond */
 };
 
@@ -45,10 +45,10 @@ struct cpu_state {
     atomic_uint n_idle_cores; /* not yet taken by a lane */
 };
 
-struct cpu_band {
+struct cpu_stripe {
     uint8_t *pixels; /* owned; NULL until first used */
     size_t size_bytes;
-    size_t n_pixels;         /* 0: the band holds planes */
+    size_t n_pixels;         /* 0: the stripe holds planes */
     struct ih_planes planes; /* within pixels */
 };
 
@@ -57,35 +57,35 @@ struct cpu_lane {
     struct ih_native_counter native; /* counts instead, if the image has native samples */
     struct ih_count_spec spec;       /* of the image */
     size_t index;
-    struct cpu_state *state;          /* borrowed */
-    struct cpu_band bands[CPU_BANDS]; /* without a thread only the first is used */
+    struct cpu_state *state;                /* borrowed */
+    struct cpu_stripe stripes[CPU_STRIPES]; /* without a thread only the first is used */
     bool has_thread;
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards what follows; band i is in bands[i % CPU_BANDS] */
+    pthread_mutex_t lock; /* guards what follows; stripe i is in stripes[i % CPU_STRIPES] */
     pthread_cond_t on_change;
     atomic_ullong n_filled, n_counted; /* atomic because the thread also polls without the lock */
     bool is_closing;
 };
 
-static void count_band(struct cpu_lane *l, const struct cpu_band *band)
+static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
 {
     if (l->spec.n_bins)
-        ih_native_add(&l->native, band->pixels, band->n_pixels);
-    else if (band->n_pixels > 0)
-        ih_counter_add(&l->counter, band->pixels, band->n_pixels);
+        ih_native_add(&l->native, stripe->pixels, stripe->n_pixels);
+    else if (stripe->n_pixels > 0)
+        ih_counter_add(&l->counter, stripe->pixels, stripe->n_pixels);
     else
-        ih_counter_add_planes(&l->counter, &band->planes);
+        ih_counter_add_planes(&l->counter, &stripe->planes);
 }
 
 /* ---- the lane's thread ---- */
 
 /*
- * Polls for the next band before the thread sleeps. A band comes every 150 us. A sleeping thread
- * often wakes on its worker's core and interrupts the decoding: 80 ms instead of 53 for a JPEG of
- * 15 megapixels. Yielding leaves the core to any other thread that is ready.
+ * Polls for the next stripe before the thread sleeps. A stripe comes every 150 us. A sleeping
+ * thread often wakes on its worker's core and interrupts the decoding: 80 ms instead of 53 for a
+ * JPEG of 15 megapixels. Yielding leaves the core to any other thread that is ready.
  */
-static void poll_for_band(struct cpu_lane *l)
+static void poll_for_stripe(struct cpu_lane *l)
 {
     for (int i = 0; i < YIELDS_BEFORE_SLEEP && l->n_counted == l->n_filled; i++)
         sched_yield();
@@ -98,16 +98,16 @@ static void *count_in_thread(void *lane)
     for (;;) {
         if (l->n_counted == l->n_filled && !l->is_closing) {
             pthread_mutex_unlock(&l->lock);
-            poll_for_band(l);
+            poll_for_stripe(l);
             pthread_mutex_lock(&l->lock);
         }
         while (l->n_counted == l->n_filled && !l->is_closing)
             pthread_cond_wait(&l->on_change, &l->lock);
         if (l->n_counted == l->n_filled)
             break;
-        const struct cpu_band *band = &l->bands[l->n_counted % CPU_BANDS];
+        const struct cpu_stripe *stripe = &l->stripes[l->n_counted % CPU_STRIPES];
         pthread_mutex_unlock(&l->lock);
-        count_band(l, band);
+        count_stripe(l, stripe);
         pthread_mutex_lock(&l->lock);
         l->n_counted++;
         pthread_cond_signal(&l->on_change);
@@ -116,7 +116,7 @@ static void *count_in_thread(void *lane)
     return NULL;
 }
 
-/* Waits until at most n_left bands are uncounted. With 0, the caller may then use the counter. */
+/* Waits until at most n_left stripes are uncounted. With 0, the caller may then use the counter. */
 static void wait_for_thread(struct cpu_lane *l, unsigned n_left)
 {
     if (!l->has_thread)
@@ -197,8 +197,8 @@ static void cpu_lane_close(void *lane)
         pthread_join(l->thread, NULL);
         ih_idle_core_give(&l->state->n_idle_cores);
     }
-    for (unsigned i = 0; i < CPU_BANDS; i++)
-        free(l->bands[i].pixels);
+    for (unsigned i = 0; i < CPU_STRIPES; i++)
+        free(l->stripes[i].pixels);
     ih_counter_reset(&l->counter);
     ih_native_reset(&l->native);
     pthread_cond_destroy(&l->on_change);
@@ -218,44 +218,44 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
 
 /* Replaces the buffer. The old contents are not needed, so it is freed first to keep the peak low.
  * Below PTRDIFF_MAX, rounding up to a cache line cannot overflow. */
-static enum ih_status grow(struct cpu_band *band, size_t min_bytes, struct ih_error *err)
+static enum ih_status grow(struct cpu_stripe *stripe, size_t min_bytes, struct ih_error *err)
 {
     const size_t size_bytes = (min_bytes + CPU_ALIGN_BYTES - 1) / CPU_ALIGN_BYTES * CPU_ALIGN_BYTES;
-    free(band->pixels);
-    *band = (struct cpu_band){.pixels = NULL};
+    free(stripe->pixels);
+    *stripe = (struct cpu_stripe){.pixels = NULL};
     if (min_bytes <= PTRDIFF_MAX - CPU_ALIGN_BYTES)
-        band->pixels = aligned_alloc(CPU_ALIGN_BYTES, size_bytes);
-    if (!band->pixels)
+        stripe->pixels = aligned_alloc(CPU_ALIGN_BYTES, size_bytes);
+    if (!stripe->pixels)
         return ih_error_set(err, IH_MEMORY, "a buffer of %zu bytes: out of memory", min_bytes);
-    band->size_bytes = size_bytes;
+    stripe->size_bytes = size_bytes;
     return IH_OK;
 }
 
-/* The band to fill next. */
-static struct cpu_band *next_band(struct cpu_lane *l)
+/* The stripe to fill next. */
+static struct cpu_stripe *next_stripe(struct cpu_lane *l)
 {
-    return &l->bands[l->has_thread ? l->n_filled % CPU_BANDS : 0];
+    return &l->stripes[l->has_thread ? l->n_filled % CPU_STRIPES : 0];
 }
 
-static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
-                               struct ih_error *err)
+static enum ih_status cpu_stripe(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
+                                 struct ih_error *err)
 {
     struct cpu_lane *l = lane;
-    wait_for_thread(l, CPU_BANDS - 1); /* only this thread changes n_filled */
-    struct cpu_band *band = next_band(l);
+    wait_for_thread(l, CPU_STRIPES - 1); /* only this thread changes n_filled */
+    struct cpu_stripe *stripe = next_stripe(l);
     enum ih_status status = IH_OK;
-    if (!band->pixels || min_bytes > band->size_bytes)
-        status = grow(band, min_bytes > CPU_BAND_BYTES ? min_bytes : CPU_BAND_BYTES, err);
-    *pixels = band->pixels;
-    *size_bytes = band->size_bytes;
+    if (!stripe->pixels || min_bytes > stripe->size_bytes)
+        status = grow(stripe, min_bytes > CPU_STRIPE_BYTES ? min_bytes : CPU_STRIPE_BYTES, err);
+    *pixels = stripe->pixels;
+    *size_bytes = stripe->size_bytes;
     return status;
 }
 
-/* Counts the band that has just been filled, or hands it to the thread. */
+/* Counts the stripe that has just been filled, or hands it to the thread. */
 static void count_next(struct cpu_lane *l)
 {
     if (!l->has_thread) {
-        count_band(l, next_band(l));
+        count_stripe(l, next_stripe(l));
         return;
     }
     pthread_mutex_lock(&l->lock);
@@ -267,17 +267,17 @@ static void count_next(struct cpu_lane *l)
 static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *err)
 {
     struct cpu_lane *l = lane;
-    struct cpu_band *band = next_band(l);
+    struct cpu_stripe *stripe = next_stripe(l);
     (void)err;
-    assert(n_pixels <= band->size_bytes / ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
+    assert(n_pixels <= stripe->size_bytes / ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
     if (n_pixels == 0)
         return IH_OK;
-    band->n_pixels = n_pixels;
+    stripe->n_pixels = n_pixels;
     count_next(l);
     return IH_OK;
 }
 
-/* In the calling thread: there is no band to fill meanwhile. */
+/* In the calling thread: there is no stripe to fill meanwhile. */
 static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_pixels,
                            size_t n_rows, ptrdiff_t row_stride_bytes)
 {
@@ -306,11 +306,11 @@ static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *plane
                                        struct ih_error *err)
 {
     struct cpu_lane *l = lane;
-    struct cpu_band *band = next_band(l);
+    struct cpu_stripe *stripe = next_stripe(l);
     (void)err;
     assert(l->spec.n_channels == 3 && l->spec.n_bins == 0);
-    band->n_pixels = 0;
-    band->planes = *planes;
+    stripe->n_pixels = 0;
+    stripe->planes = *planes;
     count_next(l);
     return IH_OK;
 }
@@ -339,7 +339,7 @@ const struct ih_backend ih_backend_cpu = {
     .lane_open = cpu_lane_open,
     .lane_close = cpu_lane_close,
     .begin = cpu_begin,
-    .band = cpu_band,
+    .stripe = cpu_stripe,
     .count = cpu_count,
     .count_here = cpu_count_here,
     .takes_planes = cpu_takes_planes,

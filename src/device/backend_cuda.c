@@ -1,18 +1,19 @@
 /*
- * The CUDA backend. Each lane has its own stream and sends bands through two pinned buffers:
+ * The CUDA backend. Each lane has its own stream and sends stripes through two pinned buffers:
  *
  *     host     decode 0 | decode 1 | decode 2 ...
  *     copy              | copy 0   | copy 1
  *     kernel            |  count 0 |  count 1
  *
- * While one band is copied and counted, the worker decodes the next into the other buffer. Kernels
- * add to one set of 64-bit totals in device memory, which is read back at the end of the image.
+ * While one stripe is copied and counted, the worker decodes the next into the other buffer.
+ * Kernels add to one set of 64-bit totals in device memory, which is read back at the end of the
+ * image.
  *
  * - JPEG photos arrive as planes, unless the user named a kernel. With 4:2:0 that is half the bytes
  *   of RGB, and the GPU does the upsampling and the colour conversion.
- * - A band has 1 MiB. Its copy takes 19 us over PCIe 5 and hides the kernel; a worker takes more
- *   than 300 us to decode it. Larger bands only take more pinned memory; with smaller ones, launch
- *   overhead shows.
+ * - A stripe has 1 MiB. Its copy takes 19 us over PCIe 5 and hides the kernel; a worker takes more
+ *   than 300 us to decode it. Larger stripes only take more pinned memory; with smaller ones,
+ * launch overhead shows.
  */
 #include "device/backend.h"
 #include "device/cuda_unit.h"
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAND_BYTES = 1 << 20, N_SLOTS = 2 };
+enum { STRIPE_BYTES = 1 << 20, N_SLOTS = 2 };
 
 struct slot {
     uint8_t *pixels, *d_pixels; /* pinned, and on the device; size_bytes each */
@@ -59,10 +60,10 @@ static void slot_release(struct slot *slot)
     slot->size_bytes = 0;
 }
 
-/* Reallocates the slot, to at least BAND_BYTES. On failure the slot is empty. */
+/* Reallocates the slot, to at least STRIPE_BYTES. On failure the slot is empty. */
 static cudaError_t slot_grow(struct slot *slot, size_t min_bytes)
 {
-    const size_t size_bytes = min_bytes > BAND_BYTES ? min_bytes : BAND_BYTES;
+    const size_t size_bytes = min_bytes > STRIPE_BYTES ? min_bytes : STRIPE_BYTES;
     slot_release(slot);
     cudaError_t e = cudaHostAlloc((void **)&slot->pixels, size_bytes, cudaHostAllocDefault);
     if (e == cudaSuccess)
@@ -106,7 +107,7 @@ static cudaError_t lane_allocate(struct cuda_lane *l)
     for (int i = 0; e == cudaSuccess && i < N_SLOTS; i++) {
         e = cudaEventCreateWithFlags(&l->slots[i].is_free, cudaEventDisableTiming);
         if (e == cudaSuccess)
-            e = slot_grow(&l->slots[i], BAND_BYTES);
+            e = slot_grow(&l->slots[i], STRIPE_BYTES);
     }
     return e;
 }
@@ -214,8 +215,8 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     return ih_cuda_status(err, e, "GPU");
 }
 
-static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
-                           struct ih_error *err)
+static enum ih_status stripe(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
+                             struct ih_error *err)
 {
     struct cuda_lane *l = lane;
     l->current = (l->current + 1) % N_SLOTS;
@@ -326,7 +327,7 @@ static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
     const char *kernel;
     enum ih_status status = lane_open(d, &lane, err);
     if (status == IH_OK && (status = begin(lane, &spec, err)) == IH_OK &&
-        (status = band(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
+        (status = stripe(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
         memset(pixels, 255, 3);
         status = count(lane, 1, err);
         if (status == IH_OK)
@@ -394,7 +395,7 @@ const struct ih_backend ih_backend_cuda = {
     .lane_open = lane_open,
     .lane_close = lane_close,
     .begin = begin,
-    .band = band,
+    .stripe = stripe,
     .count = count,
     .takes_native = takes_native,
     .takes_planes = takes_planes,

@@ -1,7 +1,7 @@
 /*
  * Counting pixels that a user of the library already has in GPU memory, on the user's stream:
  * nothing is copied to the device, and only ih_device_pixels_finish waits. It has the kernels of
- * the CUDA backend, but neither lanes nor bands. In a build without CUDA, opening fails.
+ * the CUDA backend, but neither lanes nor stripes. In a build without CUDA, opening fails.
  */
 #ifndef IH_DEVICE_DEVICE_PIXELS_H
 #define IH_DEVICE_DEVICE_PIXELS_H

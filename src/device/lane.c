@@ -6,9 +6,9 @@
  *
  * - If the device has a stand-in (the CPU), the lane is bound to that first. After the start, the
  *   lane is bound to a GPU when its next image begins. An image is never split between two units.
- * - If there is no stand-in, the lane hands out bands in plain memory and keeps them. It waits for
- *   the start only when these staged bands take too much memory, or at the end of the image. Then
- *   it copies them to the GPU.
+ * - If there is no stand-in, the lane hands out stripes in plain memory and keeps them. It waits
+ * for the start only when these staged stripes take too much memory, or at the end of the image.
+ * Then it copies them to the GPU.
  *
  * With several GPUs, each lane in turn is bound to the next one and stays with it. A slower GPU
  * slows its own workers only: the others take more inputs.
@@ -20,12 +20,12 @@
 #include <string.h>
 
 enum {
-    STAGED_BAND_BYTES = 1 << 20,
+    STAGED_STRIPE_BYTES = 1 << 20,
     STAGED_BYTES_MAX = 64 << 20 /* in all lanes of a device */
 };
 
-/* A band in plain memory, for a unit that has not started. */
-struct staged_band {
+/* A stripe in plain memory, for a unit that has not started. */
+struct staged_stripe {
     uint8_t *pixels; /* owned */
     size_t size_bytes, n_pixels;
 };
@@ -34,12 +34,12 @@ struct ih_lane {
     struct ih_device *device;
     struct ih_count_spec spec;
     const struct ih_backend *backend;
-    void *unit;                 /* that the lane is bound to: the device's, or the stand-in */
-    void *lane;                 /* the backend's lane on it; NULL: bound to none yet */
-    struct staged_band *staged; /* [n_staged], owned */
-    size_t n_staged;            /* bands allocated for this image */
-    size_t n_counted;           /* those filled: ih_lane_count has their pixels */
-    bool band_is_staged;        /* ih_lane_band has handed out staged[n_counted] */
+    void *unit;                   /* that the lane is bound to: the device's, or the stand-in */
+    void *lane;                   /* the backend's lane on it; NULL: bound to none yet */
+    struct staged_stripe *staged; /* [n_staged], owned */
+    size_t n_staged;              /* stripes allocated for this image */
+    size_t n_counted;             /* those filled: ih_lane_count has their pixels */
+    bool stripe_is_staged;        /* ih_lane_stripe has handed out staged[n_counted] */
 };
 
 enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err)
@@ -148,8 +148,8 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
                        : bind(l, &ih_backend_cpu, stand_in, err);
 }
 
-/* Copies a staged band to buffers of the backend, which may be smaller, and counts it. */
-static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *staged,
+/* Copies a staged stripe to buffers of the backend, which may be smaller, and counts it. */
+static enum ih_status count_staged(struct ih_lane *l, const struct staged_stripe *staged,
                                    struct ih_error *err)
 {
     const size_t pixel_bytes = ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
@@ -158,7 +158,7 @@ static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *
     for (size_t n_left = staged->n_pixels, n; status == IH_OK && n_left > 0; n_left -= n) {
         uint8_t *to;
         size_t size_bytes;
-        status = l->backend->band(l->lane, pixel_bytes, &to, &size_bytes, err);
+        status = l->backend->stripe(l->lane, pixel_bytes, &to, &size_bytes, err);
         if (status != IH_OK)
             return status;
         n = size_bytes / pixel_bytes < n_left ? size_bytes / pixel_bytes : n_left;
@@ -169,7 +169,7 @@ static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *
     return status;
 }
 
-/* Waits for the start, binds the lane, counts the staged bands and frees them. */
+/* Waits for the start, binds the lane, counts the staged stripes and frees them. */
 static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 {
     enum ih_status status = ih_device_wait(l->device, err);
@@ -196,18 +196,18 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 
-/* Allocates a staged band. Returns NULL if the device has started, if the staged bands of all lanes
- * would take more than STAGED_BYTES_MAX, or if memory is short. The caller then waits for the
+/* Allocates a staged stripe. Returns NULL if the device has started, if the staged stripes of all
+ * lanes would take more than STAGED_BYTES_MAX, or if memory is short. The caller then waits for the
  * start. */
-static struct staged_band *stage(struct ih_lane *l, size_t size_bytes)
+static struct staged_stripe *stage(struct ih_lane *l, size_t size_bytes)
 {
     struct ih_device *d = l->device;
-    struct staged_band *staged = realloc(l->staged, (l->n_staged + 1) * sizeof *staged);
+    struct staged_stripe *staged = realloc(l->staged, (l->n_staged + 1) * sizeof *staged);
     if (!staged)
         return NULL;
     l->staged = staged;
     staged += l->n_staged;
-    *staged = (struct staged_band){.size_bytes = size_bytes};
+    *staged = (struct staged_stripe){.size_bytes = size_bytes};
     pthread_mutex_lock(&d->lock);
     if (!d->is_started && size_bytes <= STAGED_BYTES_MAX - d->staged_bytes)
         staged->pixels = malloc(size_bytes);
@@ -217,16 +217,16 @@ static struct staged_band *stage(struct ih_lane *l, size_t size_bytes)
     return staged->pixels ? staged : NULL;
 }
 
-enum ih_status ih_lane_band(struct ih_lane *l, size_t min_bytes, uint8_t **pixels,
-                            size_t *size_bytes, struct ih_error *err)
+enum ih_status ih_lane_stripe(struct ih_lane *l, size_t min_bytes, uint8_t **pixels,
+                              size_t *size_bytes, struct ih_error *err)
 {
-    l->band_is_staged = false;
+    l->stripe_is_staged = false;
     if (!l->lane) { /* the device had not started when the image began */
-        size_t wanted = min_bytes > STAGED_BAND_BYTES ? min_bytes : STAGED_BAND_BYTES;
-        const struct staged_band *staged =
+        size_t wanted = min_bytes > STAGED_STRIPE_BYTES ? min_bytes : STAGED_STRIPE_BYTES;
+        const struct staged_stripe *staged =
             l->n_staged > l->n_counted ? &l->staged[l->n_counted] : stage(l, wanted);
         if (staged && staged->size_bytes >= min_bytes) {
-            l->band_is_staged = true;
+            l->stripe_is_staged = true;
             *pixels = staged->pixels;
             *size_bytes = staged->size_bytes;
             return IH_OK;
@@ -235,15 +235,15 @@ enum ih_status ih_lane_band(struct ih_lane *l, size_t min_bytes, uint8_t **pixel
         if (status != IH_OK)
             return status;
     }
-    return l->backend->band(l->lane, min_bytes, pixels, size_bytes, err);
+    return l->backend->stripe(l->lane, min_bytes, pixels, size_bytes, err);
 }
 
 enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error *err)
 {
-    if (!l->band_is_staged)
+    if (!l->stripe_is_staged)
         return l->backend->count(l->lane, n_pixels, err);
     l->staged[l->n_counted++].n_pixels = n_pixels;
-    l->band_is_staged = false;
+    l->stripe_is_staged = false;
     return IH_OK;
 }
 
@@ -267,7 +267,7 @@ bool ih_lane_takes_planes(const struct ih_lane *l)
 enum ih_status ih_lane_count_planes(struct ih_lane *l, const struct ih_planes *planes,
                                     struct ih_error *err)
 {
-    assert(!l->band_is_staged);
+    assert(!l->stripe_is_staged);
     return l->backend->count_planes(l->lane, planes, err);
 }
 

@@ -47,7 +47,7 @@ static inline uint16_t ih_luma_native(const struct ih_luma_weights *w, uint16_t 
 
 enum { IH_NATIVE_BINS_MAX = 65536 };
 
-/* What to count. The same for every band of an image. */
+/* What to count. The same for every stripe of an image. */
 struct ih_count_spec {
     unsigned n_channels;                /* 1 to IH_CHANNELS_MAX */
     const struct ih_luma_weights *luma; /* borrowed, static */
@@ -95,7 +95,7 @@ enum {
 };
 
 /*
- * A band of an image as a JPEG file stores it: Y, and Cb and Cr of full or half width and height.
+ * A stripe of an image as a JPEG file stores it: Y, and Cb and Cr of full or half width and height.
  * The backend scales the chroma up and converts to RGB with libjpeg-turbo's integers
  * (kernels/ycc.h).
  */
@@ -110,7 +110,7 @@ struct ih_planes {
     unsigned chroma_h, chroma_v; /* pixels per chroma sample: 1, 1; 2, 1; or 2, 2 */
     uint32_t width;              /* pixels; at least 5 if the chroma width is halved */
     uint32_t n_rows;             /* rows of Y to count */
-    /* With halved height, `row` is 0 or odd. So is the first row after the band, unless the image
+    /* With halved height, `row` is 0 or odd. So is the first row after the stripe, unless the image
      * ends there. */
     uint32_t row, chroma_row;
     uint32_t height, n_chroma_rows; /* of the image */

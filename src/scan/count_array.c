@@ -1,7 +1,7 @@
 /*
  * Counting pixels in host memory. The CPU counts rows where they lie, interleaved or planar, from
  * 64 pixels on, with luma from 512. Shorter rows, other layouts, and pixels for GPUs are copied or
- * gathered into bands.
+ * gathered into stripes.
  */
 #include "base/clock.h"
 #include "decode/samples.h"
@@ -11,12 +11,12 @@
 
 enum {
     SAMPLE_16_MAX = 65535,
-    HERE_PIXELS = 1 << 18,     /* between looks at the clock */
-    HERE_STEP = 32,            /* the pixels that SIMD takes at once */
-    HERE_LEAST = 64,           /* starting a shorter row costs more than copying it */
-    HERE_LEAST_SLOW = 512,     /* the same with luma, and of native samples */
-    HERE_BAND_BYTES = 1 << 14, /* copied pixels are counted in the first-level cache */
-    TAKEN_SAMPLES = 1 << 18,   /* by a thread at a time: about 70 us */
+    HERE_PIXELS = 1 << 18,       /* between looks at the clock */
+    HERE_STEP = 32,              /* the pixels that SIMD takes at once */
+    HERE_LEAST = 64,             /* starting a shorter row costs more than copying it */
+    HERE_LEAST_SLOW = 512,       /* the same with luma, and of native samples */
+    HERE_STRIPE_BYTES = 1 << 14, /* copied pixels are counted in the first-level cache */
+    TAKEN_SAMPLES = 1 << 18,     /* by a thread at a time: about 70 us */
 };
 
 /* Pixels that have been checked. */
@@ -55,7 +55,7 @@ static void gather_rgb(const struct view *v, const uint8_t *from, uint8_t *to, s
 }
 
 /* Gathers n pixels of one row. */
-static void gather(const struct view *v, const uint8_t *from, uint8_t *band, size_t n)
+static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, size_t n)
 {
     const unsigned n_channels = v->a.n_channels;
     for (unsigned c = 0; c < n_channels; c++) {
@@ -64,7 +64,7 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
         const uint32_t high = is_alpha ? SAMPLE_16_MAX : v->a.range_high;
         const uint64_t per_step = is_alpha ? v->alpha_per_step : v->per_step;
         const uint8_t *sample = from + (ptrdiff_t)c * v->a.channel_stride_bytes;
-        uint8_t *to = band + c;
+        uint8_t *to = stripe + c;
         for (size_t i = 0; i < n; i++, to += n_channels) {
             const uint8_t *at = sample + (ptrdiff_t)i * v->a.pixel_stride_bytes;
             uint16_t wide;
@@ -76,7 +76,7 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
             if (v->native.n_bins) {
                 wide = is_alpha ? ih_native_alpha(&v->native, wide)
                                 : ih_native_colour(&v->native, wide);
-                ih_native_put(band, i * n_channels + c, wide);
+                ih_native_put(stripe, i * n_channels + c, wide);
             } else {
                 *to = scale(wide, low, high, per_step);
             }
@@ -84,8 +84,9 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
     }
 }
 
-/* Fills a band with the pixels that follow the first *done. Returns their number. */
-static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, size_t capacity_pixels)
+/* Fills a stripe with the pixels that follow the first *done. Returns their number. */
+static size_t fill_stripe(const struct view *v, uint64_t *done, uint8_t *stripe,
+                          size_t capacity_pixels)
 {
     const struct ih_array *a = &v->a;
     ptrdiff_t row = (ptrdiff_t)(*done / a->width), column = (ptrdiff_t)(*done % a->width);
@@ -95,7 +96,7 @@ static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, siz
         const size_t n = room < n_left ? room : n_left;
         const uint8_t *from =
             (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
-        uint8_t *to = band + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
+        uint8_t *to = stripe + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
         if (v->is_interleaved)
             memcpy(to, from, n * ih_pixel_bytes(a->n_channels, v->native.n_bins));
         else if (a->depth == 8 && a->n_channels == 3)
@@ -131,7 +132,7 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
     return status;
 }
 
-/* Counts rows where they lie if that is possible, and the rest through bands. lane: has begun. */
+/* Counts rows where they lie if that is possible, and the rest through stripes. lane: has begun. */
 static enum ih_status count_view(const struct view *v, bool drops_pixels, bool has_luma,
                                  struct ih_lane *lane, struct ih_time_limit *time,
                                  struct ih_error *err)
@@ -153,20 +154,20 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
         rest.n_pixels = rest.a.width * rest.a.height;
     }
     for (uint64_t done = 0; status == IH_OK && done < rest.n_pixels;) {
-        uint8_t *band;
+        uint8_t *stripe;
         size_t size_bytes;
         status = ih_time_limit_check(time, err);
         if (status == IH_OK)
-            status = ih_lane_band(lane, pixel_bytes, &band, &size_bytes, err);
+            status = ih_lane_stripe(lane, pixel_bytes, &stripe, &size_bytes, err);
         if (status != IH_OK)
             break;
-        if (counts_here && size_bytes > HERE_BAND_BYTES)
-            size_bytes = HERE_BAND_BYTES;
+        if (counts_here && size_bytes > HERE_STRIPE_BYTES)
+            size_bytes = HERE_STRIPE_BYTES;
         size_t n = size_bytes / pixel_bytes;
-        n = fill_band(&rest, &done, band, n < HERE_STEP ? n : n / HERE_STEP * HERE_STEP);
+        n = fill_stripe(&rest, &done, stripe, n < HERE_STEP ? n : n / HERE_STEP * HERE_STEP);
         if (drops_pixels)
-            n = v->native.n_bins ? ih_native_drop_transparent(band, n, n_channels)
-                                 : ih_pixels_drop_transparent(band, n, n_channels);
+            n = v->native.n_bins ? ih_native_drop_transparent(stripe, n, n_channels)
+                                 : ih_pixels_drop_transparent(stripe, n, n_channels);
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }

@@ -1,7 +1,7 @@
 /*
- * Counts one input from start to end. The lane gives a band, the decoder fills it, the lane counts
- * it; at the end the lane gives the histogram. Only a band is in memory, unless the format needs
- * more. Masks, regions and thumbnails look at each band between decoding and counting.
+ * Counts one input from start to end. The lane gives a stripe, the decoder fills it, the lane
+ * counts it; at the end the lane gives the histogram. Only a stripe is in memory, unless the format
+ * needs more. Masks, regions and thumbnails look at each stripe between decoding and counting.
  */
 #include "scan/scan.h"
 
@@ -47,11 +47,12 @@ static uint64_t lap(uint64_t *last_ns)
     return *last_ns - before_ns;
 }
 
-/* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
- * else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
-static enum ih_status count_bands(const struct ih_count_spec *spec, struct ih_selection *selection,
-                                  struct ih_thumbnail *thumbnail, struct ih_decode *decode,
-                                  struct ih_lane *lane, struct ih_result *result)
+/* Counts all stripes of an opened image: as planes if the decoder and the backend both support
+ * them, else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
+static enum ih_status count_stripes(const struct ih_count_spec *spec,
+                                    struct ih_selection *selection, struct ih_thumbnail *thumbnail,
+                                    struct ih_decode *decode, struct ih_lane *lane,
+                                    struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
@@ -68,7 +69,7 @@ static enum ih_status count_bands(const struct ih_count_spec *spec, struct ih_se
         struct ih_planes planes = {.n_rows = 0};
         uint8_t *buffer;
         size_t size_bytes, n_pixels = 0;
-        status = ih_lane_band(lane, min_bytes, &buffer, &size_bytes, err);
+        status = ih_lane_stripe(lane, min_bytes, &buffer, &size_bytes, err);
         times->count_ns += lap(&last_ns);
         if (status == IH_OK && planes_bytes)
             status = ih_decode_read_planes(decode, buffer, size_bytes, &planes, err);
@@ -106,14 +107,14 @@ static enum ih_status count_selected(const struct ih_scan_options *options,
     struct ih_selection selection;
     struct ih_region region;
     if (!m->region && !m->mask)
-        return count_bands(spec, NULL, thumbnail, decode, lane, result);
+        return count_stripes(spec, NULL, thumbnail, decode, lane, result);
     const struct ih_mask *used = options->mask.one ? options->mask.one : m->mask ? mask : NULL;
     enum ih_status status = m->region ? ih_region_parse(m->region, &region, err) : IH_OK;
     if (status == IH_OK)
         status =
             ih_selection_start(&selection, &decode->info, m->region ? &region : NULL, used, err);
     if (status == IH_OK)
-        status = count_bands(spec, &selection, thumbnail, decode, lane, result);
+        status = count_stripes(spec, &selection, thumbnail, decode, lane, result);
     if (status == IH_OK && selection.n_kept == 0)
         status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
                               m->region ? "region" : "image");

@@ -1,10 +1,10 @@
 /*
  * The scan: many inputs through decoders and a device, items in the order of the inputs.
  *
- * A worker takes one input from start to end: open, decode a band, count it, the next band, result.
- * Workers share the device, the memory budget and the idle cores. Results wait for their turn in a
- * bounded window. So memory does not grow with the number of inputs, and a slow file does not hold
- * up the others. JPEG files may go to a GPU instead (jpeg_gpu/queue.h).
+ * A worker takes one input from start to end: open, decode a stripe, count it, the next stripe,
+ * result. Workers share the device, the memory budget and the idle cores. Results wait for their
+ * turn in a bounded window. So memory does not grow with the number of inputs, and a slow file does
+ * not hold up the others. JPEG files may go to a GPU instead (jpeg_gpu/queue.h).
  *
  * An archive is an input whose members are inputs themselves; their results come in its place, in
  * the archive's order. One worker at a time reads its next member into memory, and then counts that
@@ -32,8 +32,8 @@
 /*
  * The pixels of an image that are counted: those of a region, of a mask, or of both.
  *
- * The pixels of each band that are counted are moved to its front before a backend sees it. So all
- * backends count the same pixels and know nothing of regions and masks.
+ * The pixels of each stripe that are counted are moved to its front before a backend sees it. So
+ * all backends count the same pixels and know nothing of regions and masks.
  */
 
 /* A gray image. All zero: none. Only loading and releasing write to it. */
@@ -85,7 +85,7 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
                                   const struct ih_region *region, const struct ih_mask *mask,
                                   struct ih_error *err);
 
-/* Moves the pixels that are counted to the front. Call it once for each band, in order. Returns
+/* Moves the pixels that are counted to the front. Call it once for each stripe, in order. Returns
  * their number; the contents after them are undefined. */
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
                          size_t pixel_bytes);

@@ -27,19 +27,19 @@ static enum ih_status read_values(struct ih_mask *mask, struct ih_decode *d, str
     struct ih_pixel_order_walk walk;
     struct ih_pixel_order_run run;
     const size_t row_bytes = ih_decode_row_bytes(d);
-    uint8_t *band = malloc(row_bytes);
-    enum ih_status status = band ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
+    uint8_t *stripe = malloc(row_bytes);
+    enum ih_status status = stripe ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
     ih_pixel_order_start(&walk, &d->info.order, mask->width, mask->height);
     for (size_t n = 1; status == IH_OK && n > 0;) {
-        status = ih_decode_read(d, band, row_bytes, &n, err);
+        status = ih_decode_read(d, stripe, row_bytes, &n, err);
         for (size_t at = 0;
              status == IH_OK && at < n && ih_pixel_order_next(&walk, n - at, &run);) {
             uint8_t *row = mask->values + (size_t)(run.y * mask->width);
             for (size_t i = 0; i < run.n; i++, at++)
-                row[(int64_t)run.x + (int64_t)i * run.x_step] = band[at];
+                row[(int64_t)run.x + (int64_t)i * run.x_step] = stripe[at];
         }
     }
-    free(band);
+    free(stripe);
     return status;
 }
 

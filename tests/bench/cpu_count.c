@@ -5,9 +5,9 @@
  *     cpu_count [REPEATS]
  *
  * Every count is compared with the reference before it is timed. The ways alternate, so a machine
- * that slows down slows all of them; the median counts. Pixels come in bands of 128 KiB, as in the
- * CPU backend, from 12 MB: more than the second-level cache, and too long for branch predictors to
- * learn. GB are 10^9 bytes.
+ * that slows down slows all of them; the median counts. Pixels come in stripes of 128 KiB, as in
+ * the CPU backend, from 12 MB: more than the second-level cache, and too long for branch predictors
+ * to learn. GB are 10^9 bytes.
  *
  * cpu_count.py loads this file as a shared library and compares ih_bench_count with OpenCV and
  * numpy.
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DATA_BYTES = 12 * 1000 * 1000, BAND_BYTES = 128 * 1024, REPEATS_MAX = 1000, WIDTH = 2000 };
+enum { DATA_BYTES = 12 * 1000 * 1000, STRIPE_BYTES = 128 * 1024, REPEATS_MAX = 1000, WIDTH = 2000 };
 
 /* The naive loop: the same planes, one 32-bit table each, no clip counts. */
 static void naive_begin(struct ih_counter *t)
@@ -78,12 +78,12 @@ static void count(struct ih_counter *counter, const struct ih_count_method *meth
                   struct ih_histogram *out)
 {
     const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
-    const size_t n_band = BAND_BYTES / n_channels;
+    const size_t n_stripe = STRIPE_BYTES / n_channels;
     if (ih_counter_begin(counter, method, &spec, NULL) != IH_OK)
         abort();
-    for (size_t i = 0; i < n_pixels; i += n_band)
+    for (size_t i = 0; i < n_pixels; i += n_stripe)
         ih_counter_add(counter, pixels + i * n_channels,
-                       n_pixels - i < n_band ? n_pixels - i : n_band);
+                       n_pixels - i < n_stripe ? n_pixels - i : n_stripe);
     ih_counter_end(counter, out);
 }
 

@@ -285,7 +285,7 @@ static void table_sizes(void)
     }
 }
 
-/* A band of 1 MiB compared with its copy over the bus, and the fixed cost of an image. */
+/* A stripe of 1 MiB compared with its copy over the bus, and the fixed cost of an image. */
 static void table_overheads(void)
 {
     struct ih_gpu_histogram_args args = args_make(MIB / 3, 3);
@@ -296,9 +296,9 @@ static void table_overheads(void)
     const double bulk_us = time_us([&](int) {
         CHECK(cudaMemcpyAsync(b.d_pixels, b.pixels, 64 * MIB, cudaMemcpyHostToDevice, stream));
     });
-    printf(
-        "\nA band of 1 MiB: copy from pinned memory %.1f us (%.1f us a MiB in 64 MiB); RGB kernel",
-        copy_us, bulk_us / 64);
+    printf("\nA stripe of 1 MiB: copy from pinned memory %.1f us (%.1f us a MiB in 64 MiB); RGB "
+           "kernel",
+           copy_us, bulk_us / 64);
     for (const struct kernel &kernel : kernels) {
         const double us = time_us([&](int i) {
             args.d_pixels = b.d_pixels + i * MIB;

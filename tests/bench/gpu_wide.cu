@@ -332,7 +332,7 @@ static void table_large(void)
         fill_device(&args, W_RANDOM);
         row(channels == 2 ? "gray, alpha" : "RGBA, luma", args, W_RANDOM, false);
     }
-    printf("\nA band of 1 MiB, microseconds:");
+    printf("\nA stripe of 1 MiB, microseconds:");
     for (unsigned channels = 1; channels <= 4; channels++) {
         struct ih_gpu_wide_args args = wide_args(MIB / 2 / channels, channels, BINS, channels >= 3);
         printf(" %u: %.1f", channels, time_us([&](int i) {

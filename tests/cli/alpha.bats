@@ -52,7 +52,7 @@ stats() {
   assert_output "gray,2,1 luma,2,1 "
 }
 
-@test "alpha: --alpha=skip-transparent over many bands" {
+@test "alpha: --alpha=skip-transparent over many stripes" {
   for ((i = 0; i < 1000; i++)); do printf 'abc\0defghij\1klm\0'; done >block
   for ((i = 0; i < 500; i++)); do cat block; done >all.rgba # 8 MB, every other pixel transparent
   stats --raw=4 --alpha=skip-transparent all.rgba

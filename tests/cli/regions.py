@@ -269,7 +269,7 @@ def main():
         pathlib.Path("images", name).write_bytes(data)
         pathlib.Path("masks", random.choice([name, name.split(".")[0] + ".png"])).write_bytes(write(mask[:, :, None]))
         images[name] = (pixels, mask)
-    # More than one band, and no whole number of rows in a band or a piece of a decoder process.
+    # More than one stripe, and no whole number of rows in a stripe or a piece of a decoder process.
     big = rng.integers(0, 256, (1201, 1501, 3), dtype=np.uint8)
     mask = rng.integers(0, 2, big.shape[:2], dtype=np.uint8)
     for name, data in (("big-adam7.png", png(big, True)), ("big-tiles.tif", tiff(big, (256, 128))), ("big.bmp", bmp(big, False)),

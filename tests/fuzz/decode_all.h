@@ -48,7 +48,8 @@ static inline void check_info(const struct ih_image_info *info,
     PROMISED(info->height <= options->max_pixels / info->width);
 }
 
-/* Reads to the end in bands of n_rows rows. The allocation ends with the last byte of a band. */
+/* Reads to the end in stripes of n_rows rows. The allocation ends with the last byte of a stripe.
+ */
 static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct decoded *out,
                                       struct ih_error *err)
 {
@@ -71,9 +72,9 @@ static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct
     return status;
 }
 
-static inline void decode_in_bands(const uint8_t *bytes, size_t size,
-                                   const struct ih_decode_options *options, size_t n_rows,
-                                   struct decoded *out, struct ih_error *err)
+static inline void decode_in_stripes(const uint8_t *bytes, size_t size,
+                                     const struct ih_decode_options *options, size_t n_rows,
+                                     struct decoded *out, struct ih_error *err)
 {
     struct ih_source src = {0};
     struct ih_decode d;
@@ -92,7 +93,7 @@ static inline void decode_in_bands(const uint8_t *bytes, size_t size,
     ih_source_reset(&src);
 }
 
-/* Reads planes to the end, each band into a new allocation of exactly its size. */
+/* Reads planes to the end, each stripe into a new allocation of exactly its size. */
 static inline enum ih_status read_all_planes(struct ih_decode *d, size_t size,
                                              struct ih_counter *counter, struct ih_error *err)
 {
@@ -186,7 +187,7 @@ static inline void decode_frames(const uint8_t *bytes, size_t size,
 }
 
 /*
- * Decodes row by row, in larger bands, as planes and with all further images. The result must not
+ * Decodes row by row, in larger stripes, as planes and with all further images. The result must not
  * depend on that.
  *
  * raw_channels   0: detect the format; 1 to 4: headerless samples
@@ -200,15 +201,15 @@ static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint6
                                               .raw_channels = raw_channels,
                                               .is_lenient = size % 2 == 0,
                                               .takes_raw_previews = true};
-    struct decoded by_row, by_band;
+    struct decoded by_row, by_stripe;
     struct ih_error err;
-    decode_in_bands(bytes, size, &options, 7, &by_band, &err);
-    decode_in_bands(bytes, size, &options, 1, &by_row, &err);
+    decode_in_stripes(bytes, size, &options, 7, &by_stripe, &err);
+    decode_in_stripes(bytes, size, &options, 1, &by_row, &err);
     decode_planes(bytes, size, &options, &by_row, &err);
     decode_frames(bytes, size, &options, &by_row);
-    PROMISED(by_row.status == by_band.status);
+    PROMISED(by_row.status == by_stripe.status);
     if (by_row.status == IH_OK)
-        PROMISED(memcmp(&by_row, &by_band, sizeof by_row) == 0);
+        PROMISED(memcmp(&by_row, &by_stripe, sizeof by_row) == 0);
     return by_row.status;
 }
 

@@ -28,8 +28,8 @@ enum {
      * with LARGE_JOB in the header are that large. */
     LARGE_JOB_BYTES_MAX = 256 * 1024,
     LARGE_JOB = 201,
-    BANDS_MAX = 30, /* limits time, */
-    FOLDS_MAX = 4,  /* and so does this */
+    STRIPES_MAX = 30, /* limits time, */
+    FOLDS_MAX = 4,    /* and so does this */
     LANES_MAX = 32
 };
 
@@ -38,8 +38,8 @@ struct count_job {
     bool skips_transparent;
     bool has_low_limits; /* fold tables and count pairs even with few pixels */
     uint64_t fold_pixels;
-    size_t misalignment; /* of the first pixel: 0 to 63 bytes */
-    size_t band_pixels;  /* at most in one call; every third band is about half as large */
+    size_t misalignment;  /* of the first pixel: 0 to 63 bytes */
+    size_t stripe_pixels; /* at most in one call; every third stripe is about half as large */
     uint64_t width, height;
     ptrdiff_t gap_bytes; /* between rows */
     bool is_upwards;     /* the last row comes first in memory */
@@ -55,7 +55,7 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
                             .has_low_limits = h[0] & 32,
                             .fold_pixels = 1 + (uint64_t)h[9] * h[9],
                             .misalignment = h[3] & 63,
-                            .band_pixels = h[4] == 255 ? SIZE_MAX : 1 + (size_t)h[4] * h[4] / 2,
+                            .stripe_pixels = h[4] == 255 ? SIZE_MAX : 1 + (size_t)h[4] * h[4] / 2,
                             .gap_bytes = h[5],
                             .layout = h[0] / 64 % 3};
     unsigned low = h[1] < h[2] ? h[1] : h[2], high = h[1] < h[2] ? h[2] : h[1];
@@ -77,8 +77,8 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
         job.width = n_pixels;
         job.height = n_pixels > 0;
     }
-    if (job.band_pixels < n_pixels / BANDS_MAX)
-        job.band_pixels = n_pixels / BANDS_MAX;
+    if (job.stripe_pixels < n_pixels / STRIPES_MAX)
+        job.stripe_pixels = n_pixels / STRIPES_MAX;
     if (job.fold_pixels < n_pixels / FOLDS_MAX)
         job.fold_pixels = n_pixels / FOLDS_MAX;
     job.pixels = malloc(data_bytes * n_repeats + 1);
@@ -91,7 +91,7 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
 /* The number of pixels in the next call. The counts must not depend on it. */
 static inline size_t next_piece(const struct count_job *job, size_t done, size_t n_left)
 {
-    size_t n = job->band_pixels;
+    size_t n = job->stripe_pixels;
     if (n != SIZE_MAX && done / n % 3 == 1)
         n = 1 + n / 2;
     return n < n_left ? n : n_left;
@@ -212,15 +212,15 @@ static inline void check_lane(const struct count_job *job, const struct count_la
     const char *kernel;
     PROMISED(ih_lane_begin(l->lane, &job->spec, &err) == IH_OK);
     for (size_t done = 0; done < n_pixels;) {
-        uint8_t *band;
+        uint8_t *stripe;
         size_t size_bytes, piece = next_piece(job, done, n_pixels - done);
-        PROMISED(ih_lane_band(l->lane, n, &band, &size_bytes, &err) == IH_OK);
+        PROMISED(ih_lane_stripe(l->lane, n, &stripe, &size_bytes, &err) == IH_OK);
         PROMISED(size_bytes >= n);
         piece = piece < size_bytes / n ? piece : size_bytes / n;
-        memcpy(band, job->pixels + done * n, piece * n);
+        memcpy(stripe, job->pixels + done * n, piece * n);
         done += piece;
         if (job->skips_transparent && n % 2 == 0)
-            piece = ih_pixels_drop_transparent(band, piece, (unsigned)n);
+            piece = ih_pixels_drop_transparent(stripe, piece, (unsigned)n);
         if (piece > 0)
             PROMISED(ih_lane_count(l->lane, piece, &err) == IH_OK);
     }
@@ -293,7 +293,7 @@ static inline void expect_planes(const struct count_job *job, const struct ih_yc
     ih_counter_end(counter, out);
 }
 
-/* Counts planes in bands of rows, with both sets of vector loops. */
+/* Counts planes in stripes of rows, with both sets of vector loops. */
 static inline void check_planes(const struct count_job *job, struct ih_counter *counter)
 {
     const uint32_t h = job->layout > 0 ? 2 : 1, v = job->layout == 2 ? 2 : 1;
@@ -328,19 +328,19 @@ static inline void check_planes(const struct count_job *job, struct ih_counter *
             const size_t piece = next_piece(job, (size_t)row * width, SIZE_MAX) / width;
             const uint32_t near = row / v, from = v == 2 && near > 0 ? near - 1 : near;
             n = piece == 0 ? 1 : piece < height - row ? (uint32_t)piece : height - row;
-            const struct ih_planes band = {.planes = {planes[0] + (size_t)row * pitches[0],
-                                                      planes[1] + (size_t)from * pitches[1],
-                                                      planes[2] + (size_t)from * pitches[1]},
-                                           .pitch_bytes = {pitches[0], pitches[1], pitches[1]},
-                                           .chroma_h = h,
-                                           .chroma_v = v,
-                                           .width = width,
-                                           .n_rows = n,
-                                           .row = row,
-                                           .chroma_row = from,
-                                           .height = height,
-                                           .n_chroma_rows = n_chroma_rows};
-            ih_counter_add_planes(counter, &band);
+            const struct ih_planes stripe = {.planes = {planes[0] + (size_t)row * pitches[0],
+                                                        planes[1] + (size_t)from * pitches[1],
+                                                        planes[2] + (size_t)from * pitches[1]},
+                                             .pitch_bytes = {pitches[0], pitches[1], pitches[1]},
+                                             .chroma_h = h,
+                                             .chroma_v = v,
+                                             .width = width,
+                                             .n_rows = n,
+                                             .row = row,
+                                             .chroma_row = from,
+                                             .height = height,
+                                             .n_chroma_rows = n_chroma_rows};
+            ih_counter_add_planes(counter, &stripe);
         }
         ih_counter_end(counter, &got);
         check_counts(&got, &expected, "planes");

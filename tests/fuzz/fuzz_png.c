@@ -35,16 +35,16 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t held_bytes_max, s
     ih_source_open_memory(&src, bytes, size);
     out->status = ih_decode_open(&d, &src, &options, &err);
     if (out->status == IH_OK) {
-        size_t band_bytes = ih_decode_row_bytes(&d) * ROWS, n = 1;
-        uint8_t *band = malloc(band_bytes);
-        PROMISED(band);
-        while (n > 0 && (out->status = ih_decode_read(&d, band, band_bytes / d.info.n_channels, &n,
-                                                      &err)) == IH_OK) {
+        size_t stripe_bytes = ih_decode_row_bytes(&d) * ROWS, n = 1;
+        uint8_t *stripe = malloc(stripe_bytes);
+        PROMISED(stripe);
+        while (n > 0 && (out->status = ih_decode_read(&d, stripe, stripe_bytes / d.info.n_channels,
+                                                      &n, &err)) == IH_OK) {
             for (size_t i = 0; i < n * d.info.n_channels; i++) /* FNV-1a */
-                out->hash = (out->hash ^ band[i]) * 0x100000001b3u;
+                out->hash = (out->hash ^ stripe[i]) * 0x100000001b3u;
             out->n_pixels += n;
         }
-        free(band);
+        free(stripe);
         ih_decode_close(&d);
     }
     if (out->status != IH_OK)

@@ -208,7 +208,7 @@ for layout in long channels; do
   done
 done
 
-# Native samples: the formats, and two images of many bands. GPUs with little shared memory leave them to the CPU.
+# Native samples: the formats, and two images of many stripes. GPUs with little shared memory leave them to the CPU.
 for source in zero urandom; do
   { echo "P6 1500 1500 65535" && head -c 13500000 /dev/$source; } >"$logs/$source.ppm"
 done

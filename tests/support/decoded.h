@@ -1,8 +1,8 @@
 /*
  * Decodes an image from memory and checks the result; shared by the tests of decoders.
  *
- * Inputs and bands are in allocations that end with their last byte, so that the address sanitizer
- * catches every access past the end.
+ * Inputs and stripes are in allocations that end with their last byte, so that the address
+ * sanitizer catches every access past the end.
  */
 #ifndef IH_TESTS_DECODED_H
 #define IH_TESTS_DECODED_H
@@ -29,9 +29,10 @@ struct decoded {
     size_t n_pixels; /* read before the end or an error */
 };
 
-/* band_rows: the capacity of each read; ALL_ROWS: the rows of the image */
+/* stripe_rows: the capacity of each read; ALL_ROWS: the rows of the image */
 static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes,
-                                         const struct ih_decode_options *options, size_t band_rows)
+                                         const struct ih_decode_options *options,
+                                         size_t stripe_rows)
 {
     struct decoded out = {.status = IH_OK};
     struct ih_source source = {0};
@@ -43,21 +44,21 @@ static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes
     out.status = ih_decode_open(&d, &source, options, &out.error);
     if (out.status == IH_OK) {
         size_t n_channels = d.info.n_channels, n = 1;
-        size_t capacity = (size_t)(d.info.width * (band_rows ? band_rows : d.info.height));
-        uint8_t *band = malloc(capacity * n_channels);
+        size_t capacity = (size_t)(d.info.width * (stripe_rows ? stripe_rows : d.info.height));
+        uint8_t *stripe = malloc(capacity * n_channels);
         out.info = d.info;
         out.pixels = malloc((size_t)(d.info.width * d.info.height) * n_channels);
-        assert_true(band && out.pixels);
+        assert_true(stripe && out.pixels);
         while (n > 0 &&
-               (out.status = ih_decode_read(&d, band, capacity, &n, &out.error)) == IH_OK) {
+               (out.status = ih_decode_read(&d, stripe, capacity, &n, &out.error)) == IH_OK) {
             assert_true(n <= capacity && out.n_pixels + n <= d.info.width * d.info.height);
-            memcpy(out.pixels + out.n_pixels * n_channels, band, n * n_channels);
+            memcpy(out.pixels + out.n_pixels * n_channels, stripe, n * n_channels);
             out.n_pixels += n;
         }
         out.info = d.info;       /* complete now */
         if (out.status == IH_OK) /* a decoder process sends the error as it is */
             assert_int_equal(out.error.status, IH_OK);
-        free(band);
+        free(stripe);
         ih_decode_close(&d);
     }
     ih_source_reset(&source);
@@ -66,10 +67,10 @@ static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes
 }
 
 static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels,
-                                    size_t band_rows)
+                                    size_t stripe_rows)
 {
     const struct ih_decode_options options = {.max_pixels = max_pixels};
-    return decode_with(bytes, size_bytes, &options, band_rows);
+    return decode_with(bytes, size_bytes, &options, stripe_rows);
 }
 
 /* Checks that the bytes are refused with this status and a message that contains reason. */
@@ -95,13 +96,13 @@ static inline void assert_cuts_are_refused(const uint8_t *bytes, size_t size_byt
     }
 }
 
-/* Checks format, size and pixels of an image, with bands of different sizes. */
+/* Checks format, size and pixels of an image, with stripes of different sizes. */
 static inline void assert_decodes(const uint8_t *bytes, size_t size_bytes, const char *format,
                                   size_t width, size_t height, unsigned n_channels,
                                   const uint8_t *pixels)
 {
-    for (size_t band_rows = 0; band_rows <= 2; band_rows++) {
-        struct decoded d = decode(bytes, size_bytes, MAX_PIXELS, band_rows);
+    for (size_t stripe_rows = 0; stripe_rows <= 2; stripe_rows++) {
+        struct decoded d = decode(bytes, size_bytes, MAX_PIXELS, stripe_rows);
         if (d.status != IH_OK)
             fail_msg("status %d: %s", (int)d.status, d.error.message);
         assert_string_equal(d.info.format, format);

@@ -180,7 +180,7 @@ static inline void count_and_end(struct ih_lane *lane)
     uint8_t *pixels;
     size_t size_bytes;
     const char *kernel;
-    assert_int_equal(ih_lane_band(lane, 3, &pixels, &size_bytes, &err), IH_OK);
+    assert_int_equal(ih_lane_stripe(lane, 3, &pixels, &size_bytes, &err), IH_OK);
     memset(pixels, 255, 3);
     assert_int_equal(ih_lane_count(lane, 1, &err), IH_OK);
     assert_int_equal(ih_lane_end(lane, &h, &kernel, &err), IH_OK);

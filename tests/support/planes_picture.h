@@ -74,41 +74,41 @@ static inline size_t pitch_of(const struct planes_picture *p, unsigned plane, si
     return plane_width(p, plane) + gap_bytes + (plane == 0 ? 0 : IH_PLANES_PADDING);
 }
 
-/* The size of a band of these rows; the last row of Cr ends with its padding. */
-static inline size_t band_bytes(const struct planes_picture *p, uint32_t row, uint32_t n_rows,
-                                size_t gap_bytes)
+/* The size of a stripe of these rows; the last row of Cr ends with its padding. */
+static inline size_t stripe_bytes(const struct planes_picture *p, uint32_t row, uint32_t n_rows,
+                                  size_t gap_bytes)
 {
     uint32_t n;
     chroma_rows(p->v, p->image.chroma_height, row, n_rows, &n);
     return n_rows * pitch_of(p, 0, gap_bytes) + 2 * n * pitch_of(p, 1, gap_bytes) - gap_bytes;
 }
 
-/* Writes a band of these rows and the chroma they need into buffer, which holds band_bytes. */
-static inline struct ih_planes put_band(const struct planes_picture *p, uint32_t row,
-                                        uint32_t n_rows, size_t gap_bytes, uint8_t *buffer)
+/* Writes a stripe of these rows and the chroma they need into buffer, which holds stripe_bytes. */
+static inline struct ih_planes put_stripe(const struct planes_picture *p, uint32_t row,
+                                          uint32_t n_rows, size_t gap_bytes, uint8_t *buffer)
 {
-    struct ih_planes band = {.chroma_h = p->h,
-                             .chroma_v = p->v,
-                             .width = p->image.width,
-                             .n_rows = n_rows,
-                             .row = row,
-                             .height = p->image.height,
-                             .n_chroma_rows = p->image.chroma_height};
+    struct ih_planes stripe = {.chroma_h = p->h,
+                               .chroma_v = p->v,
+                               .width = p->image.width,
+                               .n_rows = n_rows,
+                               .row = row,
+                               .height = p->image.height,
+                               .n_chroma_rows = p->image.chroma_height};
     uint32_t n, random = row * 31 + n_rows + 1;
-    const size_t n_bytes = band_bytes(p, row, n_rows, gap_bytes);
-    band.size_bytes = n_bytes;
-    band.chroma_row = chroma_rows(p->v, p->image.chroma_height, row, n_rows, &n);
+    const size_t n_bytes = stripe_bytes(p, row, n_rows, gap_bytes);
+    stripe.size_bytes = n_bytes;
+    stripe.chroma_row = chroma_rows(p->v, p->image.chroma_height, row, n_rows, &n);
     for (size_t i = 0; i < n_bytes; i++)
         buffer[i] = (uint8_t)random_next(&random);
     for (unsigned c = 0; c < 3; c++) {
-        const uint32_t first = c == 0 ? row : band.chroma_row, rows = c == 0 ? n_rows : n;
-        band.planes[c] = buffer;
-        band.pitch_bytes[c] = pitch_of(p, c, gap_bytes);
-        for (uint32_t y = 0; y < rows; y++, buffer += band.pitch_bytes[c])
+        const uint32_t first = c == 0 ? row : stripe.chroma_row, rows = c == 0 ? n_rows : n;
+        stripe.planes[c] = buffer;
+        stripe.pitch_bytes[c] = pitch_of(p, c, gap_bytes);
+        for (uint32_t y = 0; y < rows; y++, buffer += stripe.pitch_bytes[c])
             memcpy(buffer, p->image.planes[c] + (size_t)(first + y) * p->image.pitch_bytes[c],
                    plane_width(p, c));
     }
-    return band;
+    return stripe;
 }
 
 #endif

@@ -38,13 +38,14 @@ static inline struct outcome decode_source(struct ih_source *src, uint64_t held_
     if (out.status == IH_OK) {
         size_t n = 1, capacity = (size_t)d.info.width * n_rows;
         const size_t pixel_bytes = ih_pixel_bytes(d.info.n_channels, d.info.n_bins);
-        uint8_t *band = malloc(capacity * pixel_bytes);
-        assert_non_null(band);
+        uint8_t *stripe = malloc(capacity * pixel_bytes);
+        assert_non_null(stripe);
         out.info = d.info;
-        while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &out.error)) == IH_OK)
-            put(&out.pixels, band, n * pixel_bytes);
+        while (n > 0 &&
+               (out.status = ih_decode_read(&d, stripe, capacity, &n, &out.error)) == IH_OK)
+            put(&out.pixels, stripe, n * pixel_bytes);
         out.info = d.info; /* complete now */
-        free(band);
+        free(stripe);
         ih_decode_close(&d);
     }
     ih_budget_destroy(&budget); /* checks that all was given back */

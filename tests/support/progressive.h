@@ -75,8 +75,8 @@ struct way {
     uint64_t from_pixels;
     uint64_t budget_bytes;
     struct ih_budget *budget; /* not NULL: instead of one of budget_bytes */
-    /* Called before each read, after n_bands bands. Returns how many cores have become idle. */
-    unsigned (*before_read)(unsigned n_bands, unsigned n_idle_cores);
+    /* Called before each read, after n_stripes stripes. Returns how many cores have become idle. */
+    unsigned (*before_read)(unsigned n_stripes, unsigned n_idle_cores);
 };
 
 #define ORDINARY_FROM UINT64_MAX /* from_pixels: always in the ordinary way */
@@ -87,8 +87,8 @@ struct outcome {
     unsigned warnings;
     uint8_t *bytes; /* owned: pixels up to the end or an error, or the planes of the image */
     size_t n_bytes;
-    unsigned n_bands;
-    uint64_t held_bytes; /* of the budget, after the last band */
+    unsigned n_stripes;
+    uint64_t held_bytes; /* of the budget, after the last stripe */
     unsigned n_lent;     /* the most idle cores taken at once */
 };
 
@@ -97,21 +97,21 @@ static inline bool read_pixels(struct ih_decode *d, size_t n_rows, struct outcom
 {
     const size_t n_channels = d->info.n_channels, width = (size_t)d->info.width;
     const size_t capacity = width * n_rows, n_all = width * (size_t)d->info.height;
-    uint8_t *band = malloc(capacity * n_channels);
+    uint8_t *stripe = malloc(capacity * n_channels);
     size_t n = 0;
-    assert_non_null(band);
+    assert_non_null(stripe);
     if (!out->bytes)
         assert_non_null(out->bytes = malloc(n_all * n_channels));
-    out->status = ih_decode_read(d, band, capacity, &n, &out->error);
+    out->status = ih_decode_read(d, stripe, capacity, &n, &out->error);
     if (out->status == IH_OK) {
         assert_true(n <= capacity && n % width == 0);
         assert_true(out->n_bytes + n * n_channels <= n_all * n_channels);
-        memcpy(out->bytes + out->n_bytes, band, n * n_channels);
+        memcpy(out->bytes + out->n_bytes, stripe, n * n_channels);
         out->n_bytes += n * n_channels;
         if (n == 0)
             assert_int_equal(out->n_bytes, n_all * n_channels);
     }
-    free(band);
+    free(stripe);
     return out->status == IH_OK && n > 0;
 }
 
@@ -120,7 +120,7 @@ static inline bool read_rows(struct ih_decode *d, const struct way *way, size_t 
 {
     if (way->gives_pixels)
         return read_pixels(d, size, out);
-    const bool has_rows = read_band(d, size, p);
+    const bool has_rows = read_stripe(d, size, p);
     out->status = p->status;
     out->error = p->error;
     out->n_bytes = (size_t)p->image.width * p->image.height +
@@ -128,22 +128,22 @@ static inline bool read_rows(struct ih_decode *d, const struct way *way, size_t 
     return has_rows;
 }
 
-static inline void read_bands(struct ih_decode *d, const struct way *way,
-                              const struct ih_decode_options *options, struct outcome *out)
+static inline void read_stripes(struct ih_decode *d, const struct way *way,
+                                const struct ih_decode_options *options, struct outcome *out)
 {
     const size_t least = way->gives_pixels ? 1 : ih_decode_planes_bytes(d);
     struct planes_read p = {.has_planes = true};
     unsigned n_idle_cores = way->n_idle_cores;
     for (bool goes_on = true; goes_on;) {
-        const size_t size = least + (way->varies && out->n_bands % 2 ? 0 : way->more);
+        const size_t size = least + (way->varies && out->n_stripes % 2 ? 0 : way->more);
         if (way->before_read) {
             const unsigned n_more =
-                way->before_read(out->n_bands, atomic_load(options->n_idle_cores));
+                way->before_read(out->n_stripes, atomic_load(options->n_idle_cores));
             atomic_fetch_add(options->n_idle_cores, n_more);
             n_idle_cores += n_more;
         }
         goes_on = read_rows(d, way, size, &p, out);
-        out->n_bands += goes_on;
+        out->n_stripes += goes_on;
         const unsigned n_lent = n_idle_cores - atomic_load(options->n_idle_cores);
         out->n_lent = n_lent > out->n_lent ? n_lent : out->n_lent;
         if (goes_on)
@@ -196,7 +196,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     open_source(&source, f, way->opened, &fd);
     out.status = ih_decode_open(&d, &source, &options, &out.error);
     if (out.status == IH_OK && (way->gives_pixels || ih_decode_planes_bytes(&d) > 0))
-        read_bands(&d, way, &options, &out);
+        read_stripes(&d, way, &options, &out);
     else if (out.status == IH_OK)
         ih_decode_close(&d);
     assert_int_equal(own.taken_bytes, 0);
@@ -222,7 +222,7 @@ static inline void assert_same_outcome(const struct outcome *a, const struct out
                  b->status ? b->error.message : "");
     if (a->status != IH_OK)
         return;
-    assert_int_equal(a->n_bands, b->n_bands);
+    assert_int_equal(a->n_stripes, b->n_stripes);
     assert_int_equal(a->n_bytes, b->n_bytes);
     if (a->n_bytes > 0)
         assert_memory_equal(a->bytes, b->bytes, a->n_bytes);
@@ -251,8 +251,8 @@ static inline struct tried try_both(const struct jpeg_file *f, struct held held,
         for (way.n_idle_cores = 0; way.n_idle_cores < 4; way.n_idle_cores += 3) {
             struct outcome o = read_file(f, &way);
             assert_same_outcome(&o, &ordinary);
-            tried.n_at_once += o.status == IH_OK && o.n_bands > 0 && o.held_bytes == held.at_once;
-            tried.n_failed_late += o.status != IH_OK && o.n_bands > 0;
+            tried.n_at_once += o.status == IH_OK && o.n_stripes > 0 && o.held_bytes == held.at_once;
+            tried.n_failed_late += o.status != IH_OK && o.n_stripes > 0;
             free_outcome(&o);
         }
         free_outcome(&ordinary);

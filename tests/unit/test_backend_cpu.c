@@ -1,4 +1,4 @@
-/* Lanes of the CPU backend: bands, images one after the other, errors. test_count.c tests the
+/* Lanes of the CPU backend: stripes, images one after the other, errors. test_count.c tests the
  * counts themselves. */
 #include "tests/support/test.h"
 
@@ -29,11 +29,11 @@ static void close_lane(struct lane_fixture *f)
     (ih_backend_cpu.stop)(f->state); /* cmocka 2 has a macro of this name */
 }
 
-static uint8_t *take_band(struct lane_fixture *f, size_t min_bytes, size_t *size_bytes)
+static uint8_t *take_stripe(struct lane_fixture *f, size_t min_bytes, size_t *size_bytes)
 {
     struct ih_error err;
     uint8_t *pixels = NULL;
-    assert_int_equal(ih_backend_cpu.band(f->lane, min_bytes, &pixels, size_bytes, &err), IH_OK);
+    assert_int_equal(ih_backend_cpu.stripe(f->lane, min_bytes, &pixels, size_bytes, &err), IH_OK);
     assert_non_null(pixels);
     assert_int_equal((uintptr_t)pixels % 64, 0);
     assert_true(*size_bytes >= min_bytes);
@@ -61,7 +61,7 @@ static void count_pixels(struct lane_fixture *f, const uint8_t *pixels, size_t n
 {
     struct ih_error err;
     size_t size_bytes;
-    memcpy(take_band(f, n * n_channels, &size_bytes), pixels, n * n_channels);
+    memcpy(take_stripe(f, n * n_channels, &size_bytes), pixels, n * n_channels);
     assert_int_equal(ih_backend_cpu.count(f->lane, n, &err), IH_OK);
 }
 
@@ -103,22 +103,22 @@ static void count_planes(struct lane_fixture *f, const struct planes_picture *p,
 {
     struct ih_error err;
     size_t size_bytes;
-    uint8_t *buffer = take_band(f, band_bytes(p, row, n_rows, row % 7), &size_bytes);
-    struct ih_planes band = put_band(p, row, n_rows, row % 7, buffer);
-    assert_int_equal(ih_backend_cpu.count_planes(f->lane, &band, &err), IH_OK);
-    memset(&band, 0xA5, sizeof band); /* the lane has a copy */
+    uint8_t *buffer = take_stripe(f, stripe_bytes(p, row, n_rows, row % 7), &size_bytes);
+    struct ih_planes stripe = put_stripe(p, row, n_rows, row % 7, buffer);
+    assert_int_equal(ih_backend_cpu.count_planes(f->lane, &stripe, &err), IH_OK);
+    memset(&stripe, 0xA5, sizeof stripe); /* the lane has a copy */
 }
 
-enum bands { PLANES, PIXELS, BY_TURNS };
+enum stripes { PLANES, PIXELS, BY_TURNS };
 
 /* Counts all rows but the last n_left. */
-static void count_picture(struct lane_fixture *f, const struct planes_picture *p, enum bands bands,
-                          uint32_t n_left)
+static void count_picture(struct lane_fixture *f, const struct planes_picture *p,
+                          enum stripes stripes, uint32_t n_left)
 {
     const uint32_t width = p->image.width, height = p->image.height - n_left;
     for (uint32_t row = 0, i = 0, n; row < height; row += n, i++) {
         n = 1 + i * 5 % 12 < height - row ? 1 + i * 5 % 12 : height - row;
-        if (bands == PLANES || (bands == BY_TURNS && i % 2 == 0))
+        if (stripes == PLANES || (stripes == BY_TURNS && i % 2 == 0))
             count_planes(f, p, row, n);
         else
             count_pixels(f, p->rgb + (size_t)row * width * 3, (size_t)n * width, 3);
@@ -130,7 +130,7 @@ TEST(planes)
 {
     static const struct {
         unsigned picture;
-        enum bands bands;
+        enum stripes stripes;
         uint32_t n_left; /* rows; not 0: the image is abandoned */
     } images[] = {{0, PLANES, 0},  {1, PIXELS, 0},   {2, PLANES, 0}, {1, PLANES, 20},
                   {2, PIXELS, 0},  {0, PLANES, 50},  {1, PLANES, 0}, {1, BY_TURNS, 0},
@@ -148,7 +148,7 @@ TEST(planes)
             const struct planes_picture *p = &pictures[images[i].picture];
             struct ih_histogram expected, got;
             begin_image(&f, &spec);
-            count_picture(&f, p, images[i].bands, images[i].n_left);
+            count_picture(&f, p, images[i].stripes, images[i].n_left);
             if (images[i].n_left > 0)
                 continue;
             end_image(&f, &got, "tables");

@@ -1,6 +1,6 @@
 /*
  * Rules for every format: content determines the format, limits apply before memory is allocated,
- * and bands of any size give the same pixels. PNM represents the formats; raw samples are tested
+ * and stripes of any size give the same pixels. PNM represents the formats; raw samples are tested
  * too.
  */
 #include "tests/support/decoded.h"
@@ -105,19 +105,19 @@ static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n
         ih_source_reset(&source);
         return out;
     }
-    uint8_t *band = malloc(capacity * n_channels);
-    assert_non_null(band);
+    uint8_t *stripe = malloc(capacity * n_channels);
+    assert_non_null(stripe);
     assert_int_equal(d.info.n_channels, n_channels);
     assert_true(ih_decode_row_bytes(&d) <= capacity * n_channels);
-    while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &error)) == IH_OK) {
-        assert_memory_equal(band, bytes + out.n_pixels * n_channels, n * n_channels);
+    while (n > 0 && (out.status = ih_decode_read(&d, stripe, capacity, &n, &error)) == IH_OK) {
+        assert_memory_equal(stripe, bytes + out.n_pixels * n_channels, n * n_channels);
         out.n_pixels += n;
     }
     out.width = d.info.width;
     out.height = d.info.height;
     ih_decode_close(&d);
     ih_source_reset(&source);
-    free(band);
+    free(stripe);
     return out;
 }
 

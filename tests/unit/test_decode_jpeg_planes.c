@@ -106,7 +106,7 @@ static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsig
 struct outcome {
     enum ih_status status;
     bool has_planes;
-    unsigned n_bands;
+    unsigned n_stripes;
 };
 
 /* Reads a file as planes and as pixels, and compares. */
@@ -117,7 +117,7 @@ static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
     ih_source_open_memory(&source, f->bytes, f->n);
     struct planes_read p = read_source(&source, more_bytes, &options);
     struct decoded d = decode_with(f->bytes, f->n, &options, ALL_ROWS);
-    const struct outcome out = {d.status, p.has_planes, p.n_bands};
+    const struct outcome out = {d.status, p.has_planes, p.n_stripes};
     if (p.has_planes || p.status != IH_OK) {
         assert_int_equal(p.status, d.status);
         if (p.status != IH_OK)
@@ -158,10 +158,11 @@ static void check_size(const struct kind *kind, unsigned width, unsigned height)
         const struct outcome out = read_both(&f, more_bytes[i]);
         assert_int_equal(out.status, IH_OK);
         assert_int_equal(out.has_planes, width >= 5 || kind->h[0] == 1);
-        if (out.has_planes) /* as few bands as the buffer allows */
-            assert_int_equal(out.n_bands, i < 3    ? n_mcu_rows
-                                          : i == 3 ? (n_mcu_rows + 3) / 4
-                                                   : (n_mcu_rows * row_bytes > more_bytes[4]) + 1);
+        if (out.has_planes) /* as few stripes as the buffer allows */
+            assert_int_equal(out.n_stripes, i < 3 ? n_mcu_rows
+                                            : i == 3
+                                                ? (n_mcu_rows + 3) / 4
+                                                : (n_mcu_rows * row_bytes > more_bytes[4]) + 1);
     }
     free(f.bytes);
 }

@@ -145,8 +145,8 @@ static void check_picture(const struct picture *p)
         free(f.p);
         return;
     }
-    for (size_t band_rows = 0; band_rows <= 3; band_rows++) {
-        struct decoded d = decode(f.p, f.n, MAX_PIXELS, band_rows);
+    for (size_t stripe_rows = 0; stripe_rows <= 3; stripe_rows++) {
+        struct decoded d = decode(f.p, f.n, MAX_PIXELS, stripe_rows);
         assert_int_equal(d.status, IH_OK);
         assert_int_equal(d.info.n_channels, n_channels);
         assert_int_equal(d.info.source_depth, p->depth);

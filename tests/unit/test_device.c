@@ -104,13 +104,13 @@ TEST(lanes_take_units_in_turn)
     }
 }
 
-/* Fills the next band with consecutive values from `first` on. */
-static size_t count_band(struct ih_lane *lane, unsigned first)
+/* Fills the next stripe with consecutive values from `first` on. */
+static size_t count_stripe(struct ih_lane *lane, unsigned first)
 {
     struct ih_error err;
     uint8_t *pixels;
     size_t size_bytes;
-    assert_int_equal(ih_lane_band(lane, 3, &pixels, &size_bytes, &err), IH_OK);
+    assert_int_equal(ih_lane_stripe(lane, 3, &pixels, &size_bytes, &err), IH_OK);
     const size_t n_each = size_bytes / 3 / IH_BINS, n = n_each * IH_BINS;
     for (size_t i = 0; i < 3 * n; i++)
         pixels[i] = (uint8_t)(first + i / 3 / n_each);
@@ -118,8 +118,8 @@ static size_t count_band(struct ih_lane *lane, unsigned first)
     return n;
 }
 
-/* Staged bands may be larger than the backend's, and are dropped with their image. */
-TEST(bands_before_the_start)
+/* Staged stripes may be larger than the backend's, and are dropped with their image. */
+TEST(stripes_before_the_start)
 {
     struct ih_histogram h;
     struct ih_error err;
@@ -130,10 +130,10 @@ TEST(bands_before_the_start)
         device_of((struct ih_device_options){.backend = "fake", .n_lanes = 1});
     struct ih_lane *lane = lane_of(device);
     begin(lane);
-    count_band(lane, 0); /* of an abandoned image */
+    count_stripe(lane, 0); /* of an abandoned image */
     begin(lane);
     for (unsigned i = 0; i < 3; i++)
-        n += count_band(lane, 50 * i);
+        n += count_stripe(lane, 50 * i);
     release();
     assert_int_equal(ih_lane_end(lane, &h, &kernel, &err), IH_OK);
     assert_int_equal(h.n_pixels, n);

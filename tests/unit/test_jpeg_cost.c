@@ -66,7 +66,7 @@ struct cost_case {
 static void check_case(const struct cost_case *k, enum opened opened, bool gives_pixels)
 {
     struct jpeg_file f = make_empty_scans(k->side, k->n_components, k->n_scans);
-    static uint8_t band[8 << 20];
+    static uint8_t stripe[8 << 20];
     struct ih_budget budget;
     struct ih_source src = {0};
     struct ih_decode d;
@@ -82,17 +82,17 @@ static void check_case(const struct cost_case *k, enum opened opened, bool gives
     open_source(&src, &f, opened, &fd);
     assert_int_equal(ih_decode_open(&d, &src, &options, &err), IH_OK);
     const size_t n_bytes = ih_decode_planes_bytes(&d);
-    assert_true(gives_pixels || (n_bytes > 0 && n_bytes <= sizeof band));
+    assert_true(gives_pixels || (n_bytes > 0 && n_bytes <= sizeof stripe));
     const enum ih_status status =
-        gives_pixels ? ih_decode_read(&d, band, sizeof band / k->n_components, &n, &err)
-                     : ih_decode_read_planes(&d, band, n_bytes, &planes, &err);
+        gives_pixels ? ih_decode_read(&d, stripe, sizeof stripe / k->n_components, &n, &err)
+                     : ih_decode_read_planes(&d, stripe, n_bytes, &planes, &err);
     if (k->says) {
         assert_int_equal(status, IH_LIMIT);
         assert_int_equal(err.limit, IH_LIMIT_NONE);
         assert_string_equal(err.message, k->says);
     } else {
         assert_int_equal(status, IH_OK);
-        assert_int_equal(gives_pixels ? band[0] : planes.planes[0][0], 128);
+        assert_int_equal(gives_pixels ? stripe[0] : planes.planes[0][0], 128);
     }
     ih_decode_close(&d);
     assert_int_equal(budget.taken_bytes, 0);

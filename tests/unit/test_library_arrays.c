@@ -104,8 +104,8 @@ TEST(every_layout)
     free(bytes);
 }
 
-/* Longer than a band, so that bands end in the middle of rows; and enough pixels for the counting
- * code that small images do not reach. */
+/* Longer than a stripe, so that stripes end in the middle of rows; and enough pixels for the
+ * counting code that small images do not reach. */
 TEST(large_arrays)
 {
     enum { WIDTH = 1201, HEIGHT = 997 };

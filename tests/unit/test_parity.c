@@ -1,9 +1,9 @@
 /*
  * Every kernel of every backend against a plain count, bin by bin.
  *
- * Each case uses the program's interface: a device, a lane, bands. Backends that this machine lacks
- * are skipped. IMGHIST_TEST_SMALL=1 leaves out large cases, for tools that slow kernels down a
- * thousand times; IMGHIST_TEST_BACKEND=NAME tests one backend.
+ * Each case uses the program's interface: a device, a lane, stripes. Backends that this machine
+ * lacks are skipped. IMGHIST_TEST_SMALL=1 leaves out large cases, for tools that slow kernels down
+ * a thousand times; IMGHIST_TEST_BACKEND=NAME tests one backend.
  */
 #define OWN_MAIN
 #include "tests/support/test.h"
@@ -142,24 +142,24 @@ static int close_subject(void **state)
     return 0;
 }
 
-/* Counts pixels in bands of at most band_pixels. */
-static void count_bands(struct subject *s, const uint8_t *pixels, size_t n_pixels,
-                        size_t band_pixels, const struct ih_count_spec *spec,
-                        struct ih_histogram *out)
+/* Counts pixels in stripes of at most stripe_pixels. */
+static void count_stripes(struct subject *s, const uint8_t *pixels, size_t n_pixels,
+                          size_t stripe_pixels, const struct ih_count_spec *spec,
+                          struct ih_histogram *out)
 {
     struct ih_error err = {0};
     const char *kernel = NULL;
     if (ih_lane_begin(s->lane, spec, &err) != IH_OK)
         fail_msg("%s", err.message);
     for (size_t done = 0; done < n_pixels;) {
-        uint8_t *band;
+        uint8_t *stripe;
         size_t size_bytes;
-        if (ih_lane_band(s->lane, spec->n_channels, &band, &size_bytes, &err) != IH_OK)
+        if (ih_lane_stripe(s->lane, spec->n_channels, &stripe, &size_bytes, &err) != IH_OK)
             fail_msg("%s", err.message);
-        size_t n = n_pixels - done < band_pixels ? n_pixels - done : band_pixels;
+        size_t n = n_pixels - done < stripe_pixels ? n_pixels - done : stripe_pixels;
         if (n > size_bytes / spec->n_channels)
             n = size_bytes / spec->n_channels;
-        memcpy(band, pixels + done * spec->n_channels, n * spec->n_channels);
+        memcpy(stripe, pixels + done * spec->n_channels, n * spec->n_channels);
         if (ih_lane_count(s->lane, n, &err) != IH_OK)
             fail_msg("%s", err.message);
         done += n;
@@ -169,7 +169,7 @@ static void count_bands(struct subject *s, const uint8_t *pixels, size_t n_pixel
     assert_string_equal(kernel, s->kernel);
 }
 
-static void check(struct subject *s, const uint8_t *pixels, size_t n_pixels, size_t band_pixels,
+static void check(struct subject *s, const uint8_t *pixels, size_t n_pixels, size_t stripe_pixels,
                   const struct ih_count_spec *spec, const char *what)
 {
     struct ih_histogram got, want;
@@ -177,7 +177,7 @@ static void check(struct subject *s, const uint8_t *pixels, size_t n_pixels, siz
     snprintf(text, sizeof text, "%s/%s, %u channels, %zu pixels, %s", s->backend->name, s->kernel,
              spec->n_channels, n_pixels, what);
     count_plainly(pixels, n_pixels, spec, &want);
-    count_bands(s, pixels, n_pixels, band_pixels, spec, &got);
+    count_stripes(s, pixels, n_pixels, stripe_pixels, spec, &got);
     assert_same(&got, &want, text);
 }
 
@@ -256,10 +256,10 @@ static void every_colour_pair(void **state)
     free(pixels);
 }
 
-/* Many bands of odd sizes, so that buffers are reused while others are in flight. */
-static void many_bands(void **state)
+/* Many stripes of odd sizes, so that buffers are reused while others are in flight. */
+static void many_stripes(void **state)
 {
-    static const size_t bands[] = {1, 7, 1000, 4099};
+    static const size_t stripes[] = {1, 7, 1000, 4099};
     struct subject *s = subject_or_skip(state);
     enum { N = 20011 };
     uint8_t *pixels = malloc(4 * N);
@@ -267,8 +267,8 @@ static void many_bands(void **state)
     fill(pixels, 4 * N, RANDOM);
     for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
         const struct ih_count_spec spec = {n, &ih_luma_bt709, 3, 250, 0};
-        for (size_t i = 0; i < sizeof bands / sizeof bands[0]; i++)
-            check(s, pixels, bands[i] == 1 || is_small() ? 301 : N, bands[i], &spec, "bands");
+        for (size_t i = 0; i < sizeof stripes / sizeof stripes[0]; i++)
+            check(s, pixels, stripes[i] == 1 || is_small() ? 301 : N, stripes[i], &spec, "stripes");
     }
     free(pixels);
 }
@@ -279,38 +279,38 @@ static void begin_drops(void **state)
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_error err = {0};
-    uint8_t pixels[30], *band;
+    uint8_t pixels[30], *stripe;
     size_t size_bytes;
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
-    assert_int_equal(ih_lane_band(s->lane, 30, &band, &size_bytes, &err), IH_OK);
-    memset(band, 9, 30);
+    assert_int_equal(ih_lane_stripe(s->lane, 30, &stripe, &size_bytes, &err), IH_OK);
+    memset(stripe, 9, 30);
     assert_int_equal(ih_lane_count(s->lane, 10, &err), IH_OK);
     fill(pixels, sizeof pixels, RANDOM);
     check(s, pixels, 10, SIZE_MAX, &spec, "after an abandoned image");
 }
 
-/* If there is no memory for a row, only that image fails; later images get bands of full size. */
+/* If there is no memory for a row, only that image fails; later images get stripes of full size. */
 static void no_memory_for_a_row(void **state)
 {
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_error err = {0};
-    uint8_t pixels[30], *band;
+    uint8_t pixels[30], *stripe;
     size_t full_bytes, size_bytes;
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
-    assert_int_equal(ih_lane_band(s->lane, 3, &band, &full_bytes, &err), IH_OK);
+    assert_int_equal(ih_lane_stripe(s->lane, 3, &stripe, &full_bytes, &err), IH_OK);
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
-    assert_int_not_equal(ih_lane_band(s->lane, SIZE_MAX, &band, &size_bytes, &err), IH_OK);
+    assert_int_not_equal(ih_lane_stripe(s->lane, SIZE_MAX, &stripe, &size_bytes, &err), IH_OK);
     fill(pixels, sizeof pixels, RANDOM);
     check(s, pixels, 10, 3, &spec, "after a row that was too large");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
-        assert_int_equal(ih_lane_band(s->lane, 3, &band, &size_bytes, &err), IH_OK);
+        assert_int_equal(ih_lane_stripe(s->lane, 3, &stripe, &size_bytes, &err), IH_OK);
         assert_true(size_bytes >= full_bytes);
     }
 }
 
-/* More pixels than a band holds, and a row that is larger than a band. */
+/* More pixels than a stripe holds, and a row that is larger than a stripe. */
 static void large(void **state)
 {
     struct subject *s = subject_or_skip(state);
@@ -323,19 +323,19 @@ static void large(void **state)
         check(s, pixels, N, SIZE_MAX, &spec, "large");
     }
     struct ih_error err = {0};
-    uint8_t *band;
+    uint8_t *stripe;
     size_t size_bytes;
     const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255, 0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
-    assert_int_equal(ih_lane_band(s->lane, (size_t)4 * N, &band, &size_bytes, &err), IH_OK);
+    assert_int_equal(ih_lane_stripe(s->lane, (size_t)4 * N, &stripe, &size_bytes, &err), IH_OK);
     assert_true(size_bytes >= (size_t)4 * N);
-    memcpy(band, pixels, (size_t)4 * N);
+    memcpy(stripe, pixels, (size_t)4 * N);
     struct ih_histogram got, want;
     const char *kernel;
     assert_int_equal(ih_lane_count(s->lane, N, &err), IH_OK);
     assert_int_equal(ih_lane_end(s->lane, &got, &kernel, &err), IH_OK);
     count_plainly(pixels, N, &spec, &want);
-    assert_same(&got, &want, "one large band");
+    assert_same(&got, &want, "one large stripe");
     free(pixels);
 }
 
@@ -348,11 +348,11 @@ static void beyond_32_bits(void **state)
     struct ih_error err = {0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
     for (uint64_t done = 0; done < n_wanted;) {
-        uint8_t *band;
+        uint8_t *stripe;
         size_t size_bytes;
-        assert_int_equal(ih_lane_band(s->lane, 64 << 20, &band, &size_bytes, &err), IH_OK);
+        assert_int_equal(ih_lane_stripe(s->lane, 64 << 20, &stripe, &size_bytes, &err), IH_OK);
         size_t n = n_wanted - done < size_bytes ? (size_t)(n_wanted - done) : size_bytes;
-        memset(band, 255, n);
+        memset(stripe, 255, n);
         assert_int_equal(ih_lane_count(s->lane, n, &err), IH_OK);
         done += n;
     }
@@ -364,7 +364,7 @@ static void beyond_32_bits(void **state)
     ih_histogram_reset(&h);
 }
 
-/* Sends native pixels in bands, as many at a time as fit into 4,096 bytes. */
+/* Sends native pixels in stripes, as many at a time as fit into 4,096 bytes. */
 static void count_native(struct subject *s, const uint16_t *pixels, size_t n_pixels,
                          const struct ih_count_spec *spec, struct ih_histogram *out)
 {
@@ -373,11 +373,11 @@ static void count_native(struct subject *s, const uint16_t *pixels, size_t n_pix
     const char *kernel = NULL;
     assert_int_equal(ih_lane_begin(s->lane, spec, &err), IH_OK);
     for (size_t done = 0, n; done < n_pixels; done += n) {
-        uint8_t *band;
+        uint8_t *stripe;
         size_t size_bytes;
-        assert_int_equal(ih_lane_band(s->lane, 4096, &band, &size_bytes, &err), IH_OK);
+        assert_int_equal(ih_lane_stripe(s->lane, 4096, &stripe, &size_bytes, &err), IH_OK);
         n = n_pixels - done < 4096 / pixel_bytes ? n_pixels - done : 4096 / pixel_bytes;
-        memcpy(band, (const uint8_t *)pixels + done * pixel_bytes, n * pixel_bytes);
+        memcpy(stripe, (const uint8_t *)pixels + done * pixel_bytes, n * pixel_bytes);
         assert_int_equal(ih_lane_count(s->lane, n, &err), IH_OK);
     }
     if (ih_lane_end(s->lane, out, &kernel, &err) != IH_OK)
@@ -460,7 +460,7 @@ static const struct {
     {"sizes_and_patterns", sizes_and_patterns, ALWAYS},
     {"weights_and_clips", weights_and_clips, ALWAYS},
     {"every_colour_pair", every_colour_pair, ALWAYS},
-    {"many_bands", many_bands, ALWAYS},
+    {"many_stripes", many_stripes, ALWAYS},
     {"begin_drops", begin_drops, ALWAYS},
     {"native_samples", native_samples, ALWAYS},
     /* compute-sanitizer reports the failing allocation as an error */

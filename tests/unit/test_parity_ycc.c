@@ -304,8 +304,8 @@ TEST(totals_are_added_to)
         cudaFree((void *)(uintptr_t)args.d_planes[p]);
 }
 
-/* An image in bands, each in its own allocation, with no more rows of chroma than it needs. */
-TEST(in_bands)
+/* An image in stripes, each in its own allocation, with no more rows of chroma than it needs. */
+TEST(in_stripes)
 {
     static struct ih_gpu_totals got, want;
     skip_without_gpu();
@@ -343,7 +343,8 @@ TEST(in_bands)
         }
         CHECK(cudaMemcpy(&got, t.d_totals, sizeof got, cudaMemcpyDeviceToHost));
         count_plainly(&image, &s, &args.measures, &want);
-        snprintf(what, sizeof what, "%u x %u, chroma %dx%d, in bands", s.width, s.height, s.h, s.v);
+        snprintf(what, sizeof what, "%u x %u, chroma %dx%d, in stripes", s.width, s.height, s.h,
+                 s.v);
         assert_same(&got, &want, what);
     }
 }

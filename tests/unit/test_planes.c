@@ -1,6 +1,6 @@
 /*
  * Counting from Y, Cb and Cr, with every instruction set of this CPU: the counts equal those of the
- * RGB of the pixel-by-pixel conversion, with any layout, size, bands, bytes between rows, and
+ * RGB of the pixel-by-pixel conversion, with any layout, size, stripes, bytes between rows, and
  * folds.
  */
 #include "tests/support/test.h"
@@ -80,24 +80,24 @@ static struct ih_counter *make_planes_counter(void)
 
 /* How a picture is counted. */
 struct way {
-    uint32_t band_rows; /* of every third band; the others have 1 and 2 */
+    uint32_t stripe_rows; /* of every third stripe; the others have 1 and 2 */
     uint64_t fold_pixels;
     bool has_pairs; /* from the first pixel on */
 };
 
-static void add_bands(struct ih_counter *counter, const struct planes_picture *p,
-                      uint32_t band_rows)
+static void add_stripes(struct ih_counter *counter, const struct planes_picture *p,
+                        uint32_t stripe_rows)
 {
     const uint32_t height = p->image.height;
     for (uint32_t row = 0, i = 0, n; row < height; row += n, i++) {
         const size_t gap_bytes = i * 7 % 40;
-        n = i % 3 == 0 ? band_rows : i % 3;
+        n = i % 3 == 0 ? stripe_rows : i % 3;
         if (n > height - row)
             n = height - row;
-        uint8_t *buffer = malloc(band_bytes(p, row, n, gap_bytes));
+        uint8_t *buffer = malloc(stripe_bytes(p, row, n, gap_bytes));
         assert_non_null(buffer);
-        const struct ih_planes band = put_band(p, row, n, gap_bytes, buffer);
-        ih_counter_add_planes(counter, &band);
+        const struct ih_planes stripe = put_stripe(p, row, n, gap_bytes, buffer);
+        ih_counter_add_planes(counter, &stripe);
         free(buffer);
     }
 }
@@ -114,7 +114,7 @@ static void check(struct ih_counter *counter, const struct planes_picture *p,
         counter->fold_pixels = way->fold_pixels;
         if (way->has_pairs)
             counter->pairs_from_pixels = 0;
-        add_bands(counter, p, way->band_rows);
+        add_stripes(counter, p, way->stripe_rows);
         assert_true(counter->n_unfolded <= way->fold_pixels);
         if (way->fold_pixels == UINT32_MAX) /* pixels in the chunk take no room in the tables */
             assert_int_equal(counter->n_unfolded + counter->n_chunk, expected.n_pixels);
@@ -262,17 +262,17 @@ TEST(with_pixels)
     count_with(&ih_count_reference, &specs[1], p.rgb, 333 * 60, &expected);
     for (unsigned k = 0; k < N_LOOPS; k++) {
         begin(counter, &ih_count_tables, &specs[0]);
-        add_bands(counter, &p, 3);
+        add_stripes(counter, &p, 3);
         assert_true(counter->n_chunk > 0);
         begin(counter, &ih_count_tables, &specs[1]);
         counter->vectors = vectors_of(k);
         counter->pairs_from_pixels = 0;
         counter->fold_pixels = 5000;
         for (uint32_t row = 0; row < 60; row += 5) {
-            uint8_t *buffer = malloc(band_bytes(&p, row, 3, 0));
+            uint8_t *buffer = malloc(stripe_bytes(&p, row, 3, 0));
             assert_non_null(buffer);
-            const struct ih_planes band = put_band(&p, row, 3, 0, buffer);
-            ih_counter_add_planes(counter, &band);
+            const struct ih_planes stripe = put_stripe(&p, row, 3, 0, buffer);
+            ih_counter_add_planes(counter, &stripe);
             ih_counter_add(counter, p.rgb + (size_t)(row + 3) * 333 * 3, 2 * 333);
             free(buffer);
         }

@@ -183,13 +183,13 @@ TEST(budget_runs_out)
         const struct ih_decode_options options = {.max_pixels = 1000 * 1000, .budget = &budget};
         struct ih_decode d;
         size_t n = 1, at = 0;
-        uint8_t band[100 * 3 * 8];
+        uint8_t stripe[100 * 3 * 8];
         const int fd = open_pipe(&src, &file);
         ih_budget_init(&budget, size);
         assert_int_equal(ih_decode_open(&d, &src, &options, &err), IH_OK);
         while (n > 0) {
-            assert_int_equal(ih_decode_read(&d, band, sizeof band / 3, &n, &err), IH_OK);
-            assert_memory_equal(band, expected.pixels.p + at, 3 * n);
+            assert_int_equal(ih_decode_read(&d, stripe, sizeof stripe / 3, &n, &err), IH_OK);
+            assert_memory_equal(stripe, expected.pixels.p + at, 3 * n);
             at += 3 * n;
             assert_true(budget.taken_bytes <= size);
         }

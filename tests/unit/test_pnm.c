@@ -356,7 +356,7 @@ static void write_samples(FILE *f, int kind, size_t width, size_t n)
     }
 }
 
-/* Reads a file through its descriptor in bands that divide neither the image nor the buffer. */
+/* Reads a file through its descriptor in stripes that divide neither the image nor the buffer. */
 static void check_large(int kind, size_t width, size_t height)
 {
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
@@ -366,19 +366,19 @@ static void check_large(int kind, size_t width, size_t height)
     size_t n, n_seen = 0, capacity = 7 * width + width / 2;
     bool is_bitmap = kind == '1' || kind == '4';
     FILE *f = tmpfile();
-    uint8_t *band = malloc(capacity);
+    uint8_t *stripe = malloc(capacity);
     assert_non_null(f);
-    assert_non_null(band);
+    assert_non_null(stripe);
     fprintf(f, "P%c\n%zu %zu\n%s", kind, width, height, is_bitmap ? "" : "65535\n");
     write_samples(f, kind, width, width * height);
     rewind(f);
     assert_int_equal(ih_source_open_fd(&source, fileno(f), &error), IH_OK);
     assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_OK);
     do {
-        assert_int_equal(ih_decode_read(&d, band, capacity, &n, &error), IH_OK);
+        assert_int_equal(ih_decode_read(&d, stripe, capacity, &n, &error), IH_OK);
         for (size_t i = 0; i < n; i++) {
             unsigned v = sample_at(n_seen + i);
-            assert_int_equal(band[i], is_bitmap ? (v & 1 ? 0 : 255) : (v * 2 + 257) / 514);
+            assert_int_equal(stripe[i], is_bitmap ? (v & 1 ? 0 : 255) : (v * 2 + 257) / 514);
         }
         n_seen += n;
     } while (n > 0);
@@ -386,7 +386,7 @@ static void check_large(int kind, size_t width, size_t height)
     ih_decode_close(&d);
     ih_source_reset(&source);
     fclose(f);
-    free(band);
+    free(stripe);
 }
 
 TEST(large)

@@ -153,33 +153,33 @@ TEST(small)
 }
 
 /* A core becomes idle before the 5th and the 10th row of MCUs. It is taken at once. */
-static unsigned lend_later(unsigned n_bands, unsigned n_left)
+static unsigned lend_later(unsigned n_stripes, unsigned n_left)
 {
     assert_int_equal(n_left, 0);
-    return n_bands == 5 || n_bands == 10 ? 1 : 0;
+    return n_stripes == 5 || n_stripes == 10 ? 1 : 0;
 }
 
 /* One core is taken for each row, up to the maximum. */
-static unsigned check_most(unsigned n_bands, unsigned n_left)
+static unsigned check_most(unsigned n_stripes, unsigned n_left)
 {
-    assert_int_equal(n_left, 5 - (n_bands < ASSISTANTS ? n_bands : ASSISTANTS));
+    assert_int_equal(n_left, 5 - (n_stripes < ASSISTANTS ? n_stripes : ASSISTANTS));
     return 0;
 }
 
 /* With fewer than eight rows left, no core is taken. */
-static unsigned lend_too_late(unsigned n_bands, unsigned n_left)
+static unsigned lend_too_late(unsigned n_stripes, unsigned n_left)
 {
-    assert_int_equal(n_left, n_bands > 23 ? 1 : 0);
-    return n_bands == 23 ? 1 : 0;
+    assert_int_equal(n_left, n_stripes > 23 ? 1 : 0);
+    return n_stripes == 23 ? 1 : 0;
 }
 
-static unsigned lend_in_time(unsigned n_bands, unsigned n_left)
+static unsigned lend_in_time(unsigned n_stripes, unsigned n_left)
 {
     assert_int_equal(n_left, 0);
-    return n_bands == 22 ? 1 : 0;
+    return n_stripes == 22 ? 1 : 0;
 }
 
-/* 30 bands of one row of MCUs. */
+/* 30 stripes of one row of MCUs. */
 TEST(idle_cores)
 {
     static const struct {
@@ -206,7 +206,7 @@ TEST(idle_cores)
                 way.before_read = cases[i].before_read;
                 struct outcome o = read_file(&f, &way);
                 assert_same_outcome(&o, &ordinary);
-                assert_int_equal(o.n_bands, 30);
+                assert_int_equal(o.n_stripes, 30);
                 assert_int_equal(o.n_lent, cases[i].n_lent);
                 free_outcome(&o);
                 free_outcome(&ordinary);
@@ -237,7 +237,7 @@ TEST(closed_early)
         struct ih_budget budget;
         struct ih_source source = {0};
         struct ih_decode d;
-        struct ih_planes band;
+        struct ih_planes stripe;
         struct ih_error err;
         pthread_t lender;
         size_t n;
@@ -254,7 +254,7 @@ TEST(closed_early)
                 assert_int_equal(ih_decode_read(&d, buffer, 300 * 16, &n, &err), IH_OK);
             else
                 assert_int_equal(
-                    ih_decode_read_planes(&d, buffer, ih_decode_planes_bytes(&d), &band, &err),
+                    ih_decode_read_planes(&d, buffer, ih_decode_planes_bytes(&d), &stripe, &err),
                     IH_OK);
         }
         assert_int_equal(budget.taken_bytes, i / 8 > 0 ? held_of(&f).at_once : 0);

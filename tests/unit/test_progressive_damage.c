@@ -99,9 +99,9 @@ static struct jpeg_file repaired;
 static uint8_t *to_repair; /* the file in memory, of the same size; NULL: the file at path */
 static unsigned repair_at, n_repairs;
 
-static unsigned repair(unsigned n_bands, unsigned n_idle_cores)
+static unsigned repair(unsigned n_stripes, unsigned n_idle_cores)
 {
-    if (n_bands == repair_at) {
+    if (n_stripes == repair_at) {
         n_repairs++;
         if (to_repair)
             memcpy(to_repair, repaired.bytes, repaired.n);
@@ -252,7 +252,7 @@ TEST(written_over)
         else if (second.n < first.n && first.n - second.n <= sizeof zeros)
             splice(&second, second.n, 0, zeros, first.n - second.n);
         struct outcome o = read_changed(0, k % 2);
-        assert_int_equal(o.n_bands > 0, !cases[i].message);
+        assert_int_equal(o.n_stripes > 0, !cases[i].message);
         if (cases[i].message) {
             assert_int_equal(o.status, strstr(cases[i].message, "damaged") ? IH_CORRUPT : IH_IO);
             assert_string_equal(o.error.message, cases[i].message);
@@ -329,9 +329,9 @@ TEST(budget_denies)
 }
 
 /* A file that is unlinked or replaced stays open, and is read unchanged. */
-static unsigned unlink_it(unsigned n_bands, unsigned n_idle_cores)
+static unsigned unlink_it(unsigned n_stripes, unsigned n_idle_cores)
 {
-    if (n_bands == 0) {
+    if (n_stripes == 0) {
         assert_int_equal(unlink(path), 0);
         if (second.n > 0)
             write_file(path, second.bytes, second.n);

@@ -114,7 +114,7 @@ static void check_too_little(const struct jpeg_file *f, struct way way)
     way.from_pixels = 1;
     struct outcome o = read_file(f, &way);
     assert_same_outcome(&o, &ordinary);
-    assert_int_equal(o.n_bands, 0);
+    assert_int_equal(o.n_stripes, 0);
     free_outcome(&o);
     free_outcome(&ordinary);
 }
@@ -177,7 +177,7 @@ TEST(defaults)
         struct ih_source source = {0};
         struct ih_budget budget;
         struct ih_decode d;
-        struct ih_planes band;
+        struct ih_planes stripe;
         struct ih_error err;
         static uint8_t buffer[1 << 17];
         ih_budget_init(&budget, (uint64_t)1 << 30);
@@ -187,9 +187,9 @@ TEST(defaults)
             ih_source_open_memory(&source, f.bytes, f.n);
             assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
             do
-                assert_int_equal(ih_decode_read_planes(&d, buffer, sizeof buffer, &band, &err),
+                assert_int_equal(ih_decode_read_planes(&d, buffer, sizeof buffer, &stripe, &err),
                                  IH_OK);
-            while (band.row + band.n_rows < 512 - i);
+            while (stripe.row + stripe.n_rows < 512 - i);
             if (k == 0)
                 assert_int_equal(budget.taken_bytes,
                                  i == 0 ? held_of(&f).at_once : held_of(&f).ordinary);

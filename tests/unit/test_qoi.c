@@ -113,7 +113,7 @@ TEST(every_kind_of_chunk)
         assert_true(n_of_kind[i] > 50);
 }
 
-/* Long runs cross the bands and more than one chunk. */
+/* Long runs cross the stripes and more than one chunk. */
 TEST(runs)
 {
     enum { WIDTH = 20, HEIGHT = 10 };

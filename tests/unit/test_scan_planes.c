@@ -16,7 +16,7 @@ static struct {
     atomic_bool is_held; /* start waits */
     long start_ms;
     bool is_broken;
-    unsigned n_pixel_bands, n_plane_bands;
+    unsigned n_pixel_stripes, n_plane_stripes;
 } fake;
 
 static enum ih_status fake_start(const struct ih_backend_options *options, int ordinal,
@@ -33,14 +33,14 @@ static enum ih_status fake_start(const struct ih_backend_options *options, int o
 
 static enum ih_status fake_count(void *lane, size_t n_pixels, struct ih_error *err)
 {
-    fake.n_pixel_bands++;
+    fake.n_pixel_stripes++;
     return ih_backend_cpu.count(lane, n_pixels, err);
 }
 
 static enum ih_status fake_count_planes(void *lane, const struct ih_planes *planes,
                                         struct ih_error *err)
 {
-    fake.n_plane_bands++;
+    fake.n_plane_stripes++;
     return ih_backend_cpu.count_planes(lane, planes, err);
 }
 
@@ -110,7 +110,7 @@ static const struct {
     struct jpeg_kind kind;
     unsigned width, height;
     bool is_cut;
-    unsigned n_plane_bands; /* at least; 0: counted as pixels */
+    unsigned n_plane_stripes; /* at least; 0: counted as pixels */
 } files[] = {
     {{.h = 2, .v = 2}, 900, 500, false, 3},
     {{.h = 2, .v = 1}, 701, 300, true, 1},
@@ -122,13 +122,14 @@ static const struct {
     {{.h = 2, .v = 2, .is_progressive = true}, 300, 300, true, 0},
     {{.h = 2, .v = 2}, 4, 300, false, 0},
     {{.h = 2, .v = 2}, 5, 300, false, 1},
-    {{.h = 2, .v = 2}, 6001, 35, false, 3}, /* larger than the lane's usual bands */
+    {{.h = 2, .v = 2}, 6001, 35, false, 3}, /* larger than the lane's usual stripes */
     {{.h = 1, .v = 1, .is_flat = true}, 1, 1, false, 1},
 };
 enum { N_FILES = sizeof files / sizeof files[0] };
 
-/* Counts all files in one lane, and for each the bands of planes and of pixels. */
-static void count_files(struct ih_device *device, struct ih_result *results, unsigned (*n_bands)[2])
+/* Counts all files in one lane, and for each the stripes of planes and of pixels. */
+static void count_files(struct ih_device *device, struct ih_result *results,
+                        unsigned (*n_stripes)[2])
 {
     const struct ih_scan_options options = {.n_threads = 1,
                                             .decode = {.max_pixels = 1000000},
@@ -144,10 +145,10 @@ static void count_files(struct ih_device *device, struct ih_result *results, uns
         struct jpeg_file f = make_jpeg(&files[i].kind, files[i].width, files[i].height);
         const struct ih_input input = {
             .bytes = f.bytes, .size_bytes = files[i].is_cut ? f.n - 30 : f.n, .is_named = true};
-        fake.n_plane_bands = fake.n_pixel_bands = 0;
+        fake.n_plane_stripes = fake.n_pixel_stripes = 0;
         ih_count_input(&options, &input, lane, &source, &results[i]);
-        n_bands[i][0] = fake.n_plane_bands;
-        n_bands[i][1] = fake.n_pixel_bands;
+        n_stripes[i][0] = fake.n_plane_stripes;
+        n_stripes[i][1] = fake.n_pixel_stripes;
         free(f.bytes);
     }
     ih_lane_close(lane);
@@ -157,20 +158,20 @@ static void count_files(struct ih_device *device, struct ih_result *results, uns
 TEST(inputs)
 {
     static struct ih_result expected[N_FILES], results[N_FILES];
-    unsigned n_bands[N_FILES][2];
+    unsigned n_stripes[N_FILES][2];
     struct ih_error err;
     struct ih_device *device = device_of("reference", 0, ALL, false, 0);
     assert_int_equal(ih_device_wait(device, &err), IH_OK);
-    count_files(device, expected, n_bands);
+    count_files(device, expected, n_stripes);
     ih_device_close(device);
     for (unsigned i = 0; i < N_FILES; i++)
-        assert_int_equal(n_bands[i][0], 0);
+        assert_int_equal(n_stripes[i][0], 0);
     for (unsigned way = 0; way < 4;
          way++) { /* waits for the start or not; with an idle core or not */
         device = device_of(NULL, way / 2, ALL, false, way % 2 ? 0 : 150);
         if (way % 2)
             assert_int_equal(ih_device_wait(device, &err), IH_OK);
-        count_files(device, results, n_bands);
+        count_files(device, results, n_stripes);
         ih_device_close(device);
         for (unsigned i = 0; i < N_FILES; i++) {
             assert_int_equal(results[i].status, files[i].is_cut ? IH_CORRUPT : IH_OK);
@@ -179,11 +180,11 @@ TEST(inputs)
                 assert_string_equal(results[i].error.message, expected[i].error.message);
             else
                 assert_same(&expected[i].histogram, &results[i].histogram);
-            if (way % 2 && takes_planes() && files[i].n_plane_bands > 0) {
-                assert_in_range(n_bands[i][0], files[i].n_plane_bands, 99);
-                assert_int_equal(n_bands[i][1], 0);
+            if (way % 2 && takes_planes() && files[i].n_plane_stripes > 0) {
+                assert_in_range(n_stripes[i][0], files[i].n_plane_stripes, 99);
+                assert_int_equal(n_stripes[i][1], 0);
             }
-            assert_true(files[i].n_plane_bands > 0 || n_bands[i][0] == 0);
+            assert_true(files[i].n_plane_stripes > 0 || n_stripes[i][0] == 0);
         }
     }
 }

@@ -12,32 +12,32 @@
 
 typedef void draw_function(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to);
 
-/* Adds all pixels, n_band at a time, and encodes. The file is the caller's. */
-static uint8_t *make(const struct ih_image_info *info, draw_function *draw, size_t n_band,
+/* Adds all pixels, n_stripe at a time, and encodes. The file is the caller's. */
+static uint8_t *make(const struct ih_image_info *info, draw_function *draw, size_t n_stripe,
                      size_t *n_bytes)
 {
     struct ih_thumbnail t;
     struct ih_error err;
     struct ih_pixel_order_walk walk;
     struct ih_pixel_order_run run;
-    uint8_t *jpeg, *band = malloc(n_band * info->n_channels);
+    uint8_t *jpeg, *stripe = malloc(n_stripe * info->n_channels);
     size_t n = 0;
-    assert_non_null(band);
+    assert_non_null(stripe);
     assert_int_equal(ih_thumbnail_start(&t, info, &err), IH_OK);
     ih_pixel_order_start(&walk, &info->order, info->width, info->height);
     while (ih_pixel_order_next(&walk, SIZE_MAX, &run))
         for (size_t i = 0; i < run.n; i++) {
             draw((uint64_t)((int64_t)run.x + (int64_t)i * run.x_step), run.y, info,
-                 band + n * info->n_channels);
-            if (++n == n_band) {
-                ih_thumbnail_add(&t, band, n);
+                 stripe + n * info->n_channels);
+            if (++n == n_stripe) {
+                ih_thumbnail_add(&t, stripe, n);
                 n = 0;
             }
         }
-    ih_thumbnail_add(&t, band, n);
+    ih_thumbnail_add(&t, stripe, n);
     assert_int_equal(ih_thumbnail_end(&t, info->orientation, &jpeg, n_bytes, &err), IH_OK);
     ih_thumbnail_reset(&t);
-    free(band);
+    free(stripe);
     return jpeg;
 }
 
@@ -82,14 +82,14 @@ static void draw_slope(uint64_t x, uint64_t y, const struct ih_image_info *info,
 
 /* The mean of each box, found pixel by pixel, against the thumbnail. */
 static void compare(const struct ih_image_info *info, unsigned width, unsigned height,
-                    size_t n_band)
+                    size_t n_stripe)
 {
     static double sums[IH_THUMBNAIL_SIDE][IH_THUMBNAIL_SIDE][4];
     static struct small s;
     const unsigned n_channels = info->n_channels;
     const double tolerance = n_channels == 1 ? 4 : 12; /* colour is subsampled */
     size_t n_bytes;
-    uint8_t *jpeg = make(info, draw_slope, n_band, &n_bytes), pixel[4];
+    uint8_t *jpeg = make(info, draw_slope, n_stripe, &n_bytes), pixel[4];
     assert_non_null(jpeg);
     assert_true(n_bytes <= IH_THUMBNAIL_BYTES_MAX);
     decode(jpeg, n_bytes, &s);
@@ -139,11 +139,11 @@ TEST(orders)
         {.kind = IH_PIXEL_ORDER_FRAME, .width = 200, .height = 100, .left = 50, .top = 33},
     };
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        for (size_t n_band = 1; n_band < 100000; n_band = n_band * 10 + 3)
+        for (size_t n_stripe = 1; n_stripe < 100000; n_stripe = n_stripe * 10 + 3)
             compare(
                 &(struct ih_image_info){
                     .width = 405, .height = 300, .n_channels = 3, .order = orders[i]},
-                160, 119, n_band);
+                160, 119, n_stripe);
 }
 
 static void draw_black(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to)

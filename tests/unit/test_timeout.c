@@ -128,7 +128,7 @@ static void check_file(const struct file *file)
     }
 }
 
-TEST(between_bands)
+TEST(between_stripes)
 {
     static char pgm[] = "P5 2 3 255\n123456", tga[18 + 6] = {[2] = 3, [12] = 2, [14] = 3, [16] = 8};
     const struct file made[] = {{(uint8_t *)pgm, sizeof pgm - 1}, {(uint8_t *)tga, sizeof tga}};
@@ -197,17 +197,17 @@ TEST(all_scans)
         struct ih_error err = {0};
         struct ih_planes planes;
         size_t n;
-        static uint8_t band[1 << 20];
+        static uint8_t stripe[1 << 20];
         ih_source_open_memory(&src, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &src, &one_second, &err), IH_OK);
         const size_t n_bytes = ih_decode_planes_bytes(&d);
-        assert_true(n_bytes > 0 && n_bytes <= sizeof band);
+        assert_true(n_bytes > 0 && n_bytes <= sizeof stripe);
         for (int i = 0; i < 2; i++) {
             if (i == 1)
                 src.time.used_ns = 1001 * MS;
             enum ih_status status = gives_pixels
-                                        ? ih_decode_read(&d, band, 600 * 16, &n, &err)
-                                        : ih_decode_read_planes(&d, band, n_bytes, &planes, &err);
+                                        ? ih_decode_read(&d, stripe, 600 * 16, &n, &err)
+                                        : ih_decode_read_planes(&d, stripe, n_bytes, &planes, &err);
             if (i == 0)
                 assert_int_equal(status, IH_OK);
             else

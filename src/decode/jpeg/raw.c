@@ -33,7 +33,7 @@ static size_t pitch_bytes(const struct jpeg_decompress_struct *c, unsigned compo
     return n_steps * STEP_BYTES / (component == 0 ? 1 : chroma_h(c));
 }
 
-/* Rows of a plane in a band of n rows of MCUs, including the row carried over. */
+/* Rows of a plane in a stripe of n rows of MCUs, including the row carried over. */
 static size_t rows_of(const struct jpeg_decompress_struct *c, unsigned component, size_t n)
 {
     return BLOCK_ROWS * n * (component == 0 ? chroma_v(c) : 1) + (chroma_v(c) == 2 ? 1 : 0);
