@@ -212,8 +212,8 @@ static struct ih_scan_options options_of(struct ih_context *context, struct ih_s
 /* Starts the scan, and chains result files to it. */
 static enum ih_status start(struct ih_context *context, struct ih_scan *f, struct ih_error *err)
 {
-    const struct ih_scan_inputs inputs = {
-        feed_next, feed_n_ready, feed_n_left, feed_wants_sources, feed_stop, NULL, f};
+    const struct ih_scan_inputs inputs = {feed_next,          feed_n_ready, feed_n_left,
+                                          feed_wants_sources, feed_stop,    f};
     const struct ih_scan_options options = options_of(context, f);
     const struct ih_chain_options chain = {
         .measure = context->options.measure,

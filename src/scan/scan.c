@@ -261,8 +261,6 @@ static void scan_close(void *scan)
         free(slot);
     }
     free_slots(s->spare);
-    if (s->inputs.close)
-        s->inputs.close(s->inputs.user);
     pthread_cond_destroy(&s->on_frame);
     pthread_cond_destroy(&s->on_result);
     pthread_cond_destroy(&s->on_work);
@@ -277,11 +275,8 @@ enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_opti
 {
     sigset_t all, before;
     struct scan *s = calloc(1, sizeof *s);
-    if (!s) {
-        if (inputs->close)
-            inputs->close(inputs->user);
+    if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    }
     s->device = device;
     s->options = *options;
     s->inputs = *inputs;

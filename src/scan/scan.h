@@ -161,17 +161,15 @@ struct ih_scan_inputs {
     /* Ends a waiting next, which returns false; NULL: next does not wait. Called under the scan's
      * lock, after an error and at the end. */
     void (*stop)(void *user);
-    /* Releases user after the last call; NULL: the caller does. */
-    void (*close)(void *user);
-    void *user;
+    void *user; /* borrowed until the scan is closed */
 };
 
 /*
- * What gives items: a scan, result files.
+ * What gives items.
  *
- * next       waits for the next item. Returns as ih_scan_next (imghist.h) does. *item: the
- * source's, valid until the next call; with an error, its path is what the error is about. Later
- *            calls return the same error.
+ * next       waits for the next item and returns as ih_scan_next (imghist.h) does. The item is the
+ *            source's and valid until the next call. After an error its path is what the error is
+ *            about; later calls return the same error.
  * is_ready   waits up to wait_ms until next would not wait
  */
 struct ih_item_source {
@@ -190,8 +188,7 @@ struct ih_item_source {
  * *items    owned by the caller. An input that holds records is an item of the kind IH_ITEM_NONE;
  *           its result_file is to be read in its place, "-" on standard input.
  *
- * Returns IH_OK, IH_MEMORY, or the error of a JPEG queue that did not start. The inputs are
- * released then.
+ * Returns IH_OK, IH_MEMORY, or the error of a JPEG queue that did not start.
  */
 enum ih_status ih_scan_start(struct ih_device *device, const struct ih_scan_options *options,
                              const struct ih_scan_inputs *inputs, struct ih_item_source *items,

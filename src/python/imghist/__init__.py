@@ -149,8 +149,8 @@ def scan(
                 in the byte order of its names. Hidden entries and links to directories
                 are left out. The members of a tar or zip file, also compressed, are counted in its
                 place; in a directory, if it has the name of one. The records of a result file of
-                imghist (NDJSON or JSON) become results, failures too, with the status 'corrupt';
-                give the files of all shards of a run together.
+                imghist, told by its name (.ndjson, .jsonl, .json), become results, failures too,
+                with the status 'corrupt'; give the files of all shards of a run together.
     files_from  a file with more paths, one in each line
     shard       (i, n): only part i of n, 1 <= i <= n; all parts together have each image once
 
