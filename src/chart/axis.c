@@ -67,6 +67,13 @@ static size_t collect_bars(const struct ih_histogram *h, unsigned n_left_out,
     return n;
 }
 
+/* For qsort: the highest first. */
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
+    return (m < n) - (m > n);
+}
+
 /* Returns the count that is shown just below the top; 1 if all bars are empty. Where only the bins
  * at the ends are occupied, fewer are left out. */
 static double count_to_show(const struct ih_histogram *h, bool may_cut)
@@ -79,7 +86,7 @@ static double count_to_show(const struct ih_histogram *h, bool may_cut)
     may_cut = n > 0;
     if (n == 0 && (n = collect_bars(h, 0, bars)) == 0)
         return 1;
-    qsort(bars, n, sizeof *bars, ih_compare_falling);
+    qsort(bars, n, sizeof *bars, compare_falling);
     const uint64_t body = bars[may_cut ? (n + BODY_SHARE - FEW) / BODY_SHARE : 0];
     const uint64_t *bar = bars;
     while (*bar > body + body / 2)

@@ -438,17 +438,20 @@ double ih_mean_luminance(const struct ih_histogram *h)
 
 enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
 
-int ih_compare_falling(const void *a, const void *b)
-{
-    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
-    return (m < n) - (m > n);
-}
-
 uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes)
 {
-    const uint64_t *bar = bars; /* the search ends at the latest at bars[n / SPIKE_SHARE] itself */
-    qsort(bars, n, sizeof *bars, ih_compare_falling);
-    while (without_spikes && *bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
+    const size_t n_sorted = n / SPIKE_SHARE + 1; /* the highest bars, in falling order */
+    const uint64_t *bar = bars;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t next = bars[i];
+        size_t at = i < n_sorted ? i : n_sorted;
+        for (; at > 0 && bars[at - 1] < next; at--)
+            if (at < n_sorted)
+                bars[at] = bars[at - 1];
+        if (at < n_sorted)
+            bars[at] = next;
+    }
+    while (without_spikes && *bar / SPIKE_RATIO > bars[n_sorted - 1])
         bar++;
     return *bar;
 }

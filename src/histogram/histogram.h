@@ -137,11 +137,8 @@ uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last);
 /* Adds the n bins to *n_pixels. Returns the sum of all values that they count. */
 uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels);
 
-/* For qsort: counts, uint64_t, the highest first. */
-int ih_compare_falling(const void *a, const void *b);
-
 /*
- * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
+ * Returns the highest of n bars of a drawn histogram; n is at least 1. Overwrites some.
  *
  * without_spikes   the highest that is no spike. One in 32 bars is higher than a reference bar; a
  *                  bar more than three times as high as the reference is a spike

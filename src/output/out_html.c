@@ -43,23 +43,23 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
     const unsigned n_curves = ih_colour_channels(h->n_channels) > 1 ? SMALL_CURVES : 1;
     const unsigned n_bins = h->n_bins;
-    uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, sorted[SMALL_CURVES * SMALL_BARS];
+    uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, filled[SMALL_CURVES * SMALL_BARS];
     const size_t n = (size_t)n_curves * SMALL_BARS;
+    char heights[SMALL_CURVES * SMALL_BARS];
     size_t n_filled = 0;
     for (unsigned c = 0; c < n_curves; c++)
         for (unsigned v = 0; v < n_bins; v++)
             bars[c * SMALL_BARS + v * SMALL_BARS / n_bins] += ih_bins(h, planes[c])[v];
     for (size_t i = 0; i < n; i++)
         if (bars[i] > 0)
-            sorted[n_filled++] = bars[i];
-    const uint64_t top = n_filled > 0 ? ih_highest_bar(sorted, n_filled, true) : 0;
-    putc('"', f);
+            filled[n_filled++] = bars[i];
+    const uint64_t top = n_filled > 0 ? ih_highest_bar(filled, n_filled, true) : 0;
     for (size_t i = 0; i < n; i++) {
         const double height = top > 0 ? (double)bars[i] / (double)top : 0;
         const int level = height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1;
-        putc(levels[bars[i] > 0 && level == 0 ? 1 : level], f);
+        heights[i] = levels[bars[i] > 0 && level == 0 ? 1 : level];
     }
-    fprintf(f, "\",%llu", (unsigned long long)top);
+    fprintf(f, "\"%.*s\",%llu", (int)n, heights, (unsigned long long)top);
 }
 
 /* ---- the document ---- */
