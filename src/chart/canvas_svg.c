@@ -180,7 +180,8 @@ static void svg_put_source(struct ih_bytes *file, const char *source)
     ih_bytes_text(file, "</metadata>\n");
 }
 
-/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. */
+/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. Browsers that
+ * ignore xml:space keep double spaces with white-space. */
 enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **canvas,
                            struct ih_error *err)
 {
@@ -195,7 +196,7 @@ enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- imghist -->\n"
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
                     "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
-                    "style=\"isolation:isolate\" font-family=\"%s\">\n",
+                    "style=\"isolation:isolate;white-space:pre\" font-family=\"%s\">\n",
                     width, height, width, height, fonts);
     svg_put_source(file, page->source);
     ih_bytes_text(file, "<title>");

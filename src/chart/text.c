@@ -92,8 +92,8 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     ih_stats_compute(h, plane, &result->measure, &stats);
     ih_label_real(mean, stats.mean, 1);
     ih_label_real(deviation, stats.stddev, 1);
-    int n =
-        snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  sd %.32s", mean, deviation);
+    int n = snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  stddev %.32s", mean,
+                     deviation);
     if (stats.crushed + stats.blown == 0 || n < 0)
         return;
     ih_label_percent(low, stats.crushed, stats.count);

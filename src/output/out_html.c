@@ -1,10 +1,11 @@
 /*
  * --html: one self-contained page for many images.
  *
- * The page is report.html, which ends where the data begin: the fields of each record (schema.h)
- * and its small histogram as JSON, a line each, and at the end the total, from which the page draws
- * its chart. Script and style are in the page; it loads nothing. Names reach the page only as JSON
- * strings in which "<" is escaped, and the script only sets them as text.
+ * The page is report.html, which ends where the data begin: the fields of each record (schema.h),
+ * its small histogram and the statistics of its channels as JSON, a line each, and at the end the
+ * total, from which the page draws its chart. Script and style are in the page; it loads nothing.
+ * Names reach the page only as JSON strings in which "<" is escaped, and the script only sets them
+ * as text.
  */
 #include "output/output.h"
 
@@ -62,6 +63,37 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     fprintf(f, "\"%.*s\",%llu", (int)n, heights, (unsigned long long)top);
 }
 
+/* The statistics of each plane by its name; those of gray are those of its luma too. */
+static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_columns *columns)
+{
+    const struct ih_histogram *const h = &view->result->histogram;
+    const bool is_gray = ih_colour_channels(h->n_channels) == 1;
+    const char *before = "";
+    putc('{', f);
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *const name = ih_plane_name(h->n_channels, p);
+        if (!name || (p == IH_LUMA && (is_gray || !ih_has_luma(h))))
+            continue;
+        fprintf(f, "%s\"%s\":", before, name);
+        for (const struct ih_column *const *c = columns->of_channel; *c; c++) {
+            const struct ih_field_value value = ih_channel_value(view, p, *c);
+            putc(c == columns->of_channel ? '[' : ',', f);
+            put_value(f, &value);
+        }
+        putc(']', f);
+        before = ",";
+    }
+    putc('}', f);
+}
+
+static void put_names(FILE *f, const char *key, const struct ih_column *const *columns)
+{
+    fprintf(f, ",\"%s\":", key);
+    for (const struct ih_column *const *c = columns; *c; c++)
+        fprintf(f, "%c\"%s\"", c == columns ? '[' : ',', (*c)->name);
+    putc(']', f);
+}
+
 /* ---- the document ---- */
 
 /* The way from the page to the folder that relative names of pictures begin in, for links. Standard
@@ -92,10 +124,17 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         put_value(f, &value);
         putc(',', f);
     }
-    if (result->status == IH_OK)
+    if (result->status == IH_OK) {
         put_small_histogram(f, &result->histogram);
+        putc(',', f);
+        put_channels(f, &view, s->to.options.columns);
+    } else {
+        fputs("null,null,null", f);
+    }
+    if (result->is_total)
+        fprintf(f, ",%llu", (unsigned long long)result->n_images);
     else
-        fputs("null,null", f);
+        fputs(",null", f);
     if (s->to.options.thumbnails) {
         putc(',', f);
         if (result->status == IH_OK && result->thumbnail)
@@ -121,14 +160,13 @@ static void html_begin(void *state)
     ih_json_put_string_in_html(stream,
                                options->folder && *options->folder ? options->folder : NULL);
     put_base(stream, options->path);
-    fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s,\"columns\":[", IH_MARKED_PERCENT,
-            s->to.options.thumbnails ? "true" : "false");
-    const char *before = "";
-    for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
-        fprintf(stream, "%s\"%s\"", before, (*c)->name);
-        before = ",";
-    }
-    fputs("],\"rows\":[", stream);
+    fputs(",\"reference\":", stream);
+    ih_json_put_string_in_html(stream, options->reference);
+    fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s", IH_MARKED_PERCENT,
+            options->thumbnails ? "true" : "false");
+    put_names(stream, "columns", options->columns->of_record);
+    put_names(stream, "statistics", options->columns->of_channel);
+    fputs(",\"rows\":[", stream);
 }
 
 /* The total of all images, which is no row of the page's table. */

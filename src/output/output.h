@@ -20,15 +20,16 @@
 enum { IH_MARKED_PERCENT = 1 };
 
 struct ih_output_options {
-    const char *layout; /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
-    bool colour;        /* text: use ANSI colours */
-    bool unicode;       /* text: use block elements and other non-ASCII characters */
-    const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
-    unsigned width;     /* text: columns of the terminal; 0: not a terminal, keep long names */
-    bool has_distances; /* text: to the reference of --against */
-    const char *title;  /* HTML; NULL: the folder. Borrowed until close, as path */
-    const char *path;   /* HTML: of the page; NULL: standard output */
-    bool thumbnails;    /* HTML: images have thumbnails, except those of result files */
+    const char *layout;    /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
+    bool colour;           /* text: use ANSI colours */
+    bool unicode;          /* text: use block elements and other non-ASCII characters */
+    const char *folder;    /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
+    unsigned width;        /* text: columns of the terminal; 0: not a terminal, keep long names */
+    bool has_distances;    /* text: to the reference of --against */
+    const char *title;     /* HTML; NULL: the folder. Borrowed until close, as path */
+    const char *path;      /* HTML: of the page; NULL: standard output */
+    const char *reference; /* HTML: of the distances; "total": all images; NULL: none */
+    bool thumbnails;       /* HTML: images have thumbnails, except those of result files */
     const struct ih_columns *columns; /* of records and channels. Borrowed until close */
     bool verbose;                     /* name the decoder, device and kernel of each result */
 };

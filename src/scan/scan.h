@@ -288,9 +288,9 @@ void ih_error_name_setting(struct ih_error *err);
  * A small JPEG of an image, for --thumbnails, made from its pixels while they are counted.
  *
  * Each pixel of the thumbnail is the mean of a box of the image's pixels, computed from exact sums.
- * The boxes divide the image; a small image keeps its size. Pixels with alpha lie on white. The
- * thumbnail has the image's orientation in Exif, so that viewers turn both alike. Only the sums are
- * in memory, whatever the size of the image.
+ * The boxes divide the image; a small image keeps its size. Pixels with alpha lie on a
+ * checkerboard. The thumbnail has the image's orientation in Exif, so that viewers turn both alike.
+ * Only the sums are in memory, whatever the size of the image.
  */
 
 /* The longer side in pixels, and the file. A page of 10,000 images has to be opened by a browser.

@@ -111,7 +111,9 @@ void ih_thumbnail_reset(struct ih_thumbnail *t)
     t->sums = NULL;
 }
 
-/* Rounds the means of a row. */
+enum { CHECK_SIDE = 8, CHECK_LIGHT = 255, CHECK_DARK = 216 };
+
+/* Rounds the means of a row. Transparent pixels show a checkerboard. */
 static void put_row(const struct ih_thumbnail *t, unsigned y, uint8_t *row)
 {
     const unsigned n_colours = ih_colour_channels(t->n_channels);
@@ -122,10 +124,11 @@ static void put_row(const struct ih_thumbnail *t, unsigned y, uint8_t *row)
         const uint64_t n = n_rows * (box_start(x + 1, t->image_width, t->width) -
                                      box_start(x, t->image_width, t->width));
         const bool has_alpha = n_colours != t->n_channels;
-        const uint64_t white = has_alpha ? 255 * (255 * n - sums[n_colours]) : 0;
+        const uint64_t check = (x / CHECK_SIDE + y / CHECK_SIDE) % 2 ? CHECK_DARK : CHECK_LIGHT;
+        const uint64_t ground = has_alpha ? check * (255 * n - sums[n_colours]) : 0;
         const uint64_t unit = has_alpha ? 255 * n : n;
         for (unsigned c = 0; c < n_colours; c++)
-            *row++ = (uint8_t)((sums[c] + white + unit / 2) / unit);
+            *row++ = (uint8_t)((sums[c] + ground + unit / 2) / unit);
     }
 }
 

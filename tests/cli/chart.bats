@@ -38,7 +38,7 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   ppm a.ppm 4 1 '\x00\x10\xFF\x00\x10\xFF\x00\x10\x20\x40\x10\x20'
   imghist_ok a.ppm --chart=c.svg
   shares=$(described c.svg)
-  [[ $shares == *"red mean 16.0  sd 27.7  crushed 75.0"*%"  blown 0"*%"; green mean 16.0  sd 0.0; blue "*"crushed 0"*%"  blown 50.0"*%* ]] ||
+  [[ $shares == *"red mean 16.0  stddev 27.7  crushed 75.0"*%"  blown 0"*%"; green mean 16.0  stddev 0.0; blue "*"crushed 0"*%"  blown 50.0"*%* ]] ||
     fail "$shares"
 }
 

@@ -70,7 +70,7 @@ page() {
     const look = (text, then) => { filter.value = text; filter.oninput(); setTimeout(then, 200); };
     look("failed", () => { say(names());
       look("mean_luma>100", () => { say(names());
-        look("blown_any_share>=75% pnm", () => { say(names()); say(document.getElementById("count").textContent);
+        look("blown_any_share>=75% and format == '\''pnm'\''", () => { say(names()); say(document.getElementById("count").textContent);
           document.querySelector("#body tr").click();
           const link = document.querySelector("#detail h2 a");
           say(link.textContent + " " + link.getAttribute("href"));
@@ -98,42 +98,126 @@ true
 END
 }
 
-@test "html: the filter takes the conditions of --where, and says what it does not know" {
+# filtered PAGE: reads filters, a line each; prints what the page says of each and the names that it leaves.
+filtered() {
+  local filters
+  filters=$(python3 -c 'import json, sys; print(json.dumps(sys.stdin.read().splitlines()))')
+  in_browser "$1" "
+    const filter = document.getElementById('filter'), delay = setTimeout;
+    setTimeout = f => f();
+    for (const text of $filters) {
+      filter.value = text;
+      filter.oninput();
+      say(document.getElementById('count').textContent + ': ' +
+        [...document.querySelectorAll('#body tr:not(.space)')].map(r => r.querySelector('.path').textContent).join(' '));
+    }
+    setTimeout = delay;"
+}
+
+@test "html: the filter finds parts of names, and says what is wrong with a condition" {
+  browser
+  page
+  filtered out/r.html >said <<'END'
+pnm
+failed
+format == "pnm" and mean_luma >
+brightness > 5
+blown > 5%
+mean_luma > x
+file > 5
+blown_any >= 3
+width > 5%
+red.p99.9 > 5
+ks > 0.1
+(mean_luma > 5
+mean_luma > 5 width > 1
+mean_luma > 5 && width > 1
+status == "bad"
+
+END
+  diff said - <<'END'
+3 of 4 images: dark.pgm red.ppm white.pgm
+1 of 4 images: broken.png
+column 32: a field, number or quoted text is missing: 
+column 1: no field 'brightness'; imghist-formats(5) has the fields: 
+column 1: no field 'blown'; did you mean blown_any?: 
+column 13: no field 'x'; imghist-formats(5) has the fields: 
+column 1: a number is compared with a text: 
+column 1: blown_any counts pixels; write 3% for a share of them, or 3 pixels: 
+column 1: the field has no percentage: 
+column 1: 'red.p99.9' is not in this page; --percentiles=99.9 puts it there: 
+column 1: 'ks' is a distance: --against=REF gives it: 
+column 15: a closing parenthesis is missing: 
+column 15: 'and' or 'or' is missing: 
+column 15: write and, or, not: 
+column 1: status is never 'bad', but one of ok, error: 
+4 images: broken.png dark.pgm red.ppm white.pgm
+END
+}
+
+# The command is the reference.
+@test "html: a condition selects the same images on the page and in --where" {
+  browser
+  page
+  cp "$SAMPLES"/*.png d/
+  imghist_status 1 d -q --percentiles=99.9 --against="$SAMPLES/scene.png" --html=r.html
+  cat >conditions <<'END'
+red.p99 > 250
+red.p99.9 > 250 and blue.mean < 100
+blown_any > 5%
+blown_any >= 3 pixels
+blown_any_share >= 75 %
+red.blown > 2% or gray.crushed > 1 pixel
+luma.mean > 100
+p99 == 255
+gray.stddev > 80
+alpha.min < 255
+mean_luma > median
+100 < mean_luma
+not (width == 1 or height == 1)
+not mean_luma > 100
+file ~ '*.p?m' and format == 'PNM'
+file !~ 'd/[a-r]*'
+status == 'error'
+status != "ok" or width > 400
+error ~ '*format*'
+mean_luminance < 10%
+ks > 0.2 and emd <= 60
+ks > 20%
+depth > 8
+entropy >= 6.5 and not format == 'png' or pixels < 3
+luma.mode_share > 10%
+luma.skewness < -0.5
+luma.count > 1000
+END
+  while read -r condition; do
+    # the exit status is 1 for the broken file
+    "$IMGHIST" d -q --percentiles=99.9 --against="$SAMPLES/scene.png" --where "$condition" --csv=images 2>err | tail -n +2 | cut -d, -f1 |
+      sed 's|^d/||' | paste -sd' '
+    ! grep -q 'column [0-9]' err || fail "$condition: $(cat err)"
+  done <conditions >expected
+  filtered r.html <conditions | sed 's/^[^:]*: //' >said
+  paste -d'|' conditions expected >want
+  paste -d'|' conditions said | diff want -
+  [ "$(sort -u expected | wc -l)" -gt 12 ] || fail "the conditions select the same"
+}
+
+@test "html: an empty result says so, and paper names the filter" {
   browser
   page
   in_browser out/r.html '
     const filter = document.getElementById("filter"), delay = setTimeout;
     setTimeout = f => f();
-    for (const text of ["mean_luma > 100", "blown_any > 75% and pnm", "blown_any >= 3 pixels", "Mean luma > 100", "blown > 75 %", "size == 1", "blown_any >= 3", "width == 1", "blown_any > 75 %",
-        "format == pnm and width != 1", "status == ok", "file == d/red.ppm", "brightness > 5", "mean_luma > x", "file < b", "red or white", "not failed",
-        "mean_luma", ""]) {
-      filter.value = text;
-      filter.oninput();
-      say(document.getElementById("count").textContent + ": " +
-        [...document.querySelectorAll("#body tr:not(.space)")].map(r => r.children[0].textContent).join(" "));
+    for (const [text, sheet] of [["width > 99", false], ["width > 99", true], ["width >", false]]) {
+      filter.value = text; filter.oninput();
+      document.getElementById(sheet ? "sheet-view" : "table-view").click();
+      say(document.querySelector(sheet ? "#sheet" : "#body").textContent + " " + document.getElementById("named").textContent);
     }
-    setTimeout = delay;
-  ' >said
+    setTimeout = delay;' >said
   diff said - <<'END'
-1 of 4 images: white.pgm
-1 of 4 images: red.ppm
-1 of 4 images: white.pgm
-1 of 4 images: white.pgm
-1 of 4 images: red.ppm
-1 of 4 images: red.ppm
-not understood: blown_any>=3 (write 3% or 3 pixels): 
-1 of 4 images: red.ppm
-1 of 4 images: red.ppm
-2 of 4 images: dark.pgm white.pgm
-3 of 4 images: dark.pgm red.ppm white.pgm
-1 of 4 images: red.ppm
-not understood: brightness>5: 
-not understood: mean_luma>x: 
-not understood: file<b: 
-not understood: or: 
-not understood: not: 
-0 of 4 images: 
-4 images: broken.png dark.pgm red.ppm white.pgm
+No image matches the filter. Filter: width > 99
+No image matches the filter. Filter: width > 99
+The filter is no valid condition. Filter: width >
 END
 }
 
@@ -153,12 +237,35 @@ END
   python3 -c 'print(", ".join(f"{100 / n:.2f} %" for n in (113, 177, 221, 407)), f"{400 / 918:.2f} ", f"{100 / 177:.2f} ", sep="\n")' | diff said -
 }
 
-@test "html: a group has a number of pixels in place of a size" {
+@test "html: groups are called groups and have numbers of images and pixels, and no links" {
   browser
   page
   imghist_status 1 d --by=folder --html=groups.html
-  in_browser groups.html 'say([...document.querySelectorAll("#body tr")].map(tr => tr.children[0].textContent + " " + tr.children[2].textContent).join("; "))' >said
-  [ "$(cat said)" = "d 7 px" ] || fail "$(cat said)"
+  in_browser groups.html '
+    say([...document.querySelectorAll("th")].slice(0, 4).map(th => th.dataset.heading).join(" "));
+    say([...document.querySelectorAll("#body tr")].map(tr => [0, 2, 3].map(i => tr.children[i].textContent).join(" ")).join("; "));
+    say(document.getElementById("count").textContent);
+    document.querySelector("#body tr").click();
+    say(document.querySelectorAll("#detail a").length)' >said
+  diff said - <<'END'
+Group Histogram Images Pixels
+d 3 7
+1 group
+0
+END
+}
+
+@test "html: a page with distances names their reference and explains them" {
+  browser
+  page
+  imghist_status 1 d --against=d/red.ppm --html=r.html
+  in_browser r.html 'say(document.getElementById("distances").textContent)' >said
+  grep -q '^KS and EMD compare each image with d/red.ppm: KS is the largest difference of the cumulative shares, 0 to 1; EMD is the mean distance' said || fail "$(cat said)"
+  imghist_status 1 d --against=total --html=r.html
+  in_browser r.html 'say(document.getElementById("distances").textContent)' >said
+  grep -q '^KS and EMD compare each image with all images together: ' said || fail "$(cat said)"
+  in_browser out/r.html 'say(document.getElementById("distances").hidden)' >said
+  [ "$(cat said)" = true ]
 }
 
 @test "html: the contact sheet shows names, clip marks and errors, in the order that is asked for" {
@@ -167,9 +274,9 @@ END
   in_browser out/r.html '
     const tiles = () => [...document.querySelectorAll(".tile")].map(t => [...t.querySelectorAll("p, .clips span")].map(e => e.textContent).join("|")).join("; ");
     document.dispatchEvent(new KeyboardEvent("keydown", {key: "v"}));
-    say(document.getElementById("body").hidden + " " + document.querySelectorAll(".tile .histogram").length);
+    say(document.getElementById("rows").hidden + " " + !document.getElementById("order").hidden + " " + document.querySelectorAll(".tile .histogram").length);
     say(tiles());
-    const press = name => document.querySelector(`th[data-name=${name}] button`).click();
+    const order = document.getElementById("order"), press = name => { order.value = name; order.onchange(); };
     press("mean_luma"); say(tiles().replace(/[^;]*\|/g, " "));
     press("file");
     document.dispatchEvent(new KeyboardEvent("keydown", {key: "End"}));
@@ -179,7 +286,7 @@ END
     say([...document.querySelectorAll("*")].filter(e => /auto|scroll/.test(getComputedStyle(e).overflowY) && e.id !== "detail" && e.scrollHeight > e.clientHeight).length);
   ' >said
   diff said - <<'END'
-true 3
+true true 3
 cannot decode: not an image of a known format (--list shows the formats, --raw reads bare samples)|broken.png; ◀ 50.0 %||dark.pgm; ◀ 100.0 %|100.0 % ▶|red.ppm; ◀ 25.0 %|75.0 % ▶|white.pgm
  white.pgm; red.ppm; dark.pgm; broken.png
 red.ppm d/red.ppm
@@ -203,7 +310,7 @@ END
     document.querySelectorAll("#body tr")[3].click(); /* white.pgm: 3 of 4 pixels are 255 */
     point(document.querySelector("#detail .histogram"), 0.999); say(tip.children[0].textContent);
     say(lines(document.querySelector("#detail .legend")) + "; " + lines(document.querySelector("#detail .axis")));
-    say([...document.querySelectorAll("#detail dt")].map(e => e.textContent.trim() + ": " + e.nextSibling.textContent).filter(t => /^(Mean luma|Blown|Std)/.test(t)).join("; "));
+    say([...document.querySelectorAll("#detail dt")].map(e => e.textContent.trim() + ": " + e.nextSibling.textContent).filter(t => /^(Mean luma|Blown|Stddev)/.test(t)).join("; "));
     say([...document.querySelectorAll("th button")].map(e => e.textContent).join(" "));
     say(document.getElementById("hint").textContent.match(/coloured from \d %/)[0]);
   ' >said
@@ -214,8 +321,8 @@ true
 red, green, blue, luma; 0, 64, 128, 192, 255
 values 252 to 255
 gray, which is luma; 0, 64, 128, 192, 255
-Mean luma mean_luma: 191.3; Std. dev. stddev: 110.4; Blown blown_any: 75.0 %, 3 pixels; Blown, all channels blown_all: 75.0 %, 3 pixels
-Imagefile Sizepixels Format Mean lumamean_luma Median Std. dev.stddev Entropy Crushedcrushed_any Blownblown_any
+Mean luma mean_luma: 191.3; Stddev: 110.4; Blown blown_any: 75.0 %, 3 pixels; Blown, all channels blown_all: 75.0 %, 3 pixels
+Imagefile Sizepixels Format Mean lumamean_luma Median Stddev Entropy Crushedcrushed_any Blownblown_any
 coloured from 1 %
 END
 }

@@ -94,7 +94,7 @@ TEST(large_charts_have_all_text)
                                            "median ",    "mean luminance ",
                                            "red",        "green",
                                            "blue",       "luma",
-                                           "mean 127.5", "sd 57.0",
+                                           "mean 127.5", "stddev 57.0",
                                            "pixels",     "value",
                                            "^crushed ",  "^blown ",
                                            "64",         "128",

@@ -151,7 +151,7 @@ static void draw_black(uint64_t x, uint64_t y, const struct ih_image_info *info,
     memset(to, 0, info->n_channels);
 }
 
-/* One pixel of two is opaque and black, so half of the white shows. */
+/* One pixel of two is opaque and black, so half of the checkerboard shows. */
 static void draw_half_black(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to)
 {
     to[0] = x % 2 ? 0 : 77;
@@ -160,7 +160,8 @@ static void draw_half_black(uint64_t x, uint64_t y, const struct ih_image_info *
         to[c] = to[0];
 }
 
-TEST(alpha_lies_on_white)
+/* Squares of 8 pixels: white in the upper left corner, then a light gray. */
+TEST(alpha_lies_on_a_checkerboard)
 {
     static struct small s;
     for (unsigned n_channels = 2; n_channels <= 4; n_channels += 2) {
@@ -169,12 +170,16 @@ TEST(alpha_lies_on_white)
         uint8_t *jpeg = make(&info, draw_half_black, 5000, &n_bytes);
         decode(jpeg, n_bytes, &s);
         assert_int_equal(s.n_channels, n_channels - 1);
-        for (size_t i = 0; i < (size_t)s.width * s.height * s.n_channels; i++)
-            assert_in_range(s.pixels[i], 127, 129);
+        for (size_t i = 0; i < (size_t)s.width * s.height; i++) {
+            const int half = (i % s.width / 8 + i / s.width / 8) % 2 ? 108 : 128;
+            for (unsigned c = 0; c < s.n_channels; c++)
+                assert_in_range(s.pixels[i * s.n_channels + c], half - 4, half + 4);
+        }
         free(jpeg);
         jpeg = make(&info, draw_black, 5000, &n_bytes); /* alpha 0 too */
         decode(jpeg, n_bytes, &s);
-        assert_int_equal(s.pixels[0], 255);
+        assert_in_range(s.pixels[0], 252, 255);
+        assert_in_range(s.pixels[8 * s.n_channels], 212, 220);
         free(jpeg);
     }
 }
