@@ -10,7 +10,7 @@
  * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
  * (cuts all sparse ones); a broken axis (unreadable with four curves).
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <math.h>
 #include <stdlib.h>

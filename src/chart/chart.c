@@ -17,7 +17,7 @@
  */
 #include "chart/chart.h"
 
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <math.h>
 #include <stdlib.h>

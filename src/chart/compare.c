@@ -6,7 +6,7 @@
  * compared. Luma is not drawn, as six curves are enough; the footer has its distance. The marks of
  * clipping are left out: they would be those of one side. The footer has the shares of both.
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The brushes of a chart: filled shapes and lines of text on its canvas. */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include "base/jpeg_file.h"
 

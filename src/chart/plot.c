@@ -11,7 +11,7 @@
  * pixels are clipped in all channels. It is hollow if every clipped pixel keeps an unclipped
  * channel: its colour is wrong, but not lost.
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  * would show them; of the others, more bars may be cut, which the marks say. Rejected: the scale of
  * the image with the highest peaks, since one graphic flattens all photos.
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

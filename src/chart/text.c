@@ -5,7 +5,7 @@
  * the image. The alternative text of the file gives the same. The layout in chart.c decides how
  * much of the footer fits.
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <assert.h>
 #include <inttypes.h>

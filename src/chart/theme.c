@@ -9,7 +9,7 @@
  *
  * Rejected: inks that multiply on a light page, as overlaps become slate and brown.
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/path.h"
 #include "output/file.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ enum { SHOWN_BYTES = 32 }; /* of an output and its layout */
 const struct ih_output *ih_output_of(const char *path)
 {
     static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}, {"htm", "html"}};
-    const char *name = ih_ending(path);
+    const char *name = ih_extension(path);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcasecmp(name, others[i][0]) == 0)
             name = others[i][1];
@@ -38,7 +38,8 @@ const struct ih_output *ih_output_of(const char *path)
 
 static bool is_picture(const char *path)
 {
-    return ih_ending_is_image(path) || ih_ending_is_other_image(path) || ih_chart_format_of(path);
+    return ih_extension_is_image(path) || ih_extension_is_other_image(path) ||
+           ih_chart_format_of(path);
 }
 
 /* Joins -o FILE and the format after it, which has no file: "-o out --csv". */
@@ -54,12 +55,12 @@ static void join_next(struct ih_options *o, size_t i)
 static enum ih_status check_ending(const struct ih_data_output *data, struct ih_error *err)
 {
     const char *const path = data->path ? data->path : "";
-    const struct ih_output *named = *ih_ending(path) ? ih_output_of(path) : NULL;
+    const struct ih_output *named = *ih_extension(path) ? ih_output_of(path) : NULL;
     const bool is_json = named == &ih_output_json && data->output == &ih_output_ndjson;
     const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
     const bool has_ending = data->output != &ih_output_text && data->output != &ih_output_check &&
                             data->output != &ih_output_print0;
-    if (ih_ending_is_other_file(path))
+    if (ih_extension_is_other_file(path))
         return ih_error_set(err, IH_USAGE,
                             "--%s: '%.100s' has the name of a format that imghist does not write; "
                             "name it .%s",
@@ -101,7 +102,7 @@ static enum ih_status destinations_check_name(const struct ih_data_output *data,
                             "%s: '%.100s' is the name of a picture; to draw one, use "
                             "--chart=FILE with one of" IH_CHART_ENDINGS,
                             option, data->path);
-    if (ih_ending_is_packed(data->path))
+    if (ih_extension_is_packed(data->path))
         return ih_error_set(err, IH_USAGE,
                             "%s: '%.100s' is the name of an archive or a compressed file, which "
                             "imghist does not write; to compress, use a pipe: --csv | gzip >FILE",
@@ -113,7 +114,7 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
 {
     struct ih_data_output *data = &o->outputs[i];
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
-    const bool is_other = data->path && ih_ending_is_other_file(data->path);
+    const bool is_other = data->path && ih_extension_is_other_file(data->path);
     if (data->path && destinations_check_name(data, err) != IH_OK)
         return err->status;
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
@@ -219,7 +220,7 @@ static enum ih_status check_stray_file(const struct ih_options *o, size_t i, str
 {
     static const char *const no_inputs[] = {"html", "csv", "text"};
     const char *const path = o->paths[i];
-    const struct ih_output *output = *ih_ending(path) ? ih_output_of(path) : NULL;
+    const struct ih_output *output = *ih_extension(path) ? ih_output_of(path) : NULL;
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
     if (strcmp(o->stray_option->name, "chart") == 0 && ih_chart_format_of(path) &&
@@ -244,7 +245,7 @@ static enum ih_status check_stray_value(const struct ih_options *o, size_t i, st
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
     const char *const path = o->paths[i], *const name = o->stray_option->name;
-    const struct ih_output *output = *ih_ending(path) ? ih_output_of(path) : NULL;
+    const struct ih_output *output = *ih_extension(path) ? ih_output_of(path) : NULL;
     if (o->stray_option->value != IH_VALUE_FILE && output && strcmp(output->name, name) == 0)
         return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s -o %.100s?", name,
                             path);
@@ -269,7 +270,7 @@ static enum ih_status check_input(const struct stat *st, const struct ih_destina
 enum ih_status ih_chart_check_input(const struct ih_chart_options *look, const char *path,
                                     struct ih_error *err)
 {
-    if (look->format || !ih_ending_is_chart(path))
+    if (look->format || !ih_extension_is_chart(path))
         return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
                         "has the name of a chart, and a chart could replace it: use "
@@ -317,7 +318,7 @@ static bool is_same_place(const char *a, const char *b)
 static bool is_chart_name(const char *path)
 {
     char *resolved = path ? ih_outfile_resolve(path) : NULL;
-    const bool is_name = resolved && ih_ending_is_chart(resolved);
+    const bool is_name = resolved && ih_extension_is_chart(resolved);
     free(resolved);
     return is_name;
 }

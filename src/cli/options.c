@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/destinations.h"
 #include "decode/decoder.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -415,7 +415,7 @@ void ih_options_add_path(struct ih_options *o, const char *path, bool holds_reco
 
 bool ih_options_is_result_file(const struct ih_options *o, size_t i)
 {
-    return o->hold_records[i] || (!o->raw_channels && ih_ending_is_result_file(o->paths[i]));
+    return o->hold_records[i] || (!o->raw_channels && ih_extension_is_result_file(o->paths[i]));
 }
 
 /* The reference comes first among the paths, so that it is complete before the other inputs come:

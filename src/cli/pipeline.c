@@ -24,7 +24,7 @@ struct ih_pipeline {
     struct ih_destinations destinations;
     struct ih_sink_context context;
     char *folder; /* owned; of all inputs */
-    struct ih_voice voice;
+    struct ih_messages messages;
 
     /* The stages; where and fail-if have no state. */
     struct ih_reference reference; /* of --against */
@@ -53,11 +53,11 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
     struct ih_pipeline *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->options = p->voice.options = options;
+    p->options = p->messages.options = options;
     p->sources = sources;
     p->n_images = n_images;
-    p->context =
-        (struct ih_sink_context){.options = options, .is_one = n_images == 1, .voice = &p->voice};
+    p->context = (struct ih_sink_context){
+        .options = options, .is_one = n_images == 1, .messages = &p->messages};
     p->writes_images = !options->only_total && !options->compares && !options->by;
     pthread_mutex_init(&p->lock, NULL);
     atomic_init(&p->n_sinks, 0);
@@ -65,8 +65,8 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
     atomic_init(&p->is_many, n_images != 1 || options->with_total || options->by);
     atomic_init(&p->reference.is_complete, false);
     for (size_t i = 0; i < options->n_outputs; i++)
-        p->voice.is_checking |= options->outputs[i].output == &ih_output_check;
-    p->voice.started_ns = p->voice.ended_ns = ih_clock_ns();
+        p->messages.is_checking |= options->outputs[i].output == &ih_output_check;
+    p->messages.started_ns = p->messages.ended_ns = ih_clock_ns();
     ih_total_init(&empty, &options->measure);
     p->reference.total = p->total.sum.total = p->diff.sides[0] = p->diff.sides[1] = empty;
     p->total.adds_images = options->with_total;
@@ -97,9 +97,9 @@ static void open_progress(struct ih_pipeline *p)
     for (size_t i = 0; i < p->n_sinks; i++)
         is_piped = is_piped || p->sinks[i]->is_piped;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
-        p->voice.progress = ih_progress_open(p->n_images);
+        p->messages.progress = ih_progress_open(p->n_images);
     if (p->n_images == 0)
-        ih_progress_walk(p->voice.progress, p->sources);
+        ih_progress_walk(p->messages.progress, p->sources);
 }
 
 enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, struct ih_error *err)
@@ -129,7 +129,7 @@ enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, str
     open_progress(p);
     p->is_open = true;
     pthread_mutex_unlock(&p->lock);
-    ih_voice_open(&p->voice);
+    ih_messages_open(&p->messages);
     return IH_OK;
 }
 
@@ -148,11 +148,11 @@ void ih_pipeline_begin(struct ih_pipeline *p, const struct ih_chain *chain)
 
 static void stop_progress(struct ih_pipeline *p)
 {
-    ih_progress_stop_walk(p->voice.progress);
+    ih_progress_stop_walk(p->messages.progress);
     pthread_mutex_lock(&p->lock);
-    if (ih_progress_close(p->voice.progress))
-        p->voice.has_shown_progress = true;
-    p->voice.progress = NULL;
+    if (ih_progress_close(p->messages.progress))
+        p->messages.has_shown_progress = true;
+    p->messages.progress = NULL;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -172,7 +172,7 @@ _Noreturn static void leave(struct ih_pipeline *p, enum ih_exit code)
 _Noreturn static void give_up(struct ih_pipeline *p, enum ih_exit code, const char *path,
                               const char *message)
 {
-    ih_voice_hold(&p->voice);
+    ih_messages_hold(&p->messages);
     ih_say(path, message);
     leave(p, code);
 }
@@ -183,7 +183,7 @@ _Noreturn static void give_up_sink(struct ih_pipeline *p, const struct ih_sink *
                                    const struct ih_error *err)
 {
     if (sink->has_lost_reader) {
-        ih_voice_hold(&p->voice);
+        ih_messages_hold(&p->messages);
         unlink_files(p);
         ih_end_by_sigpipe();
     }
@@ -305,7 +305,7 @@ void *ih_pipeline_finish(void *pipeline, const struct ih_input *input, struct ih
 /* Whether all inputs failed and the sink does not record failures. */
 static bool is_worthless(const struct ih_pipeline *p, const struct ih_sink *sink)
 {
-    return p->voice.n_done == 0 && p->voice.n_failed > 0 && !sink->holds_failures;
+    return p->messages.n_done == 0 && p->messages.n_failed > 0 && !sink->holds_failures;
 }
 
 /* Puts what has been rendered. The caller holds the lock. */
@@ -319,7 +319,7 @@ static void put(struct ih_pipeline *p, const struct ih_result *result,
         if (!sink->calls->takes(sink, result) || (result->is_total && is_worthless(p, sink)))
             continue;
         if (sink->is_on_terminal)
-            ih_voice_hold(&p->voice);
+            ih_messages_hold(&p->messages);
         if (sink->calls->put(sink, result, product->bytes + at, n, &reason) != IH_OK)
             give_up_sink(p, sink, &reason);
     }
@@ -328,8 +328,8 @@ static void put(struct ih_pipeline *p, const struct ih_result *result,
 /* The line is the result of the gate, which --quiet keeps. */
 static void report_match(struct ih_pipeline *p, const char *path, const char *line)
 {
-    p->voice.n_matched++;
-    ih_voice_hold(&p->voice);
+    p->messages.n_matched++;
+    ih_messages_hold(&p->messages);
     ih_say(path, line);
 }
 
@@ -338,13 +338,13 @@ static void write_result(struct ih_pipeline *p, const struct ih_result *result,
                          const struct product *product)
 {
     const uint64_t started_ns = ih_clock_ns();
-    p->voice.n_judged += p->options->fail_if != NULL;
+    p->messages.n_judged += p->options->fail_if != NULL;
     if (product->is_matched)
         report_match(p, result->path, product->bytes);
     p->n_records += !result->is_total;
     put(p, result, product);
-    ih_voice_release(&p->voice);
-    p->voice.write_ns += ih_clock_ns() - started_ns;
+    ih_messages_release(&p->messages);
+    p->messages.write_ns += ih_clock_ns() - started_ns;
 }
 
 /* Speaks of a result and adds it up. */
@@ -353,10 +353,10 @@ static void add_up(struct ih_pipeline *p, const struct ih_item *item,
 {
     const struct ih_options *const o = p->options;
     struct ih_error reason;
-    p->voice.has_seen_name = selected && result->status == IH_OK && !result->is_total &&
-                             !o->compares && ih_voice_see_name(&p->voice, result->path);
-    ih_voice_result(&p->voice, item->path, result);
-    p->voice.n_selected += selected;
+    p->messages.has_seen_name = selected && result->status == IH_OK && !result->is_total &&
+                                !o->compares && ih_messages_see_name(&p->messages, result->path);
+    ih_messages_result(&p->messages, item->path, result);
+    p->messages.n_selected += selected;
     const enum ih_status status =
         o->compares ? ih_diff_take(&p->diff, item->source > 0, result, selected, &reason)
                     : ih_total_take(&p->total, result, selected, &reason);
@@ -400,7 +400,7 @@ static void take_result(struct ih_pipeline *p, const struct ih_item *item,
         pthread_mutex_unlock(&p->lock);
     }
     free(made);
-    p->voice.ended_ns = ih_clock_ns();
+    p->messages.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && p->options->fails_fast)
         leave(p, ih_pipeline_end(p, 0));
 }
@@ -416,7 +416,7 @@ static void take_reference(struct ih_pipeline *p, const struct ih_item *item)
             ih_error_append(&reason, "--against=total|FILE|DIR");
         /* With "total", the file comes again as an input. */
         if (strcmp(p->options->against, "total") != 0)
-            ih_voice_reference(&p->voice, item->path, &reason);
+            ih_messages_reference(&p->messages, item->path, &reason);
     } else if (item->result && ih_total_add(&p->reference.total, item->result, &reason) != IH_OK) {
         give_up(p, IH_EXIT_FAILED, item->path, reason.message);
     }
@@ -434,16 +434,16 @@ void ih_pipeline_take(struct ih_pipeline *p, const struct ih_item *item)
     p->reference.is_complete = true;
     if (item->is_member && !p->has_members) { /* there are more inputs than were known */
         p->has_members = true;
-        ih_progress_forget_inputs(p->voice.progress);
+        ih_progress_forget_inputs(p->messages.progress);
         if (!p->is_many && expect_many(p, &reason) != IH_OK)
             give_up(p, IH_EXIT_FAILED, NULL, reason.message);
     }
     if (item->kind == IH_ITEM_SKIPPED) {
-        ih_voice_skip(&p->voice, item->path, item->error.message);
+        ih_messages_skip(&p->messages, item->path, item->error.message);
         return;
     }
     if (item->kind == IH_ITEM_FOLDER_END) {
-        ih_voice_end_folder(&p->voice, item->path);
+        ih_messages_end_folder(&p->messages, item->path);
         return;
     }
     if (ih_total_check(&p->total, result, &reason) != IH_OK)
@@ -471,7 +471,7 @@ void ih_pipeline_flush(struct ih_pipeline *p)
 /* False for a part of a run, and for all parts with --where: they may have no input. */
 static bool found_no_input(const struct ih_pipeline *p)
 {
-    return p->voice.n_done + p->voice.n_failed == 0 && !p->options->n_shards &&
+    return p->messages.n_done + p->messages.n_failed == 0 && !p->options->n_shards &&
            !(p->chain && ih_chain_has_merged(p->chain));
 }
 
@@ -525,7 +525,7 @@ static void give_comparison(struct ih_pipeline *p)
     struct ih_error reason;
     char line[IH_MESSAGE_MAX];
     unsigned empty;
-    if (o->fails_fast && p->voice.n_failed > 0)
+    if (o->fails_fast && p->messages.n_failed > 0)
         return;
     const enum ih_status status = ih_diff_end(&p->diff, &c, &empty, &reason);
     if (status == IH_UNKNOWN && *reason.message)
@@ -534,7 +534,7 @@ static void give_comparison(struct ih_pipeline *p)
         give_up(p, IH_EXIT_FAILED, NULL, reason.message);
     if (status != IH_OK)
         return;
-    ih_voice_compare(&p->voice, sides);
+    ih_messages_compare(&p->messages, sides);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =
             strcmp(o->paths[i], "-") == 0 && o->stdin_name ? o->stdin_name : o->paths[i];
@@ -588,7 +588,7 @@ static bool report_left_out(struct ih_pipeline *p)
     snprintf(line, sizeof line, "%" PRIu64 " input%s not in this list, and in no group: %s", n,
              n == 1 ? " is" : "s are", name);
     if (ih_by_n_groups(p->by) > 0)
-        ih_voice_note(&p->voice, p->options->by, "%s%s", line, n > 1 ? ", ..." : "");
+        ih_messages_note(&p->messages, p->options->by, "%s%s", line, n > 1 ? ", ..." : "");
     else
         ih_say(p->options->by, line);
     return ih_by_n_groups(p->by) == 0;
@@ -604,16 +604,17 @@ enum ih_exit ih_pipeline_end(struct ih_pipeline *p, uint64_t run)
     pthread_mutex_unlock(&p->lock);
     const struct ih_options *const o = p->options;
     const bool has_none = found_no_input(p);
-    ih_voice_end(&p->voice, has_none);
+    ih_messages_end(&p->messages, has_none);
     const bool lacks_all = o->by && report_left_out(p);
     if (p->total.has_totals && p->total.has_images && !o->compares)
-        ih_voice_note(&p->voice, NULL,
-                      "a total of a result file and single images are added up; an image that is "
-                      "in both counts twice");
-    if (has_none || lacks_all || p->voice.n_failed || p->voice.n_references_failed ||
-        p->voice.n_charts_failed || (o->compares && !p->has_comparison))
+        ih_messages_note(
+            &p->messages, NULL,
+            "a total of a result file and single images are added up; an image that is "
+            "in both counts twice");
+    if (has_none || lacks_all || p->messages.n_failed || p->messages.n_references_failed ||
+        p->messages.n_charts_failed || (o->compares && !p->has_comparison))
         return IH_EXIT_FAILED;
-    return p->voice.n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
+    return p->messages.n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }
 
 void ih_pipeline_interrupt(struct ih_pipeline *p)
@@ -627,7 +628,7 @@ void ih_pipeline_interrupt(struct ih_pipeline *p)
     unlink_files(p);
     if (!is_between_records || !p->is_open)
         return;
-    ih_progress_interrupt(p->voice.progress, &until);
+    ih_progress_interrupt(p->messages.progress, &until);
     for (size_t i = 0; i < p->n_sinks; i++) /* the last records */
         if (p->sinks[i]->calls->flush)
             p->sinks[i]->calls->flush(p->sinks[i], &ignored);
@@ -646,7 +647,7 @@ void ih_pipeline_close(struct ih_pipeline *p)
     ih_total_reset(&p->diff.sides[1]);
     ih_total_reset(&p->reference.total);
     free(p->folder);
-    free(p->voice.hashes);
+    free(p->messages.hashes);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

@@ -9,7 +9,7 @@
 #ifndef IH_CLI_PIPELINE_H
 #define IH_CLI_PIPELINE_H
 
-#include "cli/voice.h"
+#include "cli/messages.h"
 #include "device/device.h"
 #include "imghist.h"
 #include "records/chain.h"

@@ -139,7 +139,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
                    .timeout_s = o->timeout_s,
                    .budget = &p->images,
                    .n_idle_cores = &p->n_idle_cores,
-                   .held_bytes_max = o->memory_bytes / p->n_threads, /* 0: the default */
+                   .whole_file_bytes_max = o->memory_bytes / p->n_threads, /* 0: the default */
                    .is_lenient = o->is_lenient,
                    .takes_raw_previews = o->takes_raw_previews,
                    .isolates_all = o->isolates_all},
@@ -250,7 +250,7 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
      * took. */
     if (o->is_verbose) {
         ih_device_wait(*device, NULL);
-        ih_voice_devices(*device, &parts.jpeg);
+        ih_messages_devices(*device, &parts.jpeg);
     }
     ih_chain_close(chain);
     ih_inputs_close(inputs);

@@ -7,7 +7,7 @@
 #ifndef IH_CLI_SINK_H
 #define IH_CLI_SINK_H
 
-#include "cli/voice.h"
+#include "cli/messages.h"
 
 /* Begins the struct of each sink. */
 struct ih_sink {
@@ -56,7 +56,7 @@ struct ih_sink_context {
     const char *folder; /* of all inputs */
     bool is_one;        /* the run has one image; a directory, a list, an archive or a result file
                            counts as many */
-    struct ih_voice *voice;
+    struct ih_messages *messages;
 };
 
 /* ---- data_sink.c: results in one format, in a file or on standard output ---- */
@@ -72,7 +72,7 @@ enum ih_status ih_data_sink_open(struct ih_sink *sink, struct ih_error *err);
 /* Cuts the file of --resume, if it is this sink's, to the records that are done. */
 enum ih_status ih_data_sink_resume(struct ih_sink *sink, uint64_t size_bytes, struct ih_error *err);
 
-/* ---- chartfile.c: one chart, or a chart for each input in a directory ---- */
+/* ---- chart_sink.c: one chart, or a chart for each input in a directory ---- */
 
 /* Returns IH_OK, IH_USAGE (the ending of a format that is not supported) or IH_MEMORY. */
 enum ih_status ih_chart_sink_new(const struct ih_sink_context *context, struct ih_sink **sink,

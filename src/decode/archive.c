@@ -92,16 +92,16 @@ uint64_t ih_archive_find_zip(const char *path)
 {
     enum { SEARCHED_BYTES = 1 << 20 }; /* programs that extract themselves take less */
     static const uint8_t header[] = {'P', 'K', 3, 4};
-    struct ih_source src = {.is_open = false};
+    struct ih_reader src = {.is_open = false};
     struct ih_error ignored;
     uint64_t found = 0;
     size_t n = 0;
     uint8_t *bytes = malloc(SEARCHED_BYTES);
-    if (bytes && ih_source_open_path(&src, path, &ignored) == IH_OK &&
-        ih_source_read(&src, bytes, SEARCHED_BYTES, &n, &ignored) == IH_OK)
+    if (bytes && ih_reader_open_path(&src, path, &ignored) == IH_OK &&
+        ih_reader_read(&src, bytes, SEARCHED_BYTES, &n, &ignored) == IH_OK)
         for (size_t at = 1; at + sizeof header <= n && found == 0; at++)
             found = memcmp(bytes + at, header, sizeof header) == 0 ? at : 0;
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     free(bytes);
     return found;
 }
@@ -181,7 +181,7 @@ struct ih_archive {
     const struct ih_remote_decoders *remotes; /* borrowed; NULL: read in this process */
     struct ih_remote_decoder *remote;         /* owned */
     /* Without remotes: */
-    struct ih_source src; /* owned */
+    struct ih_reader src; /* owned */
     void *state;          /* owned; of ih_archive_decoders[0] */
     uint8_t *row;         /* owned, [info.width]; the bytes that the reader wrote last */
     size_t n_row, next;   /* their number, and the next one to use */
@@ -189,7 +189,7 @@ struct ih_archive {
     struct ih_budget *budget; /* borrowed; NULL: no limit */
 };
 
-enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct ih_source *src,
+enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct ih_reader *src,
                                const struct ih_decode_options *options, struct ih_archive **archive,
                                struct ih_error *err)
 {
@@ -206,7 +206,7 @@ enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct 
     if (!remotes) {
         a->src = *src;
         a->src.time = (struct ih_time_limit){.interrupt = options->interrupt};
-        *src = (struct ih_source){.is_open = false};
+        *src = (struct ih_reader){.is_open = false};
     }
     if (remotes && !(a->remote = remotes->make(remotes->user)))
         status = ih_error_set(err, IH_MEMORY, "out of memory");
@@ -233,7 +233,7 @@ void ih_archive_close(struct ih_archive *a)
         a->remotes->destroy(a->remote);
     }
     if (a) {
-        ih_source_reset(&a->src);
+        ih_reader_reset(&a->src);
         free(a->row);
     }
     free(a);

@@ -72,7 +72,7 @@ struct ih_archive;
  *
  * Returns IH_OK, IH_UNSUPPORTED without libarchive, or the errors of a decoder process.
  */
-enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct ih_source *src,
+enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct ih_reader *src,
                                const struct ih_decode_options *options, struct ih_archive **archive,
                                struct ih_error *err);
 

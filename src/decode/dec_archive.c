@@ -109,12 +109,12 @@ struct listed {
 struct archive_state {
     struct archive_calls lib;
     struct archive *archive; /* owned */
-    struct ih_source *src;   /* borrowed */
+    struct ih_reader *src;   /* borrowed */
     locale_t locale;         /* owned; 0: none */
     uint64_t member_bytes_max;
     bool is_pipe; /* a member is sent as soon as it is complete */
     bool is_in_member, is_in_last_hole, is_in_directory, is_at_end;
-    bool has_ended;     /* the source has no more bytes */
+    bool has_ended;     /* the reader has no more bytes */
     bool ends_in_zeros; /* the last block that was read is zero */
     uint64_t n_members;
     uint64_t n_in, n_out; /* bytes: of the archive, and of the members' content */
@@ -136,7 +136,7 @@ struct archive_state {
     size_t n_sent;           /* the first n_sent of these have been sent */
     uint64_t n_unsent;       /* bytes of a sparse member, which may end in a hole; else 0 */
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
-    struct ih_error error; /* of opening the archive, of reading the source, or a limit */
+    struct ih_error error; /* of opening the archive, of reading the reader, or a limit */
 };
 
 static enum ih_status prepare(struct ih_error *err)
@@ -181,13 +181,13 @@ static bool inflate_some(struct archive_state *s)
 {
     z_stream *z = &s->gunzip;
     size_t n;
-    if (ih_source_peek(s->src, 1, &z->next_in, &n, &s->error) != IH_OK)
+    if (ih_reader_peek(s->src, 1, &z->next_in, &n, &s->error) != IH_OK)
         return false;
     size_t n_zeros = 0; /* padding */
     while (!s->is_in_gzip && n_zeros < n && z->next_in[n_zeros] == 0)
         n_zeros++;
     if (n_zeros > 0) {
-        ih_source_consume(s->src, n_zeros);
+        ih_reader_consume(s->src, n_zeros);
         return true;
     }
     s->has_ended = n == 0;
@@ -201,7 +201,7 @@ static bool inflate_some(struct archive_state *s)
     z->avail_in = n < UINT_MAX ? (uInt)n : UINT_MAX;
     const size_t n_offered = z->avail_in;
     const int r = inflate(z, Z_NO_FLUSH);
-    ih_source_consume(s->src, n_offered - z->avail_in);
+    ih_reader_consume(s->src, n_offered - z->avail_in);
     s->n_in += n_offered - z->avail_in;
     if (r == Z_STREAM_END) {
         s->is_in_gzip = false;
@@ -270,9 +270,9 @@ static bool is_cut(const struct archive_state *s)
 
 static bool archive_read_plain(struct archive_state *s, const uint8_t **bytes, size_t *n)
 {
-    ih_source_consume(s->src, s->n_shown);
+    ih_reader_consume(s->src, s->n_shown);
     s->n_shown = 0;
-    if (ih_source_peek(s->src, 1, bytes, n, &s->error) != IH_OK)
+    if (ih_reader_peek(s->src, 1, bytes, n, &s->error) != IH_OK)
         return false;
     s->n_shown = *n = *n < SHOWN_BYTES ? *n : SHOWN_BYTES;
     s->n_in += *n;
@@ -317,7 +317,7 @@ static la_ssize_t read_source(struct archive *archive, void *user, const void **
     return (la_ssize_t)n;
 }
 
-/* Fills err with the error of the source, or else of libarchive. */
+/* Fills err with the error of the reader, or else of libarchive. */
 static void explain(const struct archive_state *s, struct ih_error *err)
 {
     const char *text = s->lib.archive_error_string(s->archive);
@@ -639,7 +639,7 @@ static la_ssize_t read_head(struct archive_state *s)
 static void judge_member(struct archive_state *s, struct archive_entry *entry, const char *name,
                          uint64_t size_bytes, struct ih_error *err)
 {
-    struct ih_source head = {.is_open = false};
+    struct ih_reader head = {.is_open = false};
     if (!name)
         ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
     else if (strlen(name) > IH_MEMBER_NAME_MAX)
@@ -660,7 +660,7 @@ static void judge_member(struct archive_state *s, struct archive_entry *entry, c
         ih_error_set(err, IH_UNKNOWN,
                      "cannot decode: an archive within an archive is not read; extract it first");
     else if (!ih_decode_is_image(s->head, s->n_head)) {
-        ih_source_open_memory(&head, s->head, s->n_head);
+        ih_reader_open_memory(&head, s->head, s->n_head);
         if (ih_recognise(&head, err) == IH_OK)
             ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
     } else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
@@ -826,19 +826,19 @@ static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *
     return IH_OK;
 }
 
-static enum ih_status open_archive(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_archive(struct ih_reader *src, const struct ih_decode_options *options,
                                    struct ih_image_info *info, void *state, struct ih_error *err)
 {
     uint64_t n_bytes;
     struct archive_state *s = state;
     const uint8_t *head;
     size_t size = 0;
-    if (ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err) != IH_OK)
+    if (ih_reader_peek(src, IH_PROBE_BYTES, &head, &size, err) != IH_OK)
         return err->status;
     s->src = src;
     s->is_gzip = size > 1 && head[0] == 0x1F && head[1] == 0x8B;
     s->locale = locale_of_names(ih_archive_probe(head, size) == IH_ARCHIVE_ZIP);
-    s->is_pipe = !ih_source_size_left(src, &n_bytes);
+    s->is_pipe = !ih_reader_size_left(src, &n_bytes);
     s->member_bytes_max = options->budget ? options->budget->size_bytes : UINT64_MAX;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK && s->is_gzip)

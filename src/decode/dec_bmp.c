@@ -1,5 +1,5 @@
 /*
- * BMP, streamed: rows, or the commands of a run-length coded image, are decoded from the source
+ * BMP, streamed: rows, or the commands of a run-length coded image, are decoded from the reader
  * straight into the caller's buffer, in the order of the file (bottom up or top down).
  *
  * There are seven headers: two of OS/2 and five of Windows. Sources: Microsoft's BITMAPFILEHEADER,
@@ -54,7 +54,7 @@ struct field {
 enum pending { GAP, RUN, LITERALS }; /* the kind of pixels that a run-length command produces */
 
 struct bmp_state {
-    struct ih_source *src; /* borrowed */
+    struct ih_reader *src; /* borrowed */
     uint32_t width, height;
     unsigned bits; /* a pixel: 1, 2, 4, 8, 16, 24, 32 */
     unsigned n_channels;
@@ -244,7 +244,7 @@ static unsigned bmp_depth(const struct bmp_state *s)
     return n ? n : 8;
 }
 
-static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_bmp(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct bmp_state *s = state;

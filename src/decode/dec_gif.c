@@ -18,7 +18,7 @@
  * damaged.
  */
 #include "decode/composed.h"
-#include "decode/held.h"
+#include "decode/whole_file.h"
 
 #include <gif_lib.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct gif_state {
     struct ih_image_info *info; /* borrowed */
     bool is_over;               /* the first frame has been read */
     bool takes_frames;
-    struct ih_source *src;   /* borrowed */
+    struct ih_reader *src;   /* borrowed */
     GifFileType *gif;        /* owned */
     uint8_t palette[256][4]; /* transparent black past its end */
     unsigned n_palette, n_channels;
@@ -37,14 +37,14 @@ struct gif_state {
     size_t width, n_rows;  /* of the frame; n_rows: still to be read */
     uint8_t *indices;      /* owned; one row of the frame */
     uint8_t last;          /* the last byte that giflib has read */
-    struct ih_error error; /* from reading the source */
+    struct ih_error error; /* from reading the reader */
 
     /* With takes_frames: */
     uint64_t max_pixels;
-    struct ih_held held;       /* only its budget */
-    struct ih_composed canvas; /* gives shown */
-    uint8_t *shown, *before;   /* owned, RGBA [canvas_height][canvas_width]; before: disposal goes
-                                  back to it */
+    struct ih_whole_file whole; /* only its budget */
+    struct ih_composed canvas;  /* gives shown */
+    uint8_t *shown, *before;    /* owned, RGBA [canvas_height][canvas_width]; before: disposal goes
+                                   back to it */
     size_t canvas_width, canvas_height;
     int disposal;
 };
@@ -53,7 +53,7 @@ static int read_bytes(GifFileType *gif, GifByteType *dst, int size)
 {
     struct gif_state *s = gif->UserData;
     size_t got = 0;
-    if (ih_source_read(s->src, dst, (size_t)size, &got, &s->error) == IH_OK && got < (size_t)size)
+    if (ih_reader_read(s->src, dst, (size_t)size, &got, &s->error) == IH_OK && got < (size_t)size)
         ih_error_set(&s->error, IH_CORRUPT, "damaged GIF: the file ends before the image does");
     s->last = got > 0 ? dst[got - 1] : 0;
     return (int)got;
@@ -80,7 +80,7 @@ static void close_gif(void *state)
     free(s->indices);
     free(s->shown);
     free(s->before);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 /* Reads the blocks of an extension. A graphic control extension sets what it says about the next
@@ -195,7 +195,7 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
     return load_palette(s, err);
 }
 
-static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_gif(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct gif_state *s = state;
@@ -203,8 +203,8 @@ static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_opt
     s->info = info;
     s->takes_frames = options->takes_frames;
     s->max_pixels = options->max_pixels;
-    s->held.budget = options->budget;
-    s->held.time = &src->time;
+    s->whole.budget = options->budget;
+    s->whole.time = &src->time;
     enum ih_status status = read_header(s, info, err);
     s->indices = status == IH_OK ? malloc(s->width) : NULL;
     if (status == IH_OK && !s->indices)
@@ -274,7 +274,8 @@ static enum ih_status prepare_canvas(struct gif_state *s, struct ih_error *err)
     if (status != IH_OK)
         return status;
     if (width != s->canvas_width || height != s->canvas_height) {
-        status = ih_held_more(&s->held, n_bytes - 8 * s->canvas_width * s->canvas_height, err);
+        status =
+            ih_whole_file_more(&s->whole, n_bytes - 8 * s->canvas_width * s->canvas_height, err);
         uint8_t *larger = status == IH_OK ? copy_canvas(s, width, height) : NULL;
         if (status == IH_OK && !larger)
             status = ih_error_set(err, IH_MEMORY, "out of memory");

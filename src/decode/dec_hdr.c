@@ -11,7 +11,7 @@
  * not know Radiance's oldest run lengths. Files with both kinds of rows, or with such runs, are
  * refused.
  */
-#include "decode/held.h"
+#include "decode/whole_file.h"
 
 #include <limits.h>
 #include <string.h>
@@ -26,7 +26,7 @@ enum {
 };
 
 struct hdr_state {
-    struct ih_held held;
+    struct ih_whole_file whole;
     size_t at;       /* the next byte of the file */
     bool is_overrun; /* stb_image has read past the end */
 };
@@ -34,9 +34,9 @@ struct hdr_state {
 static int read_bytes(void *user, char *dst, int n_bytes)
 {
     struct hdr_state *s = user;
-    const size_t wanted = (size_t)n_bytes, left = s->held.file_bytes - s->at;
+    const size_t wanted = (size_t)n_bytes, left = s->whole.file_bytes - s->at;
     const size_t n = left < wanted ? left : wanted;
-    memcpy(dst, s->held.file + s->at, n);
+    memcpy(dst, s->whole.file + s->at, n);
     s->at += n;
     if (n > 0 && wanted > 4)
         return (int)n; /* it fills its buffer; the next call tells whether it needs more */
@@ -48,7 +48,7 @@ static int read_bytes(void *user, char *dst, int n_bytes)
 static void skip_bytes(void *user, int n_bytes)
 {
     struct hdr_state *s = user;
-    const size_t left = s->held.file_bytes - s->at;
+    const size_t left = s->whole.file_bytes - s->at;
     s->is_overrun = s->is_overrun || n_bytes < 0 || (size_t)n_bytes > left;
     s->at += s->is_overrun ? 0 : (size_t)n_bytes;
 }
@@ -74,7 +74,7 @@ static enum ih_status failed(const struct hdr_state *s, struct ih_error *err)
 static void close_hdr(void *state)
 {
     struct hdr_state *s = state;
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 static enum ih_status read_header(struct hdr_state *s, const struct ih_decode_options *options,
@@ -100,7 +100,7 @@ static enum ih_status read_header(struct hdr_state *s, const struct ih_decode_op
     info->height = (uint64_t)height;
     info->n_channels = N_CHANNELS;
     info->source_depth = 8;
-    return ih_held_more(&s->held, n_pixels * PIXEL_BYTES, err);
+    return ih_whole_file_more(&s->whole, n_pixels * PIXEL_BYTES, err);
 }
 
 static bool is_newline(const uint8_t *p, const uint8_t *end)
@@ -138,8 +138,8 @@ static const uint8_t *skip_runs(const uint8_t *p, const uint8_t *end, uint64_t w
 static enum ih_status check_rows(const struct hdr_state *s, const struct ih_image_info *info,
                                  struct ih_error *err)
 {
-    const uint8_t *end = s->held.file + s->held.file_bytes;
-    const uint8_t *p = find_rows(s->held.file, end);
+    const uint8_t *end = s->whole.file + s->whole.file_bytes;
+    const uint8_t *p = find_rows(s->whole.file, end);
     const bool may_have_runs = info->width >= 8 && info->width < 32768;
     bool first_has_runs = false;
     for (uint64_t y = 0; y < info->height; y++) {
@@ -163,11 +163,11 @@ static enum ih_status check_rows(const struct hdr_state *s, const struct ih_imag
     return IH_OK;
 }
 
-static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_hdr(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct hdr_state *s = state;
-    enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
+    enum ih_status status = ih_whole_file_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     return status == IH_OK ? check_rows(s, info, err) : status;
@@ -176,14 +176,14 @@ static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_opt
 static enum ih_status decode(struct hdr_state *s, struct ih_error *err)
 {
     int width, height, n_channels;
-    struct ih_held *h = &s->held;
+    struct ih_whole_file *h = &s->whole;
     s->at = 0;
     h->pixels = stbi_load_from_callbacks(&callbacks, s, &width, &height, &n_channels, N_CHANNELS);
     if (!h->pixels || s->is_overrun)
         return failed(s, err);
     h->n_pixels = (size_t)width * (size_t)height;
     h->n_channels = N_CHANNELS;
-    ih_held_drop_file(h);
+    ih_whole_file_free_bytes(h);
     return IH_OK;
 }
 
@@ -191,9 +191,9 @@ static enum ih_status read_hdr(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct hdr_state *s = state;
-    if (!s->held.pixels && decode(s, err) != IH_OK)
+    if (!s->whole.pixels && decode(s, err) != IH_OK)
         return err->status;
-    *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
+    *n_pixels = ih_whole_file_read(&s->whole, pixels, capacity_pixels);
     return IH_OK;
 }
 

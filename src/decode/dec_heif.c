@@ -26,11 +26,11 @@
 #include "base/dynlib.h"
 #include "decode/boxes.h"
 #include "decode/heif_boxes.h"
-#include "decode/held.h"
 #include "decode/metadata.h"
 #include "decode/new_memory.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
+#include "decode/whole_file.h"
 
 #include <libheif/heif.h>
 #include <limits.h>
@@ -117,7 +117,7 @@ static enum ih_status prepare(struct ih_error *err)
 
 struct heif_state {
     struct heif_calls lib;
-    struct ih_held held;
+    struct ih_whole_file whole;
     struct heif_context *context;     /* owned */
     struct heif_image_handle *handle; /* owned */
     struct heif_image *image;         /* owned; NULL until decoded */
@@ -159,7 +159,7 @@ static enum ih_status heif_failed(const struct heif_state *s, struct heif_error 
         is_blamed = e.subcode == heif_suberror_Nonexisting_item_referenced ||
                     e.subcode == heif_suberror_No_item_data ||
                     e.subcode == heif_suberror_No_meta_box;
-        if (!ih_heif_boxes_primary(s->held.file, s->held.file_bytes, type) ||
+        if (!ih_heif_boxes_primary(s->whole.file, s->whole.file_bytes, type) ||
             (!is_blamed &&
              (strstr("hvc1 av01 grid iovl iden", type) || e.subcode == heif_suberror_End_of_data)))
             break;
@@ -186,7 +186,7 @@ static void close_heif(void *state)
         s->lib.heif_image_handle_release(s->handle);
         s->lib.heif_context_free(s->context);
     }
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
     free(s->images);
 }
 
@@ -284,7 +284,7 @@ static enum ih_status heif_list_images(struct heif_state *s, bool is_sequence,
         return ih_error_set(err, IH_MEMORY, "out of memory");
     if (n > 0)
         s->lib.heif_context_get_list_of_top_level_image_IDs(s->context, s->images, n);
-    n = (int)ih_heif_boxes_own_images(s->held.file, s->held.file_bytes, s->images, s->n_images);
+    n = (int)ih_heif_boxes_own_images(s->whole.file, s->whole.file_bytes, s->images, s->n_images);
     s->n_images = n > 0 ? (unsigned)n : 1;
     for (unsigned i = s->n_images - 1; i > 0; i--) /* the others keep their order */
         if (s->images[i] == primary) {
@@ -304,7 +304,7 @@ static enum ih_status heif_open_image(struct heif_state *s, struct ih_image_info
                                       struct ih_error *err)
 {
     const heif_item_id item = s->images[s->n_begun++];
-    if (ih_heif_boxes_read(s->held.file, s->held.file_bytes, item, &s->told, err) != IH_OK)
+    if (ih_heif_boxes_read(s->whole.file, s->whole.file_bytes, item, &s->told, err) != IH_OK)
         return err->status;
     const struct heif_error e = s->lib.heif_context_get_image_handle(s->context, item, &s->handle);
     if (e.code != heif_error_Ok)
@@ -344,7 +344,7 @@ static enum ih_status heif_open_image(struct heif_state *s, struct ih_image_info
     heif_read_metadata(s, info);
     const uint64_t n_samples = (uint64_t)width * (uint64_t)height *
                                (unsigned)(s->is_hevc ? HELD_SAMPLES_HEVC : HELD_SAMPLES);
-    enum ih_status status = ih_held_more(&s->held, n_samples * (s->is_deep ? 2 : 1), err);
+    enum ih_status status = ih_whole_file_more(&s->whole, n_samples * (s->is_deep ? 2 : 1), err);
     if (status == IH_OK && s->told.is_turned_first) /* libheif knows the size after decoding */
         status = heif_decode(s, err);
     info->width = s->width;
@@ -356,10 +356,10 @@ static enum ih_status heif_read_header(struct heif_state *s,
                                        const struct ih_decode_options *options,
                                        struct ih_image_info *info, struct ih_error *err)
 {
-    s->file_taken_bytes = s->held.taken_bytes;
+    s->file_taken_bytes = s->whole.taken_bytes;
     s->max_pixels = options->max_pixels;
     s->takes_native = options->takes_native;
-    s->is_hevc = heif_has_hevc(s->held.file, s->held.file_bytes);
+    s->is_hevc = heif_has_hevc(s->whole.file, s->whole.file_bytes);
     s->context = s->lib.heif_context_alloc();
     if (!s->context)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -367,11 +367,11 @@ static enum ih_status heif_read_header(struct heif_state *s,
     heif_set_limits_of_boxes(s, options->max_pixels);
     struct ih_heif_hidden hidden = {.n = 0};
     const bool is_sequence =
-        ih_box_find((struct ih_span){s->held.file, s->held.file_bytes}, "moov").n > 0;
-    if (!ih_heif_boxes_prepare(s->held.file, s->held.file_bytes, &hidden))
+        ih_box_find((struct ih_span){s->whole.file, s->whole.file_bytes}, "moov").n > 0;
+    if (!ih_heif_boxes_prepare(s->whole.file, s->whole.file_bytes, &hidden))
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: the file ends inside its box 'mdat'");
     const struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
-        s->context, s->held.file, s->held.file_bytes, NULL);
+        s->context, s->whole.file, s->whole.file_bytes, NULL);
     ih_heif_boxes_restore(&hidden);
     if (e.code != heif_error_Ok)
         return heif_failed(s, e, err);
@@ -379,13 +379,13 @@ static enum ih_status heif_read_header(struct heif_state *s,
     return status == IH_OK ? heif_open_image(s, info, err) : status;
 }
 
-static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_heif(struct ih_reader *src, const struct ih_decode_options *options,
                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct heif_state *s = state;
     enum ih_status status = load_codecs(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&s->held, src, options, 0, err);
+        status = ih_whole_file_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = heif_read_header(s, options, info, err);
     return status;
@@ -654,8 +654,8 @@ static enum ih_status next_heif(void *state, struct ih_image_info *info, bool *h
     s->image = NULL;
     s->handle = NULL;
     s->row = 0;
-    ih_budget_give(s->held.budget, s->held.taken_bytes - s->file_taken_bytes);
-    s->held.taken_bytes = s->file_taken_bytes;
+    ih_budget_give(s->whole.budget, s->whole.taken_bytes - s->file_taken_bytes);
+    s->whole.taken_bytes = s->file_taken_bytes;
     info->not_applied = 0;
     info->range = IH_RANGE_UNKNOWN;
     *has_next = true;

@@ -11,8 +11,8 @@
  * Source: "Icons" by John Hornick (Microsoft, 1995). Sizes and depths are read from the images,
  * because directories cannot state sizes above 256 and often state wrong depths.
  */
-#include "decode/held.h"
 #include "decode/read_bytes.h"
+#include "decode/whole_file.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -38,10 +38,10 @@ struct entry {
 };
 
 struct ico_state {
-    struct ih_held held;
+    struct ih_whole_file whole;
     struct entry entry;
     const struct ih_decoder *decoder;
-    struct ih_source src; /* the image, for decoder */
+    struct ih_reader src; /* the image, for decoder */
     void *image;          /* decoder's state */
     const uint8_t *mask;  /* the next row, in the file; NULL: no mask */
     size_t mask_row_bytes;
@@ -65,9 +65,9 @@ static void close_ico(void *state)
 {
     struct ico_state *s = state;
     ih_decoder_close(s->decoder, s->image);
-    ih_source_reset(&s->src);
+    ih_reader_reset(&s->src);
     free(s->row);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 /* ---- choosing the image ---- */
@@ -109,8 +109,8 @@ static bool is_better(const struct entry *e, const struct entry *than)
 
 static enum ih_status choose(struct ico_state *s, struct ih_error *err)
 {
-    const uint8_t *file = s->held.file;
-    const size_t n_bytes = s->held.file_bytes, n = n_bytes < 6 ? 0 : ih_le16(file + 4);
+    const uint8_t *file = s->whole.file;
+    const size_t n_bytes = s->whole.file_bytes, n = n_bytes < 6 ? 0 : ih_le16(file + 4);
     if (n == 0 || DIRECTORY_BYTES + n * ENTRY_BYTES > n_bytes)
         return ico_damaged(err, "the file ends before the image does");
     for (size_t i = 0; i < n; i++) {
@@ -166,7 +166,7 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
 {
     /* The PNG decoder reads rows: an image that holds memory must not wait for more. */
     const struct ih_decode_options own = {.max_pixels = options->max_pixels,
-                                          .held_bytes_max = 1,
+                                          .whole_file_bytes_max = 1,
                                           .is_icon = true,
                                           .is_lenient = options->is_lenient,
                                           .sample_range = options->sample_range,
@@ -181,7 +181,7 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
     s->decoder = e->is_png ? &ih_decoder_png : &ih_decoder_bmp;
     if (!e->is_png && find_mask(s, err) != IH_OK)
         return err->status;
-    ih_source_open_memory(&s->src, e->bytes, e->size_bytes);
+    ih_reader_open_memory(&s->src, e->bytes, e->size_bytes);
     if (ih_decoder_open(s->decoder, &s->src, &own, info, &s->image, err) != IH_OK)
         return err->status;
     assert(!s->mask || info->n_channels == 3); /* without compression there is no alpha */
@@ -190,12 +190,12 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
     return IH_OK;
 }
 
-static enum ih_status open_ico(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_ico(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct ico_state *s = state;
     const char *format = info->format;
-    enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
+    enum ih_status status = ih_whole_file_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = choose(s, err);
     if (status == IH_OK)

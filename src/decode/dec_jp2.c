@@ -20,9 +20,9 @@
  */
 #include "base/dynlib.h"
 #include "decode/boxes.h"
-#include "decode/held.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
+#include "decode/whole_file.h"
 
 #include <openjpeg.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ enum colours { UNSPECIFIED, GRAY, RGB, YCC };
 
 struct jp2_state {
     struct opj_calls lib;
-    struct ih_held held;
+    struct ih_whole_file whole;
     opj_codec_t *codec;   /* owned */
     opj_stream_t *stream; /* owned */
     opj_image_t *image;   /* owned */
@@ -136,7 +136,7 @@ static void close_jp2(void *state)
         s->lib.opj_destroy_codec(s->codec);
     for (unsigned c = 0; c < CHANNELS_MAX; c++)
         free(s->scaled[c]);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 /* ---- boxes ---- */
@@ -195,7 +195,7 @@ static enum ih_status jp2_read_header_boxes(struct jp2_state *s, struct ih_span 
 static enum ih_status jp2_read_boxes(struct jp2_state *s, struct ih_span *codestream,
                                      struct ih_error *err)
 {
-    struct ih_span file = {s->held.file, s->held.file_bytes}, box;
+    struct ih_span file = {s->whole.file, s->whole.file_bytes}, box;
     char type[4];
     while (ih_box_next(&file, type, &box)) {
         if (ih_box_is(type, "jp2h") && jp2_read_header_boxes(s, box, err) != IH_OK)
@@ -299,10 +299,10 @@ static enum ih_status jp2_check_codestream(struct ih_span c, uint64_t *all_tiles
 static OPJ_SIZE_T jp2_read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
 {
     struct jp2_state *s = user;
-    const size_t left = s->held.file_bytes - s->at, n = n_bytes < left ? n_bytes : left;
+    const size_t left = s->whole.file_bytes - s->at, n = n_bytes < left ? n_bytes : left;
     if (n == 0)
         return (OPJ_SIZE_T)-1; /* the end */
-    memcpy(dst, s->held.file + s->at, n);
+    memcpy(dst, s->whole.file + s->at, n);
     s->at += n;
     return n;
 }
@@ -310,7 +310,7 @@ static OPJ_SIZE_T jp2_read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
 static OPJ_OFF_T jp2_skip_stream(OPJ_OFF_T n_bytes, void *user)
 {
     struct jp2_state *s = user;
-    if (n_bytes < 0 || (uint64_t)n_bytes > s->held.file_bytes - s->at)
+    if (n_bytes < 0 || (uint64_t)n_bytes > s->whole.file_bytes - s->at)
         return -1;
     s->at += (size_t)n_bytes;
     return n_bytes;
@@ -319,7 +319,7 @@ static OPJ_OFF_T jp2_skip_stream(OPJ_OFF_T n_bytes, void *user)
 static OPJ_BOOL jp2_seek_stream(OPJ_OFF_T to, void *user)
 {
     struct jp2_state *s = user;
-    if (to < 0 || (uint64_t)to > s->held.file_bytes)
+    if (to < 0 || (uint64_t)to > s->whole.file_bytes)
         return OPJ_FALSE;
     s->at = (size_t)to;
     return OPJ_TRUE;
@@ -362,7 +362,7 @@ static enum ih_status jp2_open_codec(struct jp2_state *s, bool is_bare, struct i
     s->lib.opj_stream_set_skip_function(s->stream, jp2_skip_stream);
     s->lib.opj_stream_set_seek_function(s->stream, jp2_seek_stream);
     s->lib.opj_stream_set_user_data(s->stream, s, NULL);
-    s->lib.opj_stream_set_user_data_length(s->stream, s->held.file_bytes);
+    s->lib.opj_stream_set_user_data_length(s->stream, s->whole.file_bytes);
     s->lib.opj_set_error_handler(s->codec, jp2_keep_message, s);
     s->lib.opj_set_warning_handler(s->codec, jp2_ignore_message, NULL); /* about the boxes */
     s->lib.opj_set_default_decoder_parameters(&parameters);
@@ -425,10 +425,10 @@ static enum ih_status jp2_read_header(struct jp2_state *s, const struct ih_decod
     info->n_bins = s->native.n_bins;
     if (n_samples > UINT64_MAX / SAMPLE_BYTES)
         return ih_error_set(err, IH_LIMIT, "image too large");
-    return ih_held_more(&s->held, n_samples * SAMPLE_BYTES, err);
+    return ih_whole_file_more(&s->whole, n_samples * SAMPLE_BYTES, err);
 }
 
-static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_jp2(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct jp2_state *s = state;
@@ -436,16 +436,16 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
     uint64_t n_tiles = 0;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&s->held, src, options, 0, err);
+        status = ih_whole_file_open(&s->whole, src, options, 0, err);
     s->sample_range = options->sample_range;
-    const bool is_bare = s->held.file_bytes > 0 && s->held.file[0] == 0xFF;
-    codestream = (struct ih_span){s->held.file, s->held.file_bytes};
+    const bool is_bare = s->whole.file_bytes > 0 && s->whole.file[0] == 0xFF;
+    codestream = (struct ih_span){s->whole.file, s->whole.file_bytes};
     if (status == IH_OK && !is_bare)
         status = jp2_read_boxes(s, &codestream, err);
     if (status == IH_OK)
         status = jp2_check_codestream(codestream, &n_tiles, err);
     if (status == IH_OK)
-        status = ih_held_more(&s->held, n_tiles * TILE_BYTES, err);
+        status = ih_whole_file_more(&s->whole, n_tiles * TILE_BYTES, err);
     if (status == IH_OK)
         status = jp2_open_codec(s, is_bare, err);
     if (status == IH_OK)
@@ -542,7 +542,7 @@ static enum ih_status jp2_decode(struct jp2_state *s, struct ih_error *err)
     if (!s->lib.opj_decode(s->codec, s->stream, s->image) ||
         !s->lib.opj_end_decompress(s->codec, s->stream) || s->reason[0])
         return jp2_failed(s, err);
-    ih_held_drop_file(&s->held);
+    ih_whole_file_free_bytes(&s->whole);
     s->is_decoded = true;
     if (jp2_take_channels(s, err) != IH_OK)
         return err->status;

@@ -17,8 +17,8 @@
  *   the library's: 0.97 to 1.05 of the time for photos of 500 x 375.
  */
 #include "decode/decoder.h"
+#include "decode/jpeg/jpeg.h"
 #include "decode/jpeg/markers.h"
-#include "decode/jpeg/parts.h"
 #include "decode/progressive/progressive.h"
 #include "decode/samples.h"
 
@@ -104,7 +104,7 @@ static void read_file_header(struct jpeg_state *s, struct ih_image_info *info)
     info->orientation = s->reader.notes.orientation;
 }
 
-static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_jpeg(struct ih_reader *src, const struct ih_decode_options *options,
                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct jpeg_state *s = state;
@@ -136,11 +136,11 @@ static void convert_cmyk(const struct jpeg_decompress_struct *c, const uint8_t *
 static enum ih_status begin_again(struct jpeg_state *s, struct ih_error *err)
 {
     const struct ih_jpeg_shape old_shape = ih_jpeg_shape_of(&s->reader.cinfo);
-    struct ih_source *src = s->reader.src;
+    struct ih_reader *src = s->reader.src;
     struct ih_image_info info;
     release_memory(s);
     s->raw = (struct ih_jpeg_raw){0};
-    enum ih_status status = ih_source_rewind(src, err);
+    enum ih_status status = ih_reader_rewind(src, err);
     if (status != IH_OK)
         return status;
     ih_jpeg_reader_close(&s->reader);
@@ -161,8 +161,8 @@ static bool hold_file(struct jpeg_state *s, size_t size_bytes)
     struct ih_error ignored;
     size_t got;
     s->file = malloc(size_bytes);
-    return s->file && ih_source_rewind(s->reader.src, &ignored) == IH_OK &&
-           ih_source_read(s->reader.src, s->file, size_bytes, &got, &ignored) == IH_OK &&
+    return s->file && ih_reader_rewind(s->reader.src, &ignored) == IH_OK &&
+           ih_reader_read(s->reader.src, s->file, size_bytes, &got, &ignored) == IH_OK &&
            got == size_bytes;
 }
 
@@ -187,7 +187,7 @@ static enum ih_status try_all_scans(struct jpeg_state *s, bool gives_raw, struct
     struct ih_error ignored;
     const uint64_t ring_bytes = ih_progressive_ring_bytes(c);
     if (ring_bytes == 0 || (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
-        !ih_source_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
+        !ih_reader_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
         file_bytes + ring_bytes > ih_jpeg_coefficients_bytes(c) ||
         take_share(s, file_bytes + ring_bytes, &ignored) != IH_OK)
         return IH_OK;

@@ -18,8 +18,8 @@
  * depth) is told.
  */
 #include "base/dynlib.h"
-#include "decode/held.h"
 #include "decode/samples.h"
+#include "decode/whole_file.h"
 
 #include <assert.h>
 #include <jxl/decode.h>
@@ -60,13 +60,13 @@ IH_DYNLIB_DECODER(JXL_CALLS, struct jxl_calls, IH_SONAME_jxl)
 
 struct jxl_state {
     struct jxl_calls lib;
-    struct ih_held held;
+    struct ih_whole_file whole;
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
     struct ih_image_info *told; /* borrowed: the caller's */
     unsigned n_channels;
     bool takes_frames;
-    bool has_image; /* held has the pixels of a frame */
+    bool has_image; /* whole has the pixels of a frame */
     bool is_deep;   /* colour or alpha is not of 8 bits; libjxl returns 16 */
     struct ih_sample_range sample_range;
     struct ih_native native;
@@ -91,7 +91,7 @@ static void close_jxl(void *state)
     struct jxl_state *s = state;
     if (s->decoder) /* otherwise libjxl may not be loaded */
         s->lib.JxlDecoderDestroy(s->decoder);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 static enum ih_status jxl_check_kind(struct jxl_state *s, struct ih_error *err)
@@ -120,7 +120,7 @@ static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decod
                                                      JXL_DEC_FULL_IMAGE);
     s->lib.JxlDecoderSetKeepOrientation(s->decoder, JXL_TRUE);
     s->lib.JxlDecoderSetRenderSpotcolors(s->decoder, JXL_FALSE);
-    s->lib.JxlDecoderSetInput(s->decoder, s->held.file, s->held.file_bytes);
+    s->lib.JxlDecoderSetInput(s->decoder, s->whole.file, s->whole.file_bytes);
     JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
     if (code != JXL_DEC_BASIC_INFO)
         return jxl_failed(s, code, err);
@@ -158,16 +158,17 @@ static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decod
     if (n_pixels > UINT64_MAX / 65536 || s->info.num_extra_channels > 4096)
         return ih_error_set(err, IH_LIMIT, "JPEG XL with %u extra channels",
                             s->info.num_extra_channels);
-    return ih_held_more(&s->held, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES), err);
+    return ih_whole_file_more(&s->whole, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES),
+                              err);
 }
 
-static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_jxl(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct jxl_state *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&s->held, src, options, 0, err);
+        status = ih_whole_file_open(&s->whole, src, options, 0, err);
     s->sample_range = options->sample_range;
     s->takes_frames = options->takes_frames;
     if (status == IH_OK)
@@ -237,12 +238,12 @@ static enum ih_status jxl_set_buffer(struct jxl_state *s, struct ih_error *err)
                                    JXL_NATIVE_ENDIAN, 0};
     const unsigned pixel_bytes = s->n_channels * (s->is_deep ? 2 : 1);
     size_t n_bytes;
-    if (!s->held.pixels &&
-        ih_held_image(&s->held, s->info.xsize, s->info.ysize, pixel_bytes, err) != IH_OK)
+    if (!s->whole.pixels &&
+        ih_whole_file_image(&s->whole, s->info.xsize, s->info.ysize, pixel_bytes, err) != IH_OK)
         return err->status;
     if (s->lib.JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
-        n_bytes != s->held.n_pixels * pixel_bytes ||
-        s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->held.pixels, n_bytes) !=
+        n_bytes != s->whole.n_pixels * pixel_bytes ||
+        s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->whole.pixels, n_bytes) !=
             JXL_DEC_SUCCESS)
         return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: two sizes");
     if (s->is_deep)
@@ -269,22 +270,22 @@ static enum ih_status jxl_decode(struct jxl_state *s, struct ih_error *err)
             break;
         case JXL_DEC_FULL_IMAGE:
             if (!s->takes_frames)
-                ih_held_drop_file(&s->held);
+                ih_whole_file_free_bytes(&s->whole);
             s->has_image = true;
-            s->held.n_given = 0;
+            s->whole.n_given = 0;
             return has_buffer ? IH_OK : jxl_failed(s, JXL_DEC_ERROR, err);
         case JXL_DEC_SUCCESS:
-            return s->held.pixels ? IH_OK : jxl_failed(s, code, err);
+            return s->whole.pixels ? IH_OK : jxl_failed(s, code, err);
         default:
             return jxl_failed(s, code, err);
         }
     }
 }
 
-/* Same as ih_held_give, for samples of 16 bits. */
+/* Same as ih_whole_file_read, for samples of 16 bits. */
 static size_t jxl_give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pixels)
 {
-    struct ih_held *h = &s->held;
+    struct ih_whole_file *h = &s->whole;
     const size_t n_left = h->n_pixels - h->n_given;
     const size_t n = n_left < capacity_pixels ? n_left : capacity_pixels;
     assert(h->pixels);
@@ -313,7 +314,7 @@ static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pix
     if (!s->has_image && jxl_decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = s->is_deep ? jxl_give_deep(s, pixels, capacity_pixels)
-                           : ih_held_give(&s->held, pixels, capacity_pixels);
+                           : ih_whole_file_read(&s->whole, pixels, capacity_pixels);
     return IH_OK;
 }
 

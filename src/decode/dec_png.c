@@ -4,8 +4,8 @@
  * The fast path (png/fast.c) holds the file and the inflated rows in memory and uses libdeflate; it
  * is two to three times as fast as libpng. open takes it if
  * - the image is not interlaced, and its header and the chunks before IDAT are sound and usual;
- * - file and inflated rows together take at most held_bytes_max, and the image is not larger than
- *   max_pixels;
+ * - file and inflated rows together take at most whole_file_bytes_max, and the image is not larger
+ * than max_pixels;
  * - no other image may follow, which the fast path would read too (takes_frames);
  * - samples of 16 bits are reduced as usual (no sample_range);
  * - this build has libdeflate.
@@ -13,7 +13,7 @@
  *
  * The streaming path (png/stream.c) uses libpng, row by row, in little memory. It takes all other
  * files, and every file on which the fast path gives up: a damaged or unusual one, or one that the
- * budget has no room for. It starts over with the bytes that were read, so the source need not be
+ * budget has no room for. It starts over with the bytes that were read, so the reader need not be
  * seekable. Its verdict counts, and its messages are the ones users see; only a colour past the end
  * of the palette is reported by both paths.
  */
@@ -56,7 +56,7 @@ static void close_png(void *state)
     ih_png_file_release(&s->file);
 }
 
-static enum ih_status open_png(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_png(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     enum ih_status status = IH_OK;

@@ -1,5 +1,5 @@
 /*
- * PNM and PAM (P1 to P7), streamed: samples go from the source straight into the caller's buffer.
+ * PNM and PAM (P1 to P7), streamed: samples go from the reader straight into the caller's buffer.
  * The only allocation is the table that scales them.
  *
  * Sources: netpbm's format documents pbm(5), pgm(5), ppm(5) and pam(5)
@@ -33,7 +33,7 @@ enum {
 
 /* A position in the text of a file. */
 struct text {
-    struct ih_source *src; /* borrowed */
+    struct ih_reader *src; /* borrowed */
     const uint8_t *bytes;  /* from the last peek; valid while n_bytes is not 0 */
     size_t n_bytes, n_used;
     uint64_t n_allowed; /* bytes that get_byte may still read */
@@ -72,10 +72,10 @@ static enum ih_status truncated(struct ih_error *err)
     return ih_error_set(err, IH_CORRUPT, "damaged PNM: the file ends before the image does");
 }
 
-/* Marks the bytes that were used as consumed, before the source is read directly. */
+/* Marks the bytes that were used as consumed, before the reader is read directly. */
 static void consume_used(struct text *t)
 {
-    ih_source_consume(t->src, t->n_used);
+    ih_reader_consume(t->src, t->n_used);
     t->n_bytes = t->n_used = 0;
 }
 
@@ -84,7 +84,7 @@ static int get_byte(struct text *t, struct ih_error *err)
 {
     if (t->n_used == t->n_bytes) {
         consume_used(t);
-        if (ih_source_peek(t->src, 1, &t->bytes, &t->n_bytes, err) != IH_OK)
+        if (ih_reader_peek(t->src, 1, &t->bytes, &t->n_bytes, err) != IH_OK)
             return -1;
         if (t->n_bytes == 0) {
             t->at_end = true;
@@ -306,7 +306,7 @@ static void close_pnm(void *state)
     free(s->scaled);
 }
 
-static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_pnm(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct pnm_state *s = state;
@@ -405,7 +405,7 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
     while (y < n_rows) {
         const uint8_t *bytes;
         size_t n_bytes, used = 0;
-        if (ih_source_peek(s->text.src, 1, &bytes, &n_bytes, err) != IH_OK)
+        if (ih_reader_peek(s->text.src, 1, &bytes, &n_bytes, err) != IH_OK)
             return err->status;
         if (n_bytes == 0)
             return truncated(err);
@@ -417,7 +417,7 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
                 y++;
             }
         }
-        ih_source_consume(s->text.src, used);
+        ih_reader_consume(s->text.src, used);
     }
     return IH_OK;
 }
@@ -429,7 +429,7 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
     while (n > 0) {
         const uint8_t *bytes;
         size_t n_bytes;
-        if (ih_source_peek(s->text.src, unit, &bytes, &n_bytes, err) != IH_OK)
+        if (ih_reader_peek(s->text.src, unit, &bytes, &n_bytes, err) != IH_OK)
             return err->status;
         if (n_bytes < unit)
             return truncated(err);
@@ -445,7 +445,7 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
             else
                 dst[i] = s->scaled[v];
         }
-        ih_source_consume(s->text.src, unit * n_here);
+        ih_reader_consume(s->text.src, unit * n_here);
         dst += n_here * (s->native.n_bins ? 2 : 1);
         n -= n_here;
     }

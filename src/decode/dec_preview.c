@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE /* memmem */
 #include "base/dynlib.h"
-#include "decode/held.h"
+#include "decode/whole_file.h"
 
 #include <libraw/libraw.h>
 #include <string.h>
@@ -34,7 +34,7 @@ IH_DYNLIB_DECODER(RAW_CALLS, struct raw_calls, IH_SONAME_preview)
 struct preview_state {
     struct raw_calls lib;
     libraw_processed_image_t *preview; /* owned; a JPEG file */
-    struct ih_source src;              /* the preview */
+    struct ih_reader src;              /* the preview */
     void *image;                       /* state of the JPEG decoder */
 };
 
@@ -42,7 +42,7 @@ static void close_preview(void *state)
 {
     struct preview_state *s = state;
     ih_decoder_close(&ih_decoder_jpeg, s->image);
-    ih_source_reset(&s->src);
+    ih_reader_reset(&s->src);
     if (s->preview)
         s->lib.libraw_dcraw_clear_mem(s->preview);
 }
@@ -62,7 +62,7 @@ static enum ih_status preview_failed(const struct preview_state *s, int code, st
 
 /* True if LibRaw has read the whole preview. The rest of one that reaches past the end of the file
  * would be undefined memory. LibRaw writes the first two bytes itself. */
-static bool preview_is_complete(const libraw_thumbnail_t *found, const struct ih_held *file)
+static bool preview_is_complete(const libraw_thumbnail_t *found, const struct ih_whole_file *file)
 {
     enum { N_WRITTEN = 2 };
     return found->tlength > N_WRITTEN &&
@@ -71,7 +71,7 @@ static bool preview_is_complete(const libraw_thumbnail_t *found, const struct ih
 }
 
 /* Finds the preview and copies it. */
-static enum ih_status find_preview(struct preview_state *s, struct ih_held *file,
+static enum ih_status find_preview(struct preview_state *s, struct ih_whole_file *file,
                                    struct ih_error *err)
 {
     libraw_data_t *raw = s->lib.libraw_init(QUIET);
@@ -92,19 +92,19 @@ static enum ih_status find_preview(struct preview_state *s, struct ih_held *file
     return code == LIBRAW_SUCCESS ? IH_OK : preview_failed(s, code, err);
 }
 
-static enum ih_status open_preview(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_preview(struct ih_reader *src, const struct ih_decode_options *options,
                                    struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct ih_held file = {.budget = NULL};
+    struct ih_whole_file file = {.budget = NULL};
     struct preview_state *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&file, src, options, 0, err);
+        status = ih_whole_file_open(&file, src, options, 0, err);
     if (status == IH_OK)
         status = find_preview(s, &file, err);
-    ih_held_close(&file); /* before the JPEG decoder takes memory from the budget */
+    ih_whole_file_close(&file); /* before the JPEG decoder takes memory from the budget */
     if (status == IH_OK) {
-        ih_source_open_memory(&s->src, s->preview->data, s->preview->data_size);
+        ih_reader_open_memory(&s->src, s->preview->data, s->preview->data_size);
         status = ih_decoder_open(&ih_decoder_jpeg, &s->src, options, info, &s->image, err);
     }
     return status;

@@ -12,9 +12,9 @@
  *   more than the 56 that the specification names. Colours are counted as stored: blended with
  *   white according to alpha, and not unblended.
  */
-#include "decode/held.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
+#include "decode/whole_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum {
 enum { BITMAP, GRAY, INDEXED, RGB, CMYK, DUOTONE = 8 };
 
 struct psd_state {
-    struct ih_held held;
+    struct ih_whole_file whole;
     struct ih_samples samples;
     bool is_large, is_packed, is_ink_inverted;
     uint32_t width, height, next_row;
@@ -47,7 +47,7 @@ static void close_psd(void *state)
 {
     struct psd_state *s = state;
     free(s->rows);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 /* Reads the layout of the samples from the header h. */
@@ -90,7 +90,7 @@ static enum ih_status read_kind(struct psd_state *s, const uint8_t *h, struct ih
 
 /* Reads the palette, then skips resources and layers. Lengths have 4 bytes, except the layers of a
  * PSB: 8. */
-static enum ih_status read_sections(struct psd_state *s, struct ih_source *src,
+static enum ih_status read_sections(struct psd_state *s, struct ih_reader *src,
                                     struct ih_error *err)
 {
     uint8_t length[8], palette[PALETTE_BYTES];
@@ -124,7 +124,7 @@ static size_t packed_bytes(const struct psd_state *s, const uint8_t *count)
 }
 
 /* Reads how the rows are compressed. */
-static enum ih_status read_compression(struct psd_state *s, struct ih_source *src,
+static enum ih_status read_compression(struct psd_state *s, struct ih_reader *src,
                                        struct ih_error *err)
 {
     uint8_t bytes[2];
@@ -147,10 +147,10 @@ static bool is_too_short(const struct psd_state *s, uint64_t n_bytes)
 /* Finds the rows of each plane in the file, and checks that all of them are there. */
 static enum ih_status find_planes(struct psd_state *s, struct ih_error *err)
 {
-    const uint8_t *at = s->held.file, *end = s->held.file + s->held.file_bytes;
+    const uint8_t *at = s->whole.file, *end = s->whole.file + s->whole.file_bytes;
     const unsigned count_bytes = s->is_large ? 4 : 2;
     uint64_t n_rows = (uint64_t)s->n_channels * s->height;
-    if (is_too_short(s, s->held.file_bytes)) /* open_file could not check a pipe */
+    if (is_too_short(s, s->whole.file_bytes)) /* open_file could not check a pipe */
         return ends_early(err);
     const uint8_t *counts = at;
     if (s->is_packed) {
@@ -176,7 +176,7 @@ static enum ih_status find_planes(struct psd_state *s, struct ih_error *err)
     return IH_OK;
 }
 
-static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
+static enum ih_status open_file(struct psd_state *s, struct ih_reader *src,
                                 const struct ih_decode_options *options, struct ih_image_info *info,
                                 struct ih_error *err)
 {
@@ -188,9 +188,9 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
         read_sections(s, src, err) != IH_OK || read_compression(s, src, err) != IH_OK)
         return err->status;
     uint64_t rows_bytes = (uint64_t)s->row_bytes * s->samples.n_planes;
-    if (ih_source_size_left(src, &n_left) && is_too_short(s, n_left))
+    if (ih_reader_size_left(src, &n_left) && is_too_short(s, n_left))
         return ends_early(err);
-    if (ih_held_open(&s->held, src, options, rows_bytes, err) != IH_OK ||
+    if (ih_whole_file_open(&s->whole, src, options, rows_bytes, err) != IH_OK ||
         find_planes(s, err) != IH_OK)
         return err->status;
     info->width = s->width;
@@ -210,7 +210,7 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     return IH_OK;
 }
 
-static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_psd(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     return open_file(state, src, options, info, err);

@@ -20,7 +20,7 @@ enum { HEADER_BYTES = 14, CHUNK_BYTES_MAX = 5, END_BYTES = 8, N_RECENT = 64 };
 enum { INDEX = 0x00, DIFFERENCE = 0x40, LUMA = 0x80, RUN = 0xC0, RGB = 0xFE, RGBA = 0xFF };
 
 struct qoi_state {
-    struct ih_source *src; /* borrowed */
+    struct ih_reader *src; /* borrowed */
     uint64_t n_left;       /* pixels still to be returned */
     unsigned n_channels;   /* 3 or 4 */
     unsigned n_run;        /* pixels left of a run */
@@ -39,7 +39,7 @@ static enum ih_status damaged(struct ih_error *err, const char *what)
     return ih_error_set(err, IH_CORRUPT, "damaged QOI: %s", what);
 }
 
-static enum ih_status open_qoi(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_qoi(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     uint8_t h[HEADER_BYTES];
@@ -93,7 +93,7 @@ static size_t apply_chunk(struct qoi_state *s, const uint8_t *chunk)
     return n_bytes;
 }
 
-/* Decodes chunks from the bytes that the source has ready, until the pixels are full or less than a
+/* Decodes chunks from the bytes that the reader has ready, until the pixels are full or less than a
  * longest chunk is left. */
 static enum ih_status decode_some(struct qoi_state *s, uint8_t *pixels, size_t capacity, size_t *n,
                                   struct ih_error *err)
@@ -101,7 +101,7 @@ static enum ih_status decode_some(struct qoi_state *s, uint8_t *pixels, size_t c
     const uint8_t *bytes;
     size_t size, at = 0, n_here = *n;
     /* The end marker follows the last chunk, so these bytes exist in every sound file. */
-    if (ih_source_peek(s->src, CHUNK_BYTES_MAX, &bytes, &size, err) != IH_OK)
+    if (ih_reader_peek(s->src, CHUNK_BYTES_MAX, &bytes, &size, err) != IH_OK)
         return err->status;
     if (size < CHUNK_BYTES_MAX)
         return damaged(err, "the file ends before the image does");
@@ -113,7 +113,7 @@ static enum ih_status decode_some(struct qoi_state *s, uint8_t *pixels, size_t c
         for (; s->n_run > 0 && n_here < capacity; s->n_run--, s->n_left--, n_here++)
             memcpy(pixels + n_here * s->n_channels, s->colour, s->n_channels);
     }
-    ih_source_consume(s->src, at);
+    ih_reader_consume(s->src, at);
     *n = n_here;
     return IH_OK;
 }

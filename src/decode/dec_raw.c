@@ -15,7 +15,7 @@
 enum { RAW_PIECE_BYTES = 16 * 1024 };
 
 struct raw_state {
-    struct ih_source *src; /* borrowed */
+    struct ih_reader *src; /* borrowed */
     unsigned n_channels;
     uint64_t n_pixels, n_left; /* of an image, and to be read; n_pixels 0: up to the end */
     enum ih_raw_depth depth;
@@ -32,13 +32,13 @@ static unsigned raw_pixel_bytes(unsigned n_channels, enum ih_raw_depth depth)
 
 /* Checks a file of a known size: the limit, and that only whole images follow the first. Sets the
  * number of images. */
-static enum ih_status check_size(const struct ih_source *src,
+static enum ih_status check_size(const struct ih_reader *src,
                                  const struct ih_decode_options *options,
                                  struct ih_image_info *info, struct ih_error *err)
 {
     const unsigned pixel_bytes = raw_pixel_bytes(options->raw_channels, options->raw_depth);
     uint64_t n_bytes;
-    if (!ih_source_size_left(src, &n_bytes))
+    if (!ih_reader_size_left(src, &n_bytes))
         return IH_OK;
     const uint64_t n_pixels = n_bytes / pixel_bytes;
     const uint64_t n_in_image = options->raw_width * options->raw_height;
@@ -62,12 +62,12 @@ static enum ih_status check_size(const struct ih_source *src,
     return IH_OK;
 }
 
-static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     const uint8_t *bytes;
     size_t n;
-    if (ih_source_peek(src, 1, &bytes, &n, err) != IH_OK)
+    if (ih_reader_peek(src, 1, &bytes, &n, err) != IH_OK)
         return err->status;
     if (n == 0)
         return ih_error_set(err, IH_CORRUPT, "the file is empty: it has no samples");
@@ -123,7 +123,7 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
         capacity_pixels = (size_t)s->n_left;
     if (is_deep && capacity_pixels > RAW_PIECE_BYTES / pixel_bytes)
         capacity_pixels = RAW_PIECE_BYTES / pixel_bytes;
-    if (ih_source_read(s->src, is_deep ? s->piece : pixels, capacity_pixels * pixel_bytes, &got,
+    if (ih_reader_read(s->src, is_deep ? s->piece : pixels, capacity_pixels * pixel_bytes, &got,
                        err) != IH_OK)
         return err->status;
     if (got % pixel_bytes != 0)
@@ -144,7 +144,7 @@ static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *ha
     const uint8_t *bytes;
     size_t n;
     (void)info;
-    enum ih_status status = ih_source_peek(s->src, 1, &bytes, &n, err);
+    enum ih_status status = ih_reader_peek(s->src, 1, &bytes, &n, err);
     *has_next = status == IH_OK && n > 0;
     s->n_left = s->n_pixels;
     return status;

@@ -27,7 +27,7 @@
 enum { HEADER_BYTES = 18, UNIT_BYTES_MAX = 4 };
 
 struct tga_state {
-    struct ih_source *src; /* borrowed */
+    struct ih_reader *src; /* borrowed */
     uint64_t n_left;       /* pixels still to be returned */
     unsigned n_channels;
     unsigned unit_bytes; /* the size of a pixel or an index in the file */
@@ -138,7 +138,7 @@ static enum ih_status tga_read_header(struct tga_state *s, const struct ih_decod
                           : ih_skip_bytes(s->src, "TGA", (uint64_t)s->n_entries * entry_bytes, err);
 }
 
-static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_tga(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct tga_state *s = state;

@@ -13,7 +13,7 @@
  * multiplies colours by alpha. libjpeg-turbo converts JPEG strips and tiles to RGB.
  */
 #include "decode/deflate.h"
-#include "decode/tiff/parts.h"
+#include "decode/tiff/tiff.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void close_tiff(void *state)
 {
     struct ih_tiff *s = state;
     close_page(s);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 static bool is_faster_at_once(const struct ih_tiff *s, TIFF *t)
@@ -67,13 +67,13 @@ static bool is_faster_at_once(const struct ih_tiff *s, TIFF *t)
  * strip that is read twice, because libtiff cannot go back to an earlier row. */
 static bool takes_strips(const struct ih_tiff *s, TIFF *t, unsigned n_planes)
 {
-    const struct ih_budget *budget = s->held.budget;
+    const struct ih_budget *budget = s->whole.budget;
     const uint64_t n_bytes = s->lib.TIFFStripSize64(t);
     if (s->is_ycbcr || s->is_read_twice)
         return true;
     if (!is_faster_at_once(s, t) || n_bytes > STRIP_BYTES_MAX)
         return false;
-    return !budget || s->held.file_bytes + n_bytes * n_planes <= budget->size_bytes;
+    return !budget || s->whole.file_bytes + n_bytes * n_planes <= budget->size_bytes;
 }
 
 static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
@@ -126,7 +126,7 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
                             (unsigned long long)n_bytes);
     s->plane_bytes = (size_t)n_bytes;
     s->row_bytes = (size_t)row_bytes;
-    if (ih_held_more(&s->held, n_bytes * (n_planes + s->is_read_twice), err) != IH_OK)
+    if (ih_whole_file_more(&s->whole, n_bytes * (n_planes + s->is_read_twice), err) != IH_OK)
         return err->status;
     return ih_tiff_inflate_open(s, t, err);
 }
@@ -213,15 +213,15 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
     return status;
 }
 
-static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_tiff(struct ih_reader *src, const struct ih_decode_options *options,
                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct ih_tiff *s = state;
     enum ih_status status = load(&s->lib, err);
-    s->held.may_be_large = true;
+    s->whole.may_be_large = true;
     if (status == IH_OK)
-        status = ih_held_open(&s->held, src, options, 0, err);
-    s->file_taken_bytes = s->held.taken_bytes;
+        status = ih_whole_file_open(&s->whole, src, options, 0, err);
+    s->file_taken_bytes = s->whole.taken_bytes;
     s->max_pixels = options->max_pixels;
     s->sample_range = options->sample_range;
     s->takes_native = options->takes_native;
@@ -364,8 +364,8 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     if (at == 0 && ih_tiff_next_slice(s, err) != IH_OK)
         return err->status;
     close_page(s);
-    ih_budget_give(s->held.budget, s->held.taken_bytes - s->file_taken_bytes);
-    s->held.taken_bytes = s->file_taken_bytes;
+    ih_budget_give(s->whole.budget, s->whole.taken_bytes - s->file_taken_bytes);
+    s->whole.taken_bytes = s->file_taken_bytes;
     s->page_at = at;
     s->width = s->height = 0;
     info->not_applied = info->warnings = 0;

@@ -13,14 +13,14 @@
  * With takes_frames, libwebp's animation decoder composes each frame on the canvas.
  */
 #include "decode/composed.h"
-#include "decode/held.h"
 #include "decode/metadata.h"
+#include "decode/whole_file.h"
 
 #include <webp/decode.h>
 #include <webp/demux.h>
 
 struct webp_state {
-    struct ih_held held;
+    struct ih_whole_file whole;
     uint64_t width, height;
     unsigned n_channels;
     bool is_animated, takes_frames;
@@ -47,7 +47,7 @@ static void close_webp(void *state)
 {
     struct webp_state *s = state;
     WebPAnimDecoderDelete(s->frames);
-    ih_held_close(&s->held);
+    ih_whole_file_close(&s->whole);
 }
 
 /* Finds the first frame and its position on the canvas. The caller releases the iterator and the
@@ -55,7 +55,7 @@ static void close_webp(void *state)
 static enum ih_status webp_first_frame(const struct webp_state *s, WebPDemuxer **demuxer,
                                        WebPIterator *frame, struct ih_error *err)
 {
-    const WebPData data = {s->held.file, s->held.file_bytes};
+    const WebPData data = {s->whole.file, s->whole.file_bytes};
     *demuxer = WebPDemux(&data);
     if (!*demuxer || !WebPDemuxGetFrame(*demuxer, 1, frame))
         return ih_error_set(err, IH_CORRUPT, "damaged WebP: the animation is broken or cut short");
@@ -67,7 +67,7 @@ static enum ih_status webp_first_frame(const struct webp_state *s, WebPDemuxer *
 static void webp_read_metadata(const struct webp_state *s, bool is_lossy,
                                struct ih_image_info *info)
 {
-    const WebPData data = {s->held.file, s->held.file_bytes};
+    const WebPData data = {s->whole.file, s->whole.file_bytes};
     WebPChunkIterator exif;
     WebPDemuxer *demuxer = WebPDemux(&data);
     info->range = s->is_animated ? IH_RANGE_UNKNOWN : is_lossy ? IH_RANGE_LIMITED : IH_RANGE_FULL;
@@ -91,7 +91,7 @@ static enum ih_status webp_inspect(struct webp_state *s, struct ih_image_info *i
 {
     enum { LOSSY = 1 };
     WebPBitstreamFeatures features;
-    VP8StatusCode code = WebPGetFeatures(s->held.file, s->held.file_bytes, &features);
+    VP8StatusCode code = WebPGetFeatures(s->whole.file, s->whole.file_bytes, &features);
     if (code != VP8_STATUS_OK)
         return webp_failed(code, err);
     if ((uint64_t)features.width != s->width || (uint64_t)features.height != s->height)
@@ -117,9 +117,9 @@ static enum ih_status webp_inspect(struct webp_state *s, struct ih_image_info *i
 /* Starts the animation decoder, which has two canvases, and decodes the first frame later. */
 static enum ih_status webp_open_frames(struct webp_state *s, struct ih_error *err)
 {
-    const WebPData data = {s->held.file, s->held.file_bytes};
+    const WebPData data = {s->whole.file, s->whole.file_bytes};
     WebPAnimDecoderOptions how;
-    if (ih_held_more(&s->held, s->width * s->height * 8, err) != IH_OK)
+    if (ih_whole_file_more(&s->whole, s->width * s->height * 8, err) != IH_OK)
         return err->status;
     if (!WebPAnimDecoderOptionsInit(&how))
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -154,13 +154,13 @@ static enum ih_status next_webp(void *state, struct ih_image_info *info, bool *h
     return status;
 }
 
-static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_webp(struct ih_reader *src, const struct ih_decode_options *options,
                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
     const uint8_t *head;
     size_t n;
     WebPBitstreamFeatures features;
-    if (ih_source_peek(src, IH_PROBE_BYTES, &head, &n, err) != IH_OK)
+    if (ih_reader_peek(src, IH_PROBE_BYTES, &head, &n, err) != IH_OK)
         return err->status;
     if (n > IH_PROBE_BYTES) /* treat a file exactly like a pipe, which may have no more yet */
         n = IH_PROBE_BYTES;
@@ -174,7 +174,8 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     s->width = (uint64_t)features.width;
     s->height = (uint64_t)features.height;
     /* The image, and as much again for libwebp's buffers of a lossless image or of alpha. */
-    enum ih_status status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
+    enum ih_status status =
+        ih_whole_file_open(&s->whole, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
         status = webp_inspect(s, info, err);
     s->takes_frames = options->takes_frames && s->is_animated;
@@ -195,16 +196,16 @@ static enum ih_status webp_decode_frame(struct webp_state *s, const uint8_t *byt
                             "cannot decode WebP: libwebp has another version than at build time");
     config.output.colorspace = s->n_channels == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = s->held.pixels + at * s->n_channels;
+    config.output.u.RGBA.rgba = s->whole.pixels + at * s->n_channels;
     config.output.u.RGBA.stride = (int)(s->width * s->n_channels);
-    config.output.u.RGBA.size = (s->held.n_pixels - at) * s->n_channels;
+    config.output.u.RGBA.size = (s->whole.n_pixels - at) * s->n_channels;
     VP8StatusCode code = WebPDecode(bytes, size, &config);
     return code == VP8_STATUS_OK ? IH_OK : webp_failed(code, err);
 }
 
 static enum ih_status webp_decode(struct webp_state *s, struct ih_error *err)
 {
-    enum ih_status status = ih_held_image(&s->held, s->width, s->height, s->n_channels, err);
+    enum ih_status status = ih_whole_file_image(&s->whole, s->width, s->height, s->n_channels, err);
     if (status != IH_OK)
         return status;
     if (s->is_animated) {
@@ -218,9 +219,9 @@ static enum ih_status webp_decode(struct webp_state *s, struct ih_error *err)
         WebPDemuxReleaseIterator(&frame);
         WebPDemuxDelete(demuxer);
     } else {
-        status = webp_decode_frame(s, s->held.file, s->held.file_bytes, 0, err);
+        status = webp_decode_frame(s, s->whole.file, s->whole.file_bytes, 0, err);
     }
-    ih_held_drop_file(&s->held);
+    ih_whole_file_free_bytes(&s->whole);
     return status;
 }
 
@@ -238,9 +239,9 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
         *n_pixels = ih_composed_give(&s->canvas, pixels, capacity_pixels);
         return IH_OK;
     }
-    if (!s->held.pixels && webp_decode(s, err) != IH_OK)
+    if (!s->whole.pixels && webp_decode(s, err) != IH_OK)
         return err->status;
-    *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
+    *n_pixels = ih_whole_file_read(&s->whole, pixels, capacity_pixels);
     return IH_OK;
 }
 

@@ -25,7 +25,7 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
     {NULL, NULL, NULL},
 };
 
-enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_source *src,
+enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_reader *src,
                                const struct ih_decode_options *options, struct ih_image_info *info,
                                void **state, struct ih_error *err)
 {
@@ -139,11 +139,11 @@ static unsigned find_preview(struct ih_error *err)
 }
 
 /* Explains why no decoder was found: another build has it, or none. */
-static enum ih_status unknown(struct ih_source *src, struct ih_error *err)
+static enum ih_status unknown(struct ih_reader *src, struct ih_error *err)
 {
     const uint8_t *head;
     size_t size;
-    if (ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err) != IH_OK)
+    if (ih_reader_peek(src, IH_PROBE_BYTES, &head, &size, err) != IH_OK)
         return err->status;
     for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
         if (m->probe(head, size))
@@ -181,7 +181,7 @@ static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *e
     return IH_OK;
 }
 
-static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
+static enum ih_status open_decoder(struct ih_decode *d, struct ih_reader *src,
                                    const struct ih_decode_options *options, struct ih_error *err)
 {
     unsigned index = 0;
@@ -190,7 +190,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
     } else {
         const uint8_t *head;
         size_t size;
-        enum ih_status status = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err);
+        enum ih_status status = ih_reader_peek(src, IH_PROBE_BYTES, &head, &size, err);
         if (status != IH_OK)
             return status;
         if (size == 0)
@@ -230,22 +230,22 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
     return status;
 }
 
-bool ih_decode_split(struct ih_source *src)
+bool ih_decode_split(struct ih_reader *src)
 {
     uint64_t ignored;
-    const bool is_sequence = !ih_source_size(src, &ignored);
-    ih_source_split(src);
+    const bool is_sequence = !ih_reader_size(src, &ignored);
+    ih_reader_split(src);
     return is_sequence;
 }
 
-static void start_time(struct ih_source *src, const struct ih_decode_options *options)
+static void start_time(struct ih_reader *src, const struct ih_decode_options *options)
 {
     src->time =
         (struct ih_time_limit){.limit_s = options->timeout_s, .interrupt = options->interrupt};
     ih_time_limit_resume(&src->time);
 }
 
-enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
+enum ih_status ih_decode_open(struct ih_decode *d, struct ih_reader *src,
                               const struct ih_decode_options *options, struct ih_error *err)
 {
     memset(d, 0, sizeof *d);
@@ -331,7 +331,7 @@ static bool is_padding(uint8_t byte)
     return byte == 0 || byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decoder *before,
+enum ih_status ih_decode_following(struct ih_reader *src, const struct ih_decoder *before,
                                    bool is_sequence, const struct ih_decoder **next,
                                    struct ih_error *err)
 {
@@ -341,7 +341,7 @@ enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decode
     *next = NULL;
     for (unsigned n_padding = 0;; n_padding++) {
         enum ih_status status =
-            ih_source_peek(src, sizeof iend + IH_PROBE_BYTES, &head, &size, err);
+            ih_reader_peek(src, sizeof iend + IH_PROBE_BYTES, &head, &size, err);
         if (status != IH_OK || size == 0)
             return status;
         n_rest = size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0 ? sizeof iend : 0;
@@ -350,7 +350,7 @@ enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decode
             *next = found;
         if (!*next && n_rest == 0 && (!is_padding(*head) || n_padding == PADDING_BYTES_MAX))
             break;
-        ih_source_consume(src, *next || n_rest ? n_rest : 1);
+        ih_reader_consume(src, *next || n_rest ? n_rest : 1);
         if (*next)
             return IH_OK;
     }
@@ -369,7 +369,7 @@ bool ih_decode_has_next(struct ih_decode *d)
     if (d->remote)
         return false;
     if (d->decoder == &ih_decoder_raw)
-        return ih_source_peek(d->src, 1, &ignored_bytes, &n, &ignored) == IH_OK && n > 0;
+        return ih_reader_peek(d->src, 1, &ignored_bytes, &n, &ignored) == IH_OK && n > 0;
     return ih_decoder_may_be_followed(d->decoder) &&
            ih_decode_following(d->src, d->decoder, false, &next, &ignored) == IH_OK && next;
 }
@@ -390,7 +390,7 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
         if (status != IH_OK || *has_next || d->remote || !ih_decoder_may_be_followed(d->decoder))
             return status;
     }
-    struct ih_source *const src = d->src;
+    struct ih_reader *const src = d->src;
     const struct ih_decoder *next;
     status = ih_decode_following(src, d->decoder, d->is_sequence, &next, err);
     *has_next = next != NULL;

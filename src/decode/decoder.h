@@ -13,7 +13,7 @@
 #define IH_DECODE_DECODER_H
 
 #include "base/budget.h"
-#include "base/source.h"
+#include "base/reader.h"
 #include "histogram/result.h"
 
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ struct ih_decode_options {
 
     /* An image that could be read in stripes is held in memory instead if that is faster and takes
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
-    uint64_t held_bytes_max;
+    uint64_t whole_file_bytes_max;
 
     enum ih_raw_depth raw_depth;
     uint64_t raw_width, raw_height; /* of an image of raw samples; 0: all samples are one row */
@@ -88,7 +88,7 @@ struct ih_decoder {
     bool is_isolated;
     bool lacks_signature; /* its probe accepts some files of other kinds */
     bool ends_exactly;    /* no file has other data after the image */
-    bool is_sequential;   /* leaves the source after its last byte, although it has next */
+    bool is_sequential;   /* leaves the reader after its last byte, although it has next */
 
     /* Loads what the format's library would otherwise load on first use; may be NULL. A decoder
      * process calls it before it gives up the right to open files. After a failure it decodes
@@ -110,7 +110,7 @@ struct ih_decoder {
      *          size (raw)
      * state    state_bytes bytes, all 0; close is called after a failure too
      */
-    enum ih_status (*open)(struct ih_source *src, const struct ih_decode_options *options,
+    enum ih_status (*open)(struct ih_reader *src, const struct ih_decode_options *options,
                            struct ih_image_info *info, void *state, struct ih_error *err);
     size_t state_bytes; /* at least 1 */
 
@@ -207,7 +207,7 @@ bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen 
  * info    of open; stays valid until close, because read adds warnings to it
  */
 struct ih_remote_decoder {
-    enum ih_status (*open)(struct ih_remote_decoder *remote, unsigned index, struct ih_source *src,
+    enum ih_status (*open)(struct ih_remote_decoder *remote, unsigned index, struct ih_reader *src,
                            const struct ih_decode_options *options, struct ih_image_info *info,
                            struct ih_error *err);
     enum ih_status (*read)(struct ih_remote_decoder *remote, uint8_t *pixels,
@@ -230,7 +230,7 @@ struct ih_remote_decoders {
 
 /* Makes a decoder's state and opens it. *state is released with ih_decoder_close; unchanged on
  * failure. */
-enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_source *src,
+enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_reader *src,
                                const struct ih_decode_options *options, struct ih_image_info *info,
                                void **state, struct ih_error *err);
 
@@ -243,7 +243,7 @@ struct ih_decode {
     const struct ih_decoder *decoder;
     struct ih_remote_decoder *remote; /* borrowed; not NULL: it decodes, and state is NULL */
     void *state;
-    struct ih_source *src; /* borrowed; has the time limit */
+    struct ih_reader *src; /* borrowed; has the time limit */
     struct ih_image_info info;
     uint64_t n_pixels_read;
     uint64_t max_pixels;
@@ -260,7 +260,7 @@ struct ih_decode {
  * IH_CORRUPT, IH_UNSUPPORTED, IH_LIMIT, IH_IO, IH_MEMORY.
  * Threads: one at a time for each ih_decode.
  */
-enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
+enum ih_status ih_decode_open(struct ih_decode *d, struct ih_reader *src,
                               const struct ih_decode_options *options, struct ih_error *err);
 
 /* Whether a file that begins with these bytes is of a format that this build, or another, decodes.
@@ -307,7 +307,7 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
 
 /* Makes the unread bytes an image that others may follow. Returns whether all that follows must be
  * images, because the input is a pipe or has given an image already. */
-bool ih_decode_split(struct ih_source *src);
+bool ih_decode_split(struct ih_reader *src);
 
 /*
  * Finds the image that follows in src, of a format with a signature. Consumes what is before it:
@@ -319,7 +319,7 @@ bool ih_decode_split(struct ih_source *src);
  *
  * Returns IH_OK; IH_CORRUPT if other bytes follow where only an image may; or IH_IO.
  */
-enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decoder *before,
+enum ih_status ih_decode_following(struct ih_reader *src, const struct ih_decoder *before,
                                    bool is_sequence, const struct ih_decoder **next,
                                    struct ih_error *err);
 

@@ -1,10 +1,10 @@
 #include "decode/read_bytes.h"
 
-enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *dst,
+enum ih_status ih_read_bytes(struct ih_reader *src, const char *format, void *dst,
                              size_t size_bytes, struct ih_error *err)
 {
     size_t got;
-    if (ih_source_read(src, dst, size_bytes, &got, err) != IH_OK)
+    if (ih_reader_read(src, dst, size_bytes, &got, err) != IH_OK)
         return err->status;
     return got == size_bytes
                ? IH_OK
@@ -12,7 +12,7 @@ enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *ds
                               format);
 }
 
-enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
+enum ih_status ih_skip_bytes(struct ih_reader *src, const char *format, uint64_t n_bytes,
                              struct ih_error *err)
 {
     uint8_t discarded[512];

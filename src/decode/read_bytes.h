@@ -1,8 +1,8 @@
-/* Little- and big-endian numbers, and exact reads from a source. */
+/* Little- and big-endian numbers, and exact reads from a reader. */
 #ifndef IH_DECODE_READ_BYTES_H
 #define IH_DECODE_READ_BYTES_H
 
-#include "base/source.h"
+#include "base/reader.h"
 
 static inline uint32_t ih_le16(const uint8_t *p)
 {
@@ -24,13 +24,13 @@ static inline uint32_t ih_be32(const uint8_t *p)
     return ih_be16(p) << 16 | ih_be16(p + 2);
 }
 
-/* Reads exactly size_bytes. Returns IH_CORRUPT, with the format in the message, if the source ends
+/* Reads exactly size_bytes. Returns IH_CORRUPT, with the format in the message, if the reader ends
  * earlier. */
-enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *dst,
+enum ih_status ih_read_bytes(struct ih_reader *src, const char *format, void *dst,
                              size_t size_bytes, struct ih_error *err);
 
 /* Same as ih_read_bytes, but discards the bytes. */
-enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
+enum ih_status ih_skip_bytes(struct ih_reader *src, const char *format, uint64_t n_bytes,
                              struct ih_error *err);
 
 #endif

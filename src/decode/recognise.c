@@ -168,13 +168,13 @@ enum {
 
 /* Copies the first directory of a TIFF. head: at least the file's header. A pipe's directory may be
  * out of reach. Returns the number of bytes. */
-static size_t read_directory(struct ih_source *src, const uint8_t *head, uint8_t *directory,
+static size_t read_directory(struct ih_reader *src, const uint8_t *head, uint8_t *directory,
                              size_t size_bytes)
 {
     const uint64_t at = head[0] == 'M' ? ih_be32(head + 4) : ih_le32(head + 4);
     const uint8_t *bytes;
-    size_t size, n = ih_source_read_at(src, at, directory, size_bytes);
-    if (n == 0 && ih_source_peek(src, IH_SOURCE_BUFFER_BYTES, &bytes, &size, NULL) == IH_OK &&
+    size_t size, n = ih_reader_read_at(src, at, directory, size_bytes);
+    if (n == 0 && ih_reader_peek(src, IH_READER_BUFFER_BYTES, &bytes, &size, NULL) == IH_OK &&
         at < size) {
         n = size - at < size_bytes ? size - (size_t)at : size_bytes;
         memcpy(directory, bytes + at, n);
@@ -184,7 +184,7 @@ static size_t read_directory(struct ih_source *src, const uint8_t *head, uint8_t
 
 /* What the first directory says. DNG names itself. In files of other makers the first image is a
  * small preview that names the camera, or a sensor's values. */
-static enum ih_status recognise_raw(struct ih_source *src, const uint8_t *head,
+static enum ih_status recognise_raw(struct ih_reader *src, const uint8_t *head,
                                     struct ih_error *err)
 {
     uint8_t directory[2 + ENTRY_BYTES * ENTRIES_MAX];
@@ -252,11 +252,11 @@ static uint8_t next_character(const uint8_t *head, size_t size, size_t *at)
     return *at < size ? head[(*at)++] : 0;
 }
 
-enum ih_status ih_recognise(struct ih_source *src, struct ih_error *err)
+enum ih_status ih_recognise(struct ih_reader *src, struct ih_error *err)
 {
     const uint8_t *head;
     size_t size;
-    if (ih_source_peek(src, TEXT_BYTES, &head, &size, err) != IH_OK)
+    if (ih_reader_peek(src, TEXT_BYTES, &head, &size, err) != IH_OK)
         return err->status;
     for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
         const struct signature *s = &signatures[i];

@@ -429,7 +429,7 @@ static void renew_patience(struct ih_decoder_process *p)
     p->patience.left_ns = p->is_pipe ? IH_WIRE_FOR_EVER : seconds * NS_A_SECOND;
 }
 
-static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih_source *src,
+static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih_reader *src,
                          int file, const struct ih_decode_options *options)
 {
     struct ih_wire_request request;
@@ -437,7 +437,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.decoder = index;
     request.n_read = (uint32_t)src->n_left;
     request.max_pixels = options->max_pixels;
-    request.held_bytes_max = options->held_bytes_max;
+    request.whole_file_bytes_max = options->whole_file_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.is_lenient = options->is_lenient;
     request.takes_frames = options->takes_frames;
@@ -451,7 +451,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
         request.at_end = false;
         request.is_from_start = true;
         request.file_bytes = src->memory_bytes;
-    } else if (ih_source_size_left(src, &request.file_bytes)) {
+    } else if (ih_reader_size_left(src, &request.file_bytes)) {
         const off_t position = lseek(src->fd, 0, SEEK_CUR);
         request.file_bytes += (uint64_t)position - src->n_left;
     }
@@ -484,14 +484,14 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
 }
 
 static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned index,
-                                 struct ih_source *src, const struct ih_decode_options *options,
+                                 struct ih_reader *src, const struct ih_decode_options *options,
                                  struct ih_image_info *info, struct ih_error *err)
 {
     struct ih_decoder_process *p = process_of(remote);
     uint64_t n_bytes;
     if (provide(p, index, err) != IH_OK)
         return err->status;
-    p->is_pipe = !ih_source_size_left(src, &n_bytes);
+    p->is_pipe = !ih_reader_size_left(src, &n_bytes);
     p->timeout_s = options->timeout_s;
     renew_patience(p);
     if (p->is_pipe) {

@@ -48,7 +48,7 @@
 struct ih_wire_request {
     uint32_t decoder; /* index */
     uint32_t n_read;
-    uint64_t max_pixels, held_bytes_max;
+    uint64_t max_pixels, whole_file_bytes_max;
     uint64_t budget_bytes; /* the budget's size; 0: no budget */
     struct ih_sample_range sample_range;
     bool is_lenient, takes_frames, takes_native;

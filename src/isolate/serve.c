@@ -18,8 +18,8 @@ enum { FILES_MAX = 16 };
 enum { FILES_CLOSED_MAX = 4096 };
 
 struct server {
-    struct ih_source src;
-    uint8_t read[IH_SOURCE_BUFFER_BYTES]; /* the start of the file, read by the worker */
+    struct ih_reader src;
+    uint8_t read[IH_READER_BUFFER_BYTES]; /* the start of the file, read by the worker */
     struct ih_budget budget;              /* forwards each call to the worker's budget */
     struct ih_shared_pixels *memory;      /* owned, shared with the worker */
     unsigned n_pieces;                    /* pieces of memory used so far */
@@ -223,7 +223,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     const unsigned index = request->decoder;
     struct ih_wire_reply last = {.kind = IH_WIRE_DONE};
     struct ih_decode_options options = {.max_pixels = request->max_pixels,
-                                        .held_bytes_max = request->held_bytes_max,
+                                        .whole_file_bytes_max = request->whole_file_bytes_max,
                                         .is_lenient = request->is_lenient,
                                         .takes_frames = request->takes_frames,
                                         .sample_range = request->sample_range,
@@ -232,13 +232,13 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     if (request->budget_bytes)
         options.budget = &s->budget;
     last.error = s->unprepared[index];
-    if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
-        ih_source_preload(&s->src, s->read, request->n_read, request->at_end,
+    if (last.error.status == IH_OK && ih_reader_open_fd(&s->src, file, &last.error) == IH_OK) {
+        ih_reader_preload(&s->src, s->read, request->n_read, request->at_end,
                           request->is_from_start, request->file_bytes);
         if (decode(s, decoders[index], &options, &last.info, &last.error) == IH_OK)
             last.error.status = IH_OK; /* a decoder that tried two ways may have left an error */
     }
-    ih_source_close(&s->src);
+    ih_reader_close(&s->src);
     if (last.error.status != IH_OK)
         last.kind = IH_WIRE_FAILED;
     send_reply(&last);
@@ -276,7 +276,7 @@ static void free_server(struct server *s)
     ih_shared_pixels_unmap(s->memory);
     free(s->row);
     free(s->unprepared);
-    ih_source_reset(&s->src);
+    ih_reader_reset(&s->src);
     free(s);
 }
 

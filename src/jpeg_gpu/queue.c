@@ -128,13 +128,13 @@ static bool leave(struct ih_jpeg_queue *q, enum ih_jpeg_reason reason)
 static unsigned warnings_of(const uint8_t *file, size_t end_offset, size_t file_bytes)
 {
     const struct ih_decoder *next = NULL;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_error ignored;
     const size_t at = end_offset + IH_JPEG_MARKER_BYTES;
     if (at < file_bytes) {
-        ih_source_open_memory(&src, file + at, file_bytes - at);
+        ih_reader_open_memory(&src, file + at, file_bytes - at);
         ih_decode_following(&src, &ih_decoder_jpeg, false, &next, &ignored);
-        ih_source_close(&src);
+        ih_reader_close(&src);
     }
     return next ? IH_WARNING_MORE_IMAGES : 0;
 }
@@ -399,7 +399,7 @@ void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
 
 /* Opens a regular file that begins as a JPEG does. Returns false for every other input, and after
  * errors: the worker reports them. */
-static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih_source *src,
+static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih_reader *src,
                       uint64_t *n_bytes)
 {
     static const uint8_t begin[] = {0xff, IH_JPEG_SOI, 0xff};
@@ -410,15 +410,15 @@ static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih
     size_t n_head;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe would take its data */
         return false;
-    if (ih_source_open_path(src, path, &ignored) != IH_OK)
+    if (ih_reader_open_path(src, path, &ignored) != IH_OK)
         return false;
     const bool is_jpeg =
-        ih_source_size_left(src, n_bytes) && ih_source_identity(src, &id) &&
+        ih_reader_size_left(src, n_bytes) && ih_reader_identity(src, &id) &&
         ih_check_not_output(&id, q->options.outputs, q->options.n_outputs, &ignored) == IH_OK &&
-        ih_source_peek(src, sizeof begin, &head, &n_head, &ignored) == IH_OK &&
+        ih_reader_peek(src, sizeof begin, &head, &n_head, &ignored) == IH_OK &&
         n_head >= sizeof begin && memcmp(head, begin, sizeof begin) == 0;
     if (!is_jpeg)
-        ih_source_close(src);
+        ih_reader_close(src);
     return is_jpeg;
 }
 
@@ -450,12 +450,12 @@ static enum ih_jpeg_reason check_sessions(struct ih_jpeg_queue *q)
 
 /* Reads a file into its place and plans it. */
 static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct batch *b,
-                                     struct ih_source *src, size_t n_bytes, struct ih_jpeg_job *job)
+                                     struct ih_reader *src, size_t n_bytes, struct ih_jpeg_job *job)
 {
     uint8_t *const bytes = b->session.files + job->file_offset;
     struct ih_error ignored;
     size_t got = 0;
-    if (ih_source_read(src, bytes, n_bytes, &got, &ignored) != IH_OK)
+    if (ih_reader_read(src, bytes, n_bytes, &got, &ignored) != IH_OK)
         return IH_JPEG_REASON_NOT_A_FILE;
     const enum ih_jpeg_reason reason = ih_jpeg_plan_make(&job->plan, bytes, got);
     const bool is_small = reason == IH_JPEG_REASON_NONE &&
@@ -471,7 +471,7 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
 }
 
 /* Puts an open file into a batch. */
-static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_source *src, size_t n_bytes,
+static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_reader *src, size_t n_bytes,
                                   void *ticket, struct ih_result *result)
 {
     pthread_mutex_lock(&q->lock);
@@ -503,7 +503,7 @@ static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_source *src
     return reason;
 }
 
-bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, struct ih_source *src,
+bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, struct ih_reader *src,
                        void *ticket, struct ih_result *result)
 {
     uint64_t n_bytes;
@@ -515,6 +515,6 @@ bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, struct ih_sour
     if (reason == IH_JPEG_REASON_NONE)
         reason = n_bytes > UINT32_MAX ? IH_JPEG_REASON_NOT_A_FILE
                                       : submit(q, src, (size_t)n_bytes, ticket, result);
-    ih_source_close(src);
+    ih_reader_close(src);
     return reason == IH_JPEG_REASON_NONE || leave(q, reason);
 }

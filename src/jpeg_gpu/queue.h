@@ -9,7 +9,7 @@
 #ifndef IH_JPEG_GPU_QUEUE_H
 #define IH_JPEG_GPU_QUEUE_H
 
-#include "base/source.h"
+#include "base/reader.h"
 #include "histogram/result.h"
 #include "jpeg_gpu/session.h"
 
@@ -70,7 +70,7 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
  *
  * Returns whether it was taken; if not, the worker counts the input. Threads: any.
  */
-bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, struct ih_source *src,
+bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, struct ih_reader *src,
                        void *ticket, struct ih_result *result);
 
 /* Stops the sessions and completes the report. With is_last it leaves them running instead, and the

@@ -179,7 +179,7 @@ const char *ih_context_device(struct ih_context *context)
 static void close_call(struct ih_call *call)
 {
     ih_lane_close(call->lane);
-    ih_source_reset(&call->source);
+    ih_reader_reset(&call->source);
     free(call);
 }
 

@@ -20,7 +20,7 @@
 /* What one call needs while it runs. The context keeps it for later calls. */
 struct ih_call {
     struct ih_lane *lane;
-    struct ih_source source;
+    struct ih_reader source;
     int gpu_before; /* the thread's current CUDA device, restored at the end */
     struct ih_call *next;
 };

@@ -4,7 +4,7 @@
 #include "base/machine.h"
 #include "output/output.h"
 #include "records/records.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ unsigned ih_cores(void)
 
 int ih_is_image_name(const char *path)
 {
-    return ih_ending_is_image(path);
+    return ih_extension_is_image(path);
 }
 
 enum ih_status ih_counts_set_failures(struct ih_counts *counts, uint64_t n, struct ih_error *err)
@@ -91,16 +91,16 @@ static enum ih_status read_one(struct ih_records *records, struct ih_counts *cou
 enum ih_status ih_record_read(struct ih_counts *counts, const void *line, size_t n_bytes,
                               struct ih_error *err)
 {
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_records *records = NULL;
     ih_counts_clear(counts);
-    ih_source_open_memory(&source, line, n_bytes);
+    ih_reader_open_memory(&source, line, n_bytes);
     enum ih_status status = ih_records_open(&source, &records, err);
     if (status == IH_OK)
         status = read_one(records, counts, err);
     if (status != IH_OK)
         ih_counts_clear(counts);
     ih_records_close(records);
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
     return status;
 }

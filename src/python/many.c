@@ -19,7 +19,7 @@ enum {
 };
 
 /* Files and arrays in memory, which waiting inputs hold. */
-static const size_t held_bytes_max = (size_t)256 << 20;
+static const size_t whole_file_bytes_max = (size_t)256 << 20;
 
 struct iterator {
     PyObject_HEAD PyObject *context, *items, *list; /* owned; list: of scan, or NULL */
@@ -212,7 +212,8 @@ static bool has_room(const struct iterator *self)
     const uint64_t n = self->n_added - self->n_given;
     if (self->is_at_end || self->is_walk)
         return !self->is_at_end && ih_scan_wants_source(self->scan);
-    return n < self->n_inputs && (self->held_bytes < held_bytes_max || n < self->n_inputs_min);
+    return n < self->n_inputs &&
+           (self->held_bytes < whole_file_bytes_max || n < self->n_inputs_min);
 }
 
 /* Whether the next result is not one of the scan. */

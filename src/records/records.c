@@ -561,14 +561,14 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
 /* ---- files ---- */
 
 struct ih_records {
-    struct ih_source *src;       /* borrowed */
+    struct ih_reader *src;       /* borrowed */
     char *buffer;                /* owned */
     size_t capacity, start, n;   /* the unread bytes are [start, n) */
     size_t part_bytes;           /* read at once */
-    bool is_at_end;              /* of the source */
+    bool is_at_end;              /* of the reader */
     uint64_t line;               /* the one that was read last */
     bool is_cut;                 /* it has no line feed */
-    uint64_t n_read;             /* bytes of the source */
+    uint64_t n_read;             /* bytes of the reader */
     bool is_document, has_ended; /* JSON; its end was read */
     bool has_groups;             /* of a document */
     bool has_images, has_total;  /* beside each other, they would count twice */
@@ -580,7 +580,7 @@ struct ih_records {
 /* Some programs write it at the start of text. */
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
 
-enum ih_status ih_records_open(struct ih_source *src, struct ih_records **records,
+enum ih_status ih_records_open(struct ih_reader *src, struct ih_records **records,
                                struct ih_error *err)
 {
     struct ih_records *r = calloc(1, sizeof *r);
@@ -616,7 +616,8 @@ bool ih_records_offset(const struct ih_records *r, uint64_t *offset)
     return !r->is_cut;
 }
 
-void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_records_place place)
+void ih_records_continue_in(struct ih_records *r, struct ih_reader *src,
+                            struct ih_records_place place)
 {
     r->src = src;
     r->part_bytes = IH_PART_BYTES;
@@ -646,7 +647,7 @@ static enum ih_status records_fill(struct ih_records *r, struct ih_error *err)
     r->n -= r->start;
     r->start = 0;
     const size_t room = r->capacity - r->n;
-    const enum ih_status status = ih_source_read(
+    const enum ih_status status = ih_reader_read(
         r->src, r->buffer + r->n, room < r->part_bytes ? room : r->part_bytes, &got, err);
     r->is_at_end = got == 0;
     r->n += got;

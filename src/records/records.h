@@ -9,7 +9,7 @@
 #ifndef IH_RECORDS_RECORDS_H
 #define IH_RECORDS_RECORDS_H
 
-#include "base/source.h"
+#include "base/reader.h"
 #include "histogram/result.h"
 
 /* A line may have this many bytes. A record of five channels with 256 bins has up to 30,000; with
@@ -20,7 +20,7 @@ struct ih_records;
 
 /* *records: owned by the caller. src: borrowed until close, at its first byte. IH_OK or IH_MEMORY.
  */
-enum ih_status ih_records_open(struct ih_source *src, struct ih_records **records,
+enum ih_status ih_records_open(struct ih_reader *src, struct ih_records **records,
                                struct ih_error *err);
 
 /*
@@ -51,8 +51,8 @@ struct ih_records_place {
 enum { IH_PART_BYTES = 1 << 14 };
 
 /* Continues in another file: src, borrowed until close, has the bytes from this place on. */
-void ih_records_move(struct ih_records *records, struct ih_source *src,
-                     struct ih_records_place place);
+void ih_records_continue_in(struct ih_records *records, struct ih_reader *src,
+                            struct ih_records_place place);
 
 /*
  * Finds the next record without consuming it.

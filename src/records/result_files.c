@@ -16,7 +16,7 @@ struct ih_result_files {
     const char *path, *file; /* borrowed; file NULL: none */
     bool is_resumed;
     bool is_first;              /* no record has been read */
-    struct ih_source *src;      /* owned; NULL: not open */
+    struct ih_reader *src;      /* owned; NULL: not open */
     struct ih_records *records; /* owned; reads src */
 
     struct ih_shards *shards;           /* owned; until all of a run have come; NULL: none */
@@ -49,7 +49,7 @@ static void close_file(struct ih_result_files *f)
 {
     ih_records_close(f->records);
     if (f->src)
-        ih_source_reset(f->src);
+        ih_reader_reset(f->src);
     free(f->src);
     f->src = NULL;
     f->records = NULL;
@@ -62,9 +62,9 @@ static enum ih_status open_file(struct ih_result_files *f, struct ih_error *err)
     f->src = calloc(1, sizeof *f->src);
     if (!f->src)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = strcmp(f->file, "-") == 0 ? ih_source_open_fd(f->src, STDIN_FILENO, err)
-                                                      : ih_source_open_path(f->src, f->file, err);
-    if (status == IH_OK && !f->is_resumed && ih_source_identity(f->src, &id))
+    enum ih_status status = strcmp(f->file, "-") == 0 ? ih_reader_open_fd(f->src, STDIN_FILENO, err)
+                                                      : ih_reader_open_path(f->src, f->file, err);
+    if (status == IH_OK && !f->is_resumed && ih_reader_identity(f->src, &id))
         status = ih_check_not_output(&id, f->outputs, f->n_outputs, err);
     return status == IH_OK ? ih_records_open(f->src, &f->records, err) : status;
 }
@@ -94,13 +94,13 @@ static enum ih_status add_shard(struct ih_result_files *f, const struct ih_resul
 {
     struct ih_error missing;
     uint64_t size_bytes;
-    struct ih_source *src = f->src;
+    struct ih_reader *src = f->src;
     struct ih_records *records = f->records;
     if (!first->is_total && ih_records_is_document(records))
         return ih_error_set(err, IH_USAGE,
                             "shards are merged from NDJSON: run each with --ndjson instead of "
                             "--json");
-    const bool is_stream = strcmp(f->file, "-") == 0 || !ih_source_size(src, &size_bytes);
+    const bool is_stream = strcmp(f->file, "-") == 0 || !ih_reader_size(src, &size_bytes);
     f->src = NULL;
     f->records = NULL;
     f->file = NULL;

@@ -186,7 +186,7 @@ static void drop_done(struct ih_inputs *in, uint64_t n_inputs)
 /* Whether a file without a record that agrees records no input, so that the run may begin anew: it
  * is empty, a torn first line, or the end of a run without inputs. status: of reading its first
  * line. */
-static bool has_no_inputs(const struct ih_source *src, const struct ih_records *records,
+static bool has_no_inputs(const struct ih_reader *src, const struct ih_records *records,
                           enum ih_status status, const struct ih_result *first_record)
 {
     static const char start[] = "{\"schema\":\"imghist/";
@@ -197,7 +197,7 @@ static bool has_no_inputs(const struct ih_source *src, const struct ih_records *
         return !first_record || first_record->is_end || (is_torn && first_record->inputs_hash) ||
                (first_record->is_total && first_record->n_images == 0 &&
                 first_record->n_failed == 0);
-    const size_t n = ih_source_read_at(src, 0, head, sizeof head);
+    const size_t n = ih_reader_read_at(src, 0, head, sizeof head);
     return is_torn && memcmp(head, start, n) == 0;
 }
 
@@ -214,7 +214,7 @@ static bool is_first_input(const struct ih_inputs *in, enum ih_status status,
  * archive and a file of several images have records of other paths before it, or none of their own:
  * they are also done if a later input has a record.
  */
-static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
+static enum ih_status read_prefix(struct ih_inputs *in, struct ih_reader *src,
                                   struct ih_records *records, struct ih_resume_point *point,
                                   struct ih_error *err)
 {
@@ -248,15 +248,15 @@ static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
 enum ih_status ih_inputs_resume(struct ih_inputs *in, const char *path,
                                 struct ih_resume_point *point, struct ih_error *err)
 {
-    struct ih_source src = {.is_open = false};
+    struct ih_reader src = {.is_open = false};
     struct ih_records *records = NULL;
     *point = (struct ih_resume_point){0};
-    enum ih_status status = ih_source_open_path(&src, path, err);
+    enum ih_status status = ih_reader_open_path(&src, path, err);
     if (status == IH_OK)
         status = ih_records_open(&src, &records, err);
     if (status == IH_OK)
         status = read_prefix(in, &src, records, point, err);
     ih_records_close(records);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     return status;
 }

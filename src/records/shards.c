@@ -21,7 +21,7 @@ struct shard {
     struct ih_records_place place; /* of the next record */
 
     /* Of a stream; NULL for a file, which the shared reader reads: */
-    struct ih_source *src;         /* owned */
+    struct ih_reader *src;         /* owned */
     struct ih_records *records;    /* owned */
     const struct ih_result *first; /* the first record, until it is returned */
 };
@@ -35,7 +35,7 @@ struct ih_shards {
     uint64_t run;                 /* hash, of the shards that have ended; 0: none yet */
 
     /* The shared reader of all files: */
-    struct ih_source src;
+    struct ih_reader src;
     struct ih_records *records; /* owned */
     struct shard *reading;      /* the file that src reads; NULL: none */
     uint64_t next_byte;         /* of that file */
@@ -76,12 +76,12 @@ static enum ih_status move_reader(struct ih_shards *s, struct shard *shard, stru
     }
     s->reading = shard;
     s->next_byte = shard->place.offset_bytes;
-    ih_source_close(&s->src);
-    enum ih_status status = ih_source_open_function(&s->src, read_part, s, err);
+    ih_reader_close(&s->src);
+    enum ih_status status = ih_reader_open_function(&s->src, read_part, s, err);
     if (status == IH_OK && !s->records)
         status = ih_records_open(&s->src, &s->records, err);
     if (status == IH_OK)
-        ih_records_move(s->records, &s->src, shard->place);
+        ih_records_continue_in(s->records, &s->src, shard->place);
     return status;
 }
 
@@ -102,15 +102,15 @@ static struct ih_shards *new_shards(unsigned n)
     return s;
 }
 
-static void close_stream(struct ih_source *src, struct ih_records *records)
+static void close_stream(struct ih_reader *src, struct ih_records *records)
 {
     ih_records_close(records);
     if (src)
-        ih_source_reset(src);
+        ih_reader_reset(src);
     free(src);
 }
 
-enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct ih_source *src,
+enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct ih_reader *src,
                              struct ih_records *records, bool is_stream,
                              const struct ih_result *first, struct ih_error *err)
 {
@@ -277,7 +277,7 @@ void ih_shards_close(struct ih_shards *s)
         free(shard->path);
     }
     ih_records_close(s->records);
-    ih_source_reset(&s->src);
+    ih_reader_reset(&s->src);
     free(s->shards);
     free(s);
 }

@@ -30,7 +30,7 @@ struct ih_shards;
  * Returns IH_OK, IH_MEMORY, or IH_USAGE: the shard was added before, or belongs to another run.
  * After an error only close may follow.
  */
-enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct ih_source *src,
+enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct ih_reader *src,
                              struct ih_records *records, bool is_stream,
                              const struct ih_result *first, struct ih_error *err);
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum ih_status open_source(const struct ih_input *input, struct ih_source *src,
+static enum ih_status open_source(const struct ih_input *input, struct ih_reader *src,
                                   struct ih_error *err)
 {
     if (input->error.status != IH_OK) {
@@ -24,15 +24,15 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
     }
     if (input->bytes || input->is_member) { /* never a file of the member's name */
         static const uint8_t nothing[1];
-        ih_source_open_memory(src, input->bytes ? input->bytes : nothing, input->size_bytes);
+        ih_reader_open_memory(src, input->bytes ? input->bytes : nothing, input->size_bytes);
         return IH_OK;
     }
     if (input->read)
-        return ih_source_open_function(src, input->read, input->read_user, err);
+        return ih_reader_open_function(src, input->read, input->read_user, err);
     if (input->is_stdin)
-        return ih_source_open_fd(src, STDIN_FILENO, err);
+        return ih_reader_open_fd(src, STDIN_FILENO, err);
     struct stat st;
-    const enum ih_status status = ih_source_open_path(src, input->path, err);
+    const enum ih_status status = ih_reader_open_path(src, input->path, err);
     if (status == IH_IO && !input->is_named && ih_path_stat(input->path, &st, 0) != 0 &&
         errno == ENOENT)
         return ih_error_set(err, IH_UNKNOWN, "it was removed after its folder had been read");
@@ -178,7 +178,7 @@ static struct ih_decode_options decode_options(const struct ih_scan_options *opt
 }
 
 /* Takes the time of reading out of that of decoding. *read_ns: of src when it was last taken. */
-static void split_times(struct ih_result *result, const struct ih_source *src, uint64_t *read_ns)
+static void split_times(struct ih_result *result, const struct ih_reader *src, uint64_t *read_ns)
 {
     const uint64_t more_ns = src->read_ns - *read_ns;
     result->times.read_ns += more_ns;
@@ -229,7 +229,7 @@ static bool has_more_images(struct ih_decode *decode, uint64_t number)
 /* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
  * the image that result describes. */
 static uint64_t count_source(const struct ih_scan_options *options, const struct ih_input *input,
-                             struct ih_lane *lane, struct ih_source *src,
+                             struct ih_lane *lane, struct ih_reader *src,
                              const struct ih_frames *frames, uint64_t *read_ns,
                              struct ih_result *result)
 {
@@ -239,7 +239,7 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
     struct ih_mask mask;
     const struct ih_decode_options with = decode_options(options);
     uint64_t number = 1;
-    if (ih_source_identity(src, &id))
+    if (ih_reader_identity(src, &id))
         ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
     uint64_t last_ns = ih_clock_ns();
     find_mask(options, input, &mask, &no_mask);
@@ -280,7 +280,7 @@ bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct
 }
 
 enum ih_status ih_input_open(const struct ih_scan_options *options, const struct ih_input *input,
-                             struct ih_source *src, bool *is_archive, struct ih_error *err)
+                             struct ih_reader *src, bool *is_archive, struct ih_error *err)
 {
     struct ih_file_identity id;
     enum ih_archive_kind kind = IH_ARCHIVE_NONE;
@@ -290,20 +290,20 @@ enum ih_status ih_input_open(const struct ih_scan_options *options, const struct
     enum ih_status status = open_source(input, src, err);
     if (status != IH_OK || !ih_input_may_be_archive(options, input))
         return status;
-    status = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err);
+    status = ih_reader_peek(src, IH_PROBE_BYTES, &head, &size, err);
     if (status == IH_OK && (kind = ih_archive_probe(head, size)) == IH_ARCHIVE_UNSURE) {
-        status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
+        status = ih_reader_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
         kind = ih_archive_probe(head, size);
     }
     *is_archive = status == IH_OK && kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE &&
                   (kind != IH_ARCHIVE_EMPTY || ih_archive_is_name(input->path));
-    if (*is_archive && ih_source_identity(src, &id))
+    if (*is_archive && ih_reader_identity(src, &id))
         status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
     return status;
 }
 
 uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
-                         struct ih_lane *lane, struct ih_source *src,
+                         struct ih_lane *lane, struct ih_reader *src,
                          const struct ih_frames *frames, struct ih_result *result)
 {
     uint64_t read_ns = src->read_ns;
@@ -311,12 +311,12 @@ uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_
     result->times.read_ns = read_ns;
     const uint64_t number = count_source(options, input, lane, src, frames, &read_ns, result);
     split_times(result, src, &read_ns);
-    ih_source_close(src);
+    ih_reader_close(src);
     return number;
 }
 
 void ih_count_input(const struct ih_scan_options *options, const struct ih_input *input,
-                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+                    struct ih_lane *lane, struct ih_reader *src, struct ih_result *result)
 {
     struct ih_error error = {0};
     if (open_source(input, src, &error) == IH_OK) {
@@ -327,5 +327,5 @@ void ih_count_input(const struct ih_scan_options *options, const struct ih_input
     result->path = input->path;
     result->status = error.status;
     result->error = error;
-    ih_source_close(src);
+    ih_reader_close(src);
 }

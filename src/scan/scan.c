@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "decode/archive.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static struct slot *remove_ready(struct scan *s)
     struct slot *first = s->first, *last = NULL;
     for (unsigned n = 0; n < TAKE_MOST && s->first && s->first->is_ready; n++) {
         last = s->first;
-        ih_slots_remove_first(s);
+        ih_order_remove_first(s);
     }
     if (!last)
         return NULL;
@@ -41,7 +41,7 @@ static struct slot *remove_ready(struct scan *s)
 /* Gives empty slots back to the workers. The caller holds the lock. */
 static void keep_used(struct scan *s, struct slot **used)
 {
-    ih_slots_keep(s, *used);
+    ih_order_keep(s, *used);
     *used = NULL;
 }
 
@@ -105,11 +105,11 @@ static bool breaks_promise(const struct ih_input *input, const struct ih_result 
 {
     const char *path = result->path;
     struct stat st;
-    if (ih_ending_is_chart(path))
+    if (ih_extension_is_chart(path))
         return false;
-    return ih_ending_is_image(path) || (!input->is_member && ih_archive_is_name(path)) ||
-           (ih_ending_is_other_image(path) && (result->error.limit == IH_LIMIT_RAW_CHANNELS ||
-                                               (stat(path, &st) == 0 && st.st_size == 0)));
+    return ih_extension_is_image(path) || (!input->is_member && ih_archive_is_name(path)) ||
+           (ih_extension_is_other_image(path) && (result->error.limit == IH_LIMIT_RAW_CHANNELS ||
+                                                  (stat(path, &st) == 0 && st.st_size == 0)));
 }
 
 /* Gives a failure, or a file that is left out. */
@@ -256,7 +256,7 @@ static void scan_close(void *scan)
     free_slots(s->used);
     while (s->first) { /* archives that were not read to their end, and what is after them */
         struct slot *slot = s->first;
-        ih_slots_remove_first(s);
+        ih_order_remove_first(s);
         ih_slot_empty(slot);
         free(slot);
     }

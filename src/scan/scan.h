@@ -201,7 +201,7 @@ bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct
 /* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
  * IH_OK or why the input cannot be read; close src in both cases. */
 enum ih_status ih_input_open(const struct ih_scan_options *options, const struct ih_input *input,
-                             struct ih_source *src, bool *is_archive, struct ih_error *err);
+                             struct ih_reader *src, bool *is_archive, struct ih_error *err);
 
 /* Gets the results of the images of an input, except that of the last. */
 struct ih_frames {
@@ -219,7 +219,7 @@ struct ih_frames {
  * without further images.
  */
 uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
-                         struct ih_lane *lane, struct ih_source *src,
+                         struct ih_lane *lane, struct ih_reader *src,
                          const struct ih_frames *frames, struct ih_result *result);
 
 /*
@@ -231,7 +231,7 @@ uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_
  *          options->makes_thumbnails
  */
 void ih_count_input(const struct ih_scan_options *options, const struct ih_input *input,
-                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result);
+                    struct ih_lane *lane, struct ih_reader *src, struct ih_result *result);
 
 /* ---- count_array.c ---- */
 

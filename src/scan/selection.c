@@ -61,7 +61,7 @@ static uint64_t hash_of(const struct ih_mask *mask)
     return hash ? hash : 1;
 }
 
-static enum ih_status load(struct ih_mask *mask, struct ih_source *src,
+static enum ih_status load(struct ih_mask *mask, struct ih_reader *src,
                            const struct ih_decode_options *decode, struct ih_budget *budget,
                            struct ih_error *err)
 {
@@ -104,7 +104,7 @@ static enum ih_status load_file(struct ih_mask *mask, const char *path,
                                 const struct ih_decode_options *decode, struct ih_budget *budget,
                                 struct ih_error *err)
 {
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_file_identity id;
     struct ih_budget own;
     struct ih_decode_options with = *decode;
@@ -112,12 +112,12 @@ static enum ih_status load_file(struct ih_mask *mask, const char *path,
     ih_budget_init(&own, budget ? budget->size_bytes : UINT64_MAX);
     with.budget = &own;
     with.takes_frames = false;
-    enum ih_status status = ih_source_open_path(&src, path, err);
-    if (status == IH_OK && ih_source_identity(&src, &id))
+    enum ih_status status = ih_reader_open_path(&src, path, err);
+    if (status == IH_OK && ih_reader_identity(&src, &id))
         status = ih_check_not_output(&id, outputs, n_outputs, err);
     if (status == IH_OK)
         status = load(mask, &src, &with, budget, err);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     ih_budget_destroy(&own);
     return status == IH_OK ? IH_OK : failed(path, err);
 }

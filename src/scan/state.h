@@ -105,29 +105,29 @@ struct scan {
 struct worker {
     struct ih_scan_options options; /* with this worker's remote decoder */
     struct ih_lane *lane;
-    struct ih_source src;
+    struct ih_reader src;
     struct ih_member member;
 };
 
-/* ---- slots.c ---- */
+/* ---- order.c ---- */
 
 /* Whether one more may be started while n_waiting of its kind are not taken. The caller holds the
  * lock. */
-bool ih_slots_have_room(const struct scan *s, uint64_t n_waiting);
+bool ih_order_have_room(const struct scan *s, uint64_t n_waiting);
 
 /* The same for a member. All other results wait behind the first archive, so its members always get
  * some room. */
-bool ih_slots_have_member_room(const struct scan *s, const struct open_archive *a);
+bool ih_order_have_member_room(const struct scan *s, const struct open_archive *a);
 
 /* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
 void ih_slot_insert_before(struct scan *s, struct slot *slot, struct slot *next);
 
 /* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
-void ih_slots_remove_first(struct scan *s);
+void ih_order_remove_first(struct scan *s);
 
 /* Keeps empty slots for the workers, which would contend for the heap. The caller holds the lock.
  */
-void ih_slots_keep(struct scan *s, struct slot *slots);
+void ih_order_keep(struct scan *s, struct slot *slots);
 
 /* Releases all that the slot owns. */
 void ih_slot_empty(struct slot *slot);
@@ -154,7 +154,7 @@ bool ih_workers_have_ended(struct scan *s);
  * again. Returns the error that ended the run, if there is one, or IH_OK. */
 enum ih_status ih_workers_end(struct scan *s, struct ih_error *err);
 
-/* ---- several.c ---- */
+/* ---- frames_and_members.c ---- */
 
 /* Counts the worker's open source, image by image if that is wanted. The slot gets the last image;
  * those before it get slots of their own. */

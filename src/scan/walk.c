@@ -2,7 +2,7 @@
 
 #include "base/path.h"
 #include "decode/archive.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,7 +129,7 @@ static bool give_error(struct ih_input *input, char *path, bool is_named, int er
 
 static bool is_result_file(const struct ih_walk_sources *sources, const char *path)
 {
-    return !sources->is_raw && ih_ending_is_result_file(path);
+    return !sources->is_raw && ih_extension_is_result_file(path);
 }
 
 /* A path of the command line or a list. True: it is an input; false: it is a directory, which is
@@ -194,7 +194,7 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     if (exists && !S_ISREG(st.st_mode))
         return give_skipped(input, path, "not a file");
     /* An earlier run may have left charts among the images. */
-    if (exists && ih_ending_is_chart(path))
+    if (exists && ih_extension_is_chart(path))
         return give_skipped(input, path, "has the name of a chart");
     if (exists) {
         size_t name_at = w->levels[0].n_path;

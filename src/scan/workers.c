@@ -2,9 +2,9 @@
  * The workers of a scan.
  *
  * Each worker is a thread that repeats: find work, count one input, put its result into the list.
- * It prefers members of open archives, the first archive first, to a new input. slots.c keeps the
- * results in the order of the inputs; several.c counts inputs with several images; scan.c takes the
- * results.
+ * It prefers members of open archives, the first archive first, to a new input. order.c keeps the
+ * results in the order of the inputs; frames_and_members.c counts inputs with several images;
+ * scan.c takes the results.
  *
  * Only one worker at a time fetches an input, and one at a time reads an archive, both without the
  * lock: a slow directory walk or archive holds up neither results nor busy workers.
@@ -36,7 +36,7 @@ static void close_worker(struct worker *w)
     if (w->options.remote_decoders)
         w->options.remote_decoders->destroy(w->options.decode.remote);
     ih_lane_close(w->lane);
-    ih_source_reset(&w->src);
+    ih_reader_reset(&w->src);
 }
 
 static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)
@@ -108,7 +108,7 @@ static bool should_fetch(const struct scan *s)
     const unsigned n_threads = s->options.n_threads;
     const bool is_ahead = n_threads > 1 && n_inputs_ready(s) > 0;
     return s->n_fetched < (is_ahead ? n_threads + FETCH_MOST : 1) && !s->is_at_end &&
-           !s->is_fetching && ih_slots_have_room(s, s->n_inputs_waiting);
+           !s->is_fetching && ih_order_have_room(s, s->n_inputs_waiting);
 }
 
 /* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
@@ -130,7 +130,7 @@ static enum job wait_for_job(struct scan *s, struct open_archive **archive, stru
             continue;
         }
         struct open_archive *a = s->archives;
-        while (a && (a->is_being_read || !ih_slots_have_member_room(s, a)))
+        while (a && (a->is_being_read || !ih_order_have_member_room(s, a)))
             a = a->next;
         *archive = a;
         if (a) {
@@ -254,7 +254,7 @@ static enum ih_status fetch(struct scan *s, struct ih_error *err)
         next = slots->next;
         append(s, slots);
     }
-    ih_slots_keep(s, rest);
+    ih_order_keep(s, rest);
     s->is_at_end = is_at_end;
     s->is_fetching = false;
     if (is_at_end)
@@ -315,7 +315,7 @@ static void work_on_input(struct scan *s, struct worker *w, struct slot *slot)
         return;
     if (is_counted && result->status == IH_OK)
         ih_count_images(s, w, slot);
-    ih_source_close(&w->src);
+    ih_reader_close(&w->src);
     ih_slot_finish(s, slot, is_counted);
 }
 

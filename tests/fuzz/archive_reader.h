@@ -56,15 +56,15 @@ static inline struct archive_sum read_members(struct ih_archive *archive, struct
 static inline unsigned read_archive(const uint8_t *bytes, size_t size)
 {
     struct ih_budget budget;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_archive *archive = NULL;
     unsigned n_sound = 0;
     ih_budget_init(&budget, FUZZ_BUDGET_BYTES);
     const struct ih_decode_options options = {.budget = &budget};
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     if (ih_archive_open(NULL, &src, &options, &archive, NULL) == IH_OK)
         n_sound = read_members(archive, &budget).n_sound;
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     ih_budget_destroy(&budget);
     return n_sound;
 }

@@ -76,11 +76,11 @@ static inline void decode_in_stripes(const uint8_t *bytes, size_t size,
                                      const struct ih_decode_options *options, size_t n_rows,
                                      struct decoded *out, struct ih_error *err)
 {
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_decode d;
     memset(out, 0, sizeof *out);
     memset(err, 0, sizeof *err);
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     out->status = ih_decode_open(&d, &src, options, err);
     if (out->status == IH_OK) {
         check_info(&d.info, options);
@@ -89,8 +89,8 @@ static inline void decode_in_stripes(const uint8_t *bytes, size_t size,
     }
     if (out->status != IH_OK)
         check_error(out->status, err);
-    ih_source_close(&src);
-    ih_source_reset(&src);
+    ih_reader_close(&src);
+    ih_reader_reset(&src);
 }
 
 /* Reads planes to the end, each stripe into a new allocation of exactly its size. */
@@ -121,10 +121,10 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
     static struct ih_counter counter;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
     struct ih_histogram got;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_decode d;
     struct ih_error err = {0};
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     if (ih_decode_open(&d, &src, options, &err) == IH_OK) {
         const size_t planes_bytes = ih_decode_planes_bytes(&d);
         if (planes_bytes > 0 && ih_counter_takes_planes(&ih_count_tables)) {
@@ -144,8 +144,8 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
         }
         ih_decode_close(&d);
     }
-    ih_source_close(&src);
-    ih_source_reset(&src);
+    ih_reader_close(&src);
+    ih_reader_reset(&src);
 }
 
 /* The first of all images is the one that is decoded without the others. */
@@ -155,13 +155,13 @@ static inline void decode_frames(const uint8_t *bytes, size_t size,
 {
     enum { FRAMES_MAX = 20 };
     struct ih_decode_options with = *options;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_decode d;
     struct ih_error err = {0};
     struct decoded frame;
     bool has_next = true;
     with.takes_frames = true;
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     enum ih_status status = ih_decode_open(&d, &src, &with, &err);
     const bool is_open = status == IH_OK;
     for (unsigned k = 0; k < FRAMES_MAX && status == IH_OK && has_next; k++) {
@@ -182,8 +182,8 @@ static inline void decode_frames(const uint8_t *bytes, size_t size,
         ih_decode_close(&d);
     if (status != IH_OK)
         check_error(status, &err);
-    ih_source_close(&src);
-    ih_source_reset(&src);
+    ih_reader_close(&src);
+    ih_reader_reset(&src);
 }
 
 /*

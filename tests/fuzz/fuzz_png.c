@@ -22,17 +22,19 @@ struct outcome {
     uint64_t n_pixels, hash;
 };
 
-static void decode(const uint8_t *bytes, size_t size, uint64_t held_bytes_max, struct outcome *out)
+static void decode(const uint8_t *bytes, size_t size, uint64_t whole_file_bytes_max,
+                   struct outcome *out)
 {
     struct ih_budget budget;
-    const struct ih_decode_options options = {
-        .max_pixels = MAX_PIXELS_FUZZ, .budget = &budget, .held_bytes_max = held_bytes_max};
-    struct ih_source src = {0};
+    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS_FUZZ,
+                                              .budget = &budget,
+                                              .whole_file_bytes_max = whole_file_bytes_max};
+    struct ih_reader src = {0};
     struct ih_decode d;
     struct ih_error err = {0};
     memset(out, 0, sizeof *out);
     ih_budget_init(&budget, 1u << 28);
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     out->status = ih_decode_open(&d, &src, &options, &err);
     if (out->status == IH_OK) {
         size_t stripe_bytes = ih_decode_row_bytes(&d) * ROWS, n = 1;
@@ -49,8 +51,8 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t held_bytes_max, s
     }
     if (out->status != IH_OK)
         memcpy(out->message, err.message, sizeof out->message);
-    ih_source_close(&src);
-    ih_source_reset(&src);
+    ih_reader_close(&src);
+    ih_reader_reset(&src);
     ih_budget_destroy(&budget); /* checks that all was given back */
 }
 

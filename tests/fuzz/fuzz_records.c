@@ -31,38 +31,38 @@ static void read_again(const struct ih_result *result)
 {
     char *text = NULL, *again = NULL;
     size_t n, n_again;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *copy = NULL;
     struct ih_error err;
     write_result(result, &text, &n);
-    ih_source_open_memory(&src, (const uint8_t *)text, n);
+    ih_reader_open_memory(&src, (const uint8_t *)text, n);
     if (ih_records_open(&src, &records, &err) != IH_OK)
         exit(0);
     PROMISED(ih_records_next(records, &copy, &err) == IH_OK && copy);
     write_result(copy, &again, &n_again);
     PROMISED(n == n_again && memcmp(text, again, n) == 0);
     ih_records_close(records);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     free(text);
     free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *result;
     struct ih_records_place place;
     uint64_t position[IH_PLACES];
     bool is_end;
     struct ih_error err;
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     if (ih_records_open(&src, &records, &err) == IH_OK)
         while (ih_records_peek(records, &place, position, &is_end, &err) == IH_OK &&
                ih_records_next(records, &result, &err) == IH_OK && result)
             read_again(result);
     ih_records_close(records);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     return 0;
 }

@@ -93,7 +93,7 @@ static inline enum ih_status check_image(struct ih_decode *d, struct ih_error *e
 }
 
 /* Decodes the file, and the images that follow. Returns its status. */
-static inline enum ih_status check_file(struct ih_decoder_process *process, struct ih_source *src,
+static inline enum ih_status check_file(struct ih_decoder_process *process, struct ih_reader *src,
                                         struct ih_budget *budget)
 {
     const struct ih_decode_options options = {.max_pixels = HOSTILE_PIXELS_MAX,
@@ -127,12 +127,12 @@ static inline enum ih_status face_hostile_process(const uint8_t *bytes, size_t s
     static const struct ih_decoder_process_command command = {.program = "/nonexistent"};
     char name[] = "true", *arguments[] = {name, NULL}, *environment[] = {NULL};
     struct ih_decoder_process process;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_budget budget;
     struct ih_error err;
     int ends[2], shared, file = memfd_create("imghist-test", MFD_CLOEXEC);
     PROMISED(file >= 0 && write(file, "P5 1 1 255 x", 12) == 12 && lseek(file, 0, SEEK_SET) == 0);
-    PROMISED(ih_source_open_fd(&src, file, &err) == IH_OK);
+    PROMISED(ih_reader_open_fd(&src, file, &err) == IH_OK);
     PROMISED(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     send_replies(ends[1], bytes, size);
     PROMISED(shutdown(ends[1], SHUT_WR) == 0);
@@ -152,8 +152,8 @@ static inline enum ih_status face_hostile_process(const uint8_t *bytes, size_t s
     ih_decoder_process_reset(&process);
     ih_budget_destroy(&budget);
     close(ends[1]);
-    ih_source_close(&src);
-    ih_source_reset(&src);
+    ih_reader_close(&src);
+    ih_reader_reset(&src);
     close(file);
     return status;
 }

@@ -52,7 +52,7 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
                                         struct ih_error *err)
 {
     struct ih_budget budget;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     atomic_uint n_idle = n_idle_cores;
     struct ih_decode d;
     ih_budget_init(&budget, (uint64_t)1 << 26);
@@ -62,13 +62,13 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
                                               .is_lenient = size % 2 == 0,
                                               .all_scans_from_pixels = from_pixels};
     memset(got, 0, sizeof *got);
-    ih_source_open_memory(&src, bytes, size);
+    ih_reader_open_memory(&src, bytes, size);
     enum ih_status status = ih_decode_open(&d, &src, &options, err);
     if (status == IH_OK) {
         status = gives_pixels ? count_pixels(&d, got, err) : count_planes(&d, got, err);
         ih_decode_close(&d);
     }
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     PROMISED(atomic_load(&n_idle) == n_idle_cores);
     PROMISED(budget.taken_bytes == 0);
     ih_budget_destroy(&budget);

@@ -2,7 +2,7 @@
 #ifndef IH_TESTS_CHART_NOTES_H
 #define IH_TESTS_CHART_NOTES_H
 
-#include "chart/parts.h"
+#include "chart/drawing.h"
 #include "tests/support/chart_picture.h"
 
 enum { NOTES_MAX = 512, FAR = INT32_MAX / 2 };

@@ -39,10 +39,10 @@ static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64
     struct ih_budget budget;
     ih_budget_init(&budget, budget_bytes);
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .budget = &budget};
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_decode d;
     struct ih_error err = {0};
-    ih_source_open_memory(&source, bytes, size_bytes);
+    ih_reader_open_memory(&source, bytes, size_bytes);
     enum ih_status status = ih_decode_open(&d, &source, &options, &err);
     if (status == IH_OK) {
         size_t capacity = (size_t)(d.info.width * d.info.height), n = 1;
@@ -53,7 +53,7 @@ static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64
         free(pixels);
         ih_decode_close(&d);
     }
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
     assert_int_equal(status, expected);
     assert_int_equal(budget.taken_bytes, 0);
     ih_budget_destroy(&budget);

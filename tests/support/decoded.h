@@ -35,12 +35,12 @@ static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes
                                          size_t stripe_rows)
 {
     struct decoded out = {.status = IH_OK};
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_decode d;
     uint8_t *copy = malloc(size_bytes ? size_bytes : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size_bytes);
-    ih_source_open_memory(&source, copy, size_bytes);
+    ih_reader_open_memory(&source, copy, size_bytes);
     out.status = ih_decode_open(&d, &source, options, &out.error);
     if (out.status == IH_OK) {
         size_t n_channels = d.info.n_channels, n = 1;
@@ -61,7 +61,7 @@ static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes
         free(stripe);
         ih_decode_close(&d);
     }
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
     free(copy);
     return out;
 }

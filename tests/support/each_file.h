@@ -4,7 +4,7 @@
 
 #include "tests/support/test.h"
 
-#include "base/source.h"
+#include "base/reader.h"
 #include <dirent.h>
 
 enum { PATH_SIZE = 4096 };
@@ -17,12 +17,12 @@ struct file {
 static inline struct file load(const char *path)
 {
     struct file file = {NULL, 0};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_error err;
-    assert_int_equal(ih_source_open_path(&src, path, &err), IH_OK);
-    assert_int_equal(ih_source_read_all(&src, SIZE_MAX / 2, &file.bytes, &file.size, &err), IH_OK);
-    ih_source_close(&src);
-    ih_source_reset(&src);
+    assert_int_equal(ih_reader_open_path(&src, path, &err), IH_OK);
+    assert_int_equal(ih_reader_read_all(&src, SIZE_MAX / 2, &file.bytes, &file.size, &err), IH_OK);
+    ih_reader_close(&src);
+    ih_reader_reset(&src);
     return file;
 }
 

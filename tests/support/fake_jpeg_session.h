@@ -90,7 +90,7 @@ static inline void decode_job(const struct ih_jpeg_session *session, struct ih_j
     struct ih_result *result = malloc(sizeof *result);
     struct ih_device *device = NULL;
     struct ih_lane *lane = NULL;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     assert_non_null(result);
     assert_int_equal(ih_device_open(&cpu, &device, NULL), IH_OK);
     assert_int_equal(ih_lane_open(device, &lane, NULL), IH_OK);
@@ -105,7 +105,7 @@ static inline void decode_job(const struct ih_jpeg_session *session, struct ih_j
     }
     ih_lane_close(lane);
     ih_device_close(device);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     free(result);
 }
 

@@ -17,13 +17,13 @@
 enum { WIDTH = 700, HEIGHT = 300 }; /* more than one piece */
 
 struct image {
-    struct ih_source *src;
+    struct ih_reader *src;
     struct ih_budget *budget;
     uint64_t n_left;
     uint64_t sum; /* of the file's bytes */
 };
 
-static inline enum ih_status open_image(struct ih_source *src,
+static inline enum ih_status open_image(struct ih_reader *src,
                                         const struct ih_decode_options *options,
                                         struct ih_image_info *info, void *state,
                                         struct ih_error *err)
@@ -32,7 +32,7 @@ static inline enum ih_status open_image(struct ih_source *src,
     uint8_t *bytes;
     size_t n;
     *image = (struct image){src, options->budget, (uint64_t)WIDTH * HEIGHT, 0};
-    if (ih_source_read_all(src, 1 << 30, &bytes, &n, err) != IH_OK)
+    if (ih_reader_read_all(src, 1 << 30, &bytes, &n, err) != IH_OK)
         return err->status;
     for (size_t i = 0; i < n; i++)
         image->sum += bytes[i];
@@ -107,7 +107,7 @@ READ(read_hiding)
 }
 
 /* Sleeps before its first reply, or after its first pixels. */
-static inline enum ih_status open_sleeping(struct ih_source *src,
+static inline enum ih_status open_sleeping(struct ih_reader *src,
                                            const struct ih_decode_options *options,
                                            struct ih_image_info *info, void *state,
                                            struct ih_error *err)
@@ -203,7 +203,7 @@ READ(read_generous)
 }
 
 /* Claims too many channels. */
-static inline enum ih_status open_broad(struct ih_source *src,
+static inline enum ih_status open_broad(struct ih_reader *src,
                                         const struct ih_decode_options *options,
                                         struct ih_image_info *info, void *state,
                                         struct ih_error *err)
@@ -214,7 +214,7 @@ static inline enum ih_status open_broad(struct ih_source *src,
 }
 
 /* Its library does not exist. The sandbox must not change the loader's error. */
-static inline enum ih_status open_no_library(struct ih_source *src,
+static inline enum ih_status open_no_library(struct ih_reader *src,
                                              const struct ih_decode_options *options,
                                              struct ih_image_info *info, void *state,
                                              struct ih_error *err)

@@ -14,7 +14,7 @@ struct packets {
 };
 
 static inline enum ih_status packets_open(struct ih_remote_decoder *remote, unsigned index,
-                                          struct ih_source *src,
+                                          struct ih_reader *src,
                                           const struct ih_decode_options *options,
                                           struct ih_image_info *info, struct ih_error *err)
 {
@@ -60,7 +60,7 @@ static inline struct ih_archive *packets_archive(struct packets *f, const uint8_
                                                  struct ih_budget *budget)
 {
     const struct ih_decode_options options = {.budget = budget};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_archive *archive = NULL;
     *f = (struct packets){.remote = {packets_open, packets_read, packets_next, packets_close},
                           .next = bytes,

@@ -127,7 +127,7 @@ static inline bool read_stripe(struct ih_decode *d, size_t n_bytes, struct plane
 }
 
 /* Reads an open source, and closes it. more_bytes: added to the least size of a buffer. */
-static inline struct planes_read read_source(struct ih_source *source, size_t more_bytes,
+static inline struct planes_read read_source(struct ih_reader *source, size_t more_bytes,
                                              const struct ih_decode_options *options)
 {
     static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
@@ -136,7 +136,7 @@ static inline struct planes_read read_source(struct ih_source *source, size_t mo
     struct ih_decode d;
     p.status = ih_decode_open(&d, source, options, &p.error);
     if (p.status != IH_OK) {
-        ih_source_reset(source);
+        ih_reader_reset(source);
         return p;
     }
     const size_t n_bytes = ih_decode_planes_bytes(&d) + more_bytes;
@@ -152,7 +152,7 @@ static inline struct planes_read read_source(struct ih_source *source, size_t mo
         p.warnings = d.info.warnings;
     }
     ih_decode_close(&d);
-    ih_source_reset(source);
+    ih_reader_reset(source);
     return p;
 }
 
@@ -160,8 +160,8 @@ static inline struct planes_read read_planes(const uint8_t *bytes, size_t size_b
                                              size_t more_bytes, struct ih_budget *budget)
 {
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .budget = budget};
-    struct ih_source source = {0};
-    ih_source_open_memory(&source, bytes, size_bytes);
+    struct ih_reader source = {0};
+    ih_reader_open_memory(&source, bytes, size_bytes);
     return read_source(&source, more_bytes, &options);
 }
 

@@ -12,7 +12,7 @@
 #include "tests/support/png_files.h"
 #include "tests/support/random.h"
 
-enum { STREAMING = 1 }; /* held_bytes_max: never the fast path */
+enum { STREAMING = 1 }; /* whole_file_bytes_max: never the fast path */
 
 struct outcome {
     enum ih_status status;
@@ -23,13 +23,13 @@ struct outcome {
 
 static bool takes_native; /* of the next calls of decode */
 
-static inline struct outcome decode_source(struct ih_source *src, uint64_t held_bytes_max,
+static inline struct outcome decode_source(struct ih_reader *src, uint64_t whole_file_bytes_max,
                                            size_t n_rows)
 {
     struct ih_budget budget;
     const struct ih_decode_options options = {.max_pixels = 1000 * 1000,
                                               .budget = &budget,
-                                              .held_bytes_max = held_bytes_max,
+                                              .whole_file_bytes_max = whole_file_bytes_max,
                                               .takes_native = takes_native};
     struct outcome out = {.status = IH_OK};
     struct ih_decode d;
@@ -53,23 +53,23 @@ static inline struct outcome decode_source(struct ih_source *src, uint64_t held_
 }
 
 /* From a copy that ends with its last byte, for the address sanitizer. */
-static inline struct outcome decode(const struct bytes *file, uint64_t held_bytes_max,
+static inline struct outcome decode(const struct bytes *file, uint64_t whole_file_bytes_max,
                                     size_t n_rows)
 {
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     uint8_t *copy = malloc(file->n ? file->n : 1);
     assert_non_null(copy);
     if (file->n > 0)
         memcpy(copy, file->p, file->n);
-    ih_source_open_memory(&src, copy, file->n);
-    struct outcome out = decode_source(&src, held_bytes_max, n_rows);
-    ih_source_reset(&src);
+    ih_reader_open_memory(&src, copy, file->n);
+    struct outcome out = decode_source(&src, whole_file_bytes_max, n_rows);
+    ih_reader_reset(&src);
     free(copy);
     return out;
 }
 
 struct fast_path {
-    struct ih_source src;
+    struct ih_reader src;
     struct ih_png_file file;
     struct ih_image_info info;
     struct ih_png_fast *image; /* NULL: not taken */
@@ -80,7 +80,7 @@ static inline void open_fast(struct fast_path *p, const struct bytes *bytes,
                              const struct ih_decode_options *options)
 {
     if (bytes)
-        ih_source_open_memory(&p->src, bytes->p, bytes->n);
+        ih_reader_open_memory(&p->src, bytes->p, bytes->n);
     p->file = (struct ih_png_file){.src = &p->src, .budget = options->budget};
     p->image = ih_png_fast_open(&p->file, options, &p->info);
 }
@@ -89,7 +89,7 @@ static inline void close_fast(struct fast_path *p)
 {
     ih_png_fast_close(p->image);
     ih_png_file_release(&p->file);
-    ih_source_reset(&p->src);
+    ih_reader_reset(&p->src);
 }
 
 static inline bool is_taken(const struct bytes *file)

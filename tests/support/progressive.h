@@ -161,19 +161,19 @@ static inline void read_stripes(struct ih_decode *d, const struct way *way,
     assert_int_equal(atomic_load(options->n_idle_cores), n_idle_cores);
 }
 
-static inline void open_source(struct ih_source *source, const struct jpeg_file *f,
+static inline void open_source(struct ih_reader *source, const struct jpeg_file *f,
                                enum opened opened, int *fd)
 {
     struct ih_error err;
     *fd = -1;
     if (opened == OPENED_MEMORY) {
-        ih_source_open_memory(source, f->bytes, f->n);
+        ih_reader_open_memory(source, f->bytes, f->n);
     } else if (opened == OPENED_PATH) {
-        assert_int_equal(ih_source_open_path(source, path, &err), IH_OK);
+        assert_int_equal(ih_reader_open_path(source, path, &err), IH_OK);
     } else {
         *fd = open(path, O_RDONLY | O_CLOEXEC);
         assert_true(*fd >= 0);
-        assert_int_equal(ih_source_open_fd(source, *fd, &err), IH_OK);
+        assert_int_equal(ih_reader_open_fd(source, *fd, &err), IH_OK);
     }
 }
 
@@ -183,7 +183,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     struct outcome out = {.status = IH_OK};
     struct ih_budget own;
     atomic_uint n_idle_cores = way->n_idle_cores;
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_decode d;
     int fd;
     ih_budget_init(&own, way->budget_bytes ? way->budget_bytes : (uint64_t)1 << 30);
@@ -200,7 +200,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     else if (out.status == IH_OK)
         ih_decode_close(&d);
     assert_int_equal(own.taken_bytes, 0);
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
     if (fd >= 0)
         close(fd);
     ih_budget_destroy(&own);

@@ -64,7 +64,7 @@ static inline void say(enum ih_wire_kind kind, uint64_t n)
         _exit(0);
 }
 
-static inline enum ih_status open_image(struct ih_source *src,
+static inline enum ih_status open_image(struct ih_reader *src,
                                         const struct ih_decode_options *options,
                                         struct ih_image_info *info, void *state,
                                         struct ih_error *err)
@@ -72,7 +72,7 @@ static inline enum ih_status open_image(struct ih_source *src,
     struct image *image = state;
     uint8_t *bytes;
     size_t n;
-    if (ih_source_read_all(src, 1 << 20, &bytes, &n, err) != IH_OK)
+    if (ih_reader_read_all(src, 1 << 20, &bytes, &n, err) != IH_OK)
         return err->status;
     *image = (struct image){.budget = options->budget};
     memcpy(&image->order, bytes, sizeof image->order);
@@ -189,7 +189,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
                                         struct ih_budget *budget, struct ih_error *err)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30, .budget = budget};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     static struct ih_image_info info; /* the decoder writes to it until close */
     char name[] = "/tmp/imghist-test-XXXXXX";
     int fd = mkstemp(name);
@@ -197,13 +197,13 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     unlink(name);
     assert_int_equal(write(fd, order, sizeof *order), sizeof *order);
     lseek(fd, 0, SEEK_SET);
-    assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
+    assert_int_equal(ih_reader_open_fd(&src, fd, err), IH_OK);
     enum ih_status status = h->remote.open(&h->remote, 0, &src, &options, &info, err);
     if (status == IH_OK)
         assert_int_equal(info.n_channels, order->n_channels);
     if (status == IH_OK && order->deed == SAY_ORDER)
         assert_true(info.order.kind == IH_PIXEL_ORDER_TILES && info.order.width == order->n);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     close(fd);
     return status;
 }

@@ -86,11 +86,11 @@ static bool is_archive_in_pieces(struct pieces *p)
     char path[] = "-";
     const struct ih_input input = {
         .path = path, .is_named = true, .read = read_piece, .read_user = p};
-    struct ih_source src = {.is_open = false};
+    struct ih_reader src = {.is_open = false};
     struct ih_error err;
     bool is_archive;
     assert_int_equal(ih_input_open(&options, &input, &src, &is_archive, &err), IH_OK);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     return is_archive;
 }
 

@@ -1,6 +1,6 @@
 /* Charts as decoded pixels: bars and their colours, scales, sizes, marks of clipping, and text. */
 #include "base/jpeg_file.h"
-#include "chart/parts.h"
+#include "chart/drawing.h"
 #include "tests/support/chart_picture.h"
 #include <locale.h>
 

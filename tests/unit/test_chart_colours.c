@@ -3,7 +3,7 @@
  * Oliveira and Fernandes simulate it (IEEE TVCG 15, 2009, severity 1). Areas are measured in a
  * drawn picture, the other colours are those of the themes.
  */
-#include "chart/parts.h"
+#include "chart/drawing.h"
 #include "tests/support/chart_picture.h"
 #include <math.h>
 

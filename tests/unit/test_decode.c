@@ -95,14 +95,14 @@ static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n
 {
     const struct ih_decode_options options = {.max_pixels = max_pixels, .raw_channels = n_channels};
     struct raw out = {.status = IH_OK};
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_decode d;
     struct ih_error error;
     size_t n = 1;
-    ih_source_open_memory(&source, bytes, size_bytes);
+    ih_reader_open_memory(&source, bytes, size_bytes);
     out.status = ih_decode_open(&d, &source, &options, &error);
     if (out.status != IH_OK) {
-        ih_source_reset(&source);
+        ih_reader_reset(&source);
         return out;
     }
     uint8_t *stripe = malloc(capacity * n_channels);
@@ -116,7 +116,7 @@ static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n
     out.width = d.info.width;
     out.height = d.info.height;
     ih_decode_close(&d);
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
     free(stripe);
     return out;
 }
@@ -161,7 +161,7 @@ TEST(number_of_pixels)
     static const struct ih_decoder some = {.name = "some", .read = read_some};
     for (size_t n = 0; n <= 6; n++) {
         size_t n_left = n, n_read = 1;
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_decode d = {.decoder = &some, .state = &n_left, .src = &src, .max_pixels = 100};
         struct ih_error err = {0};
         uint8_t pixels[2];

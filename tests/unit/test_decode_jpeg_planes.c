@@ -113,8 +113,8 @@ struct outcome {
 static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
 {
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .is_lenient = true};
-    struct ih_source source = {0};
-    ih_source_open_memory(&source, f->bytes, f->n);
+    struct ih_reader source = {0};
+    ih_reader_open_memory(&source, f->bytes, f->n);
     struct planes_read p = read_source(&source, more_bytes, &options);
     struct decoded d = decode_with(f->bytes, f->n, &options, ALL_ROWS);
     const struct outcome out = {d.status, p.has_planes, p.n_stripes};
@@ -292,7 +292,7 @@ TEST(number_of_rows)
     const struct ih_decoder fake = {.planes_bytes = fake_planes_bytes,
                                     .read_planes = fake_read_planes};
     const struct ih_decoder pixels_only = {.name = "pixels"};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_decode d = {
         .decoder = &fake, .src = &src, .info = {.width = 7, .height = 5, .n_channels = 3}};
     struct ih_planes planes;

@@ -43,14 +43,14 @@ static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, siz
 {
     static uint8_t pixels[3 * WIDTH * 7];
     const struct ih_decode_options options = {.max_pixels = 1 << 30, .budget = budget};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_image_info info = {0};
     const uint8_t *head;
     size_t n = 1, n_head;
     uint64_t n_all = 0;
     int fd = file_of(file_bytes);
-    assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
-    assert_int_equal(ih_source_peek(&src, IH_PROBE_BYTES, &head, &n_head, err), IH_OK);
+    assert_int_equal(ih_reader_open_fd(&src, fd, err), IH_OK);
+    assert_int_equal(ih_reader_peek(&src, IH_PROBE_BYTES, &head, &n_head, err), IH_OK);
     enum ih_status status = h->remote.open(&h->remote, decoder, &src, &options, &info, err);
     while (status == IH_OK && n > 0) {
         status = h->remote.read(&h->remote, pixels, sizeof pixels / 3, &n, err);
@@ -61,7 +61,7 @@ static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, siz
     if (status == IH_OK)
         assert_int_equal(n_all, WIDTH * HEIGHT);
     h->remote.close(&h->remote);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     close(fd);
     return status;
 }
@@ -72,7 +72,7 @@ PROCESS_TEST(pixels)
     struct ih_error err;
     unsigned value = 0;
     /* A file that fits into the worker's buffer, a larger one, a much larger one. */
-    static const size_t sizes[] = {200, IH_SOURCE_BUFFER_BYTES + 7, 1000 * 1000};
+    static const size_t sizes[] = {200, IH_READER_BUFFER_BYTES + 7, 1000 * 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         assert_int_equal(decode(h, SUM, sizes[i], NULL, &value, &err), IH_OK);
         assert_int_equal(value, sizes[i] & 255);
@@ -179,7 +179,7 @@ PROCESS_TEST(slow_pipe)
     const struct ih_decode_options options = {.max_pixels = 1 << 30, .timeout_s = 1};
     struct ih_decoder_process *h = *state;
     struct ih_error err;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_image_info info;
     int ends[2];
     size_t n;
@@ -189,12 +189,12 @@ PROCESS_TEST(slow_pipe)
     ih_decoder_process_init(h, &hurried);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
-    assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
+    assert_int_equal(ih_reader_open_fd(&src, ends[0], &err), IH_OK);
     assert_int_equal(h->remote.open(&h->remote, SUM, &src, &options, &info, &err), IH_OK);
     assert_int_equal(h->remote.read(&h->remote, pixels, WIDTH, &n, &err), IH_OK);
     assert_int_equal(pixels[0], 3);
     h->remote.close(&h->remote);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     pthread_join(feeder, NULL);
     close(ends[0]);
 }
@@ -213,7 +213,7 @@ PROCESS_TEST(timeout)
     ih_decoder_process_init(h, &patient);
     for (int is_pipe = 0; is_pipe <= 1; is_pipe++) {
         struct ih_error err = {0};
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_image_info info;
         int ends[2] = {-1, -1};
         size_t n;
@@ -224,7 +224,7 @@ PROCESS_TEST(timeout)
         } else {
             ends[0] = file_of(3);
         }
-        assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
+        assert_int_equal(ih_reader_open_fd(&src, ends[0], &err), IH_OK);
         assert_int_equal(
             h->remote.open(&h->remote, is_pipe ? ENDLESS : SLEEPING, &src, &options, &info, &err),
             IH_OK);
@@ -236,7 +236,7 @@ PROCESS_TEST(timeout)
         assert_int_equal(err.limit_value, 1);
         assert_string_equal(err.message, "decoding takes more than 1 s");
         h->remote.close(&h->remote);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
         close(ends[0]);
         assert_int_equal(decode(h, SUM, 99, NULL, &value, &err), IH_OK);
         assert_int_equal(value, 99);
@@ -249,15 +249,15 @@ PROCESS_TEST(abandoned)
 {
     struct ih_decoder_process *h = *state;
     struct ih_error err;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_image_info info;
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     unsigned value = 0;
     int fd = file_of(10);
-    assert_int_equal(ih_source_open_fd(&src, fd, &err), IH_OK);
+    assert_int_equal(ih_reader_open_fd(&src, fd, &err), IH_OK);
     assert_int_equal(h->remote.open(&h->remote, SUM, &src, &options, &info, &err), IH_OK);
     h->remote.close(&h->remote);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     close(fd);
     assert_int_equal(decode(h, SUM, 98, NULL, &value, &err), IH_OK);
     assert_int_equal(value, 98);
@@ -301,14 +301,14 @@ static void work_and_wait(int tell)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     static uint8_t pixels[3 * WIDTH * HEIGHT];
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_image_info info;
     struct ih_decoder_process h;
     struct ih_error err;
     size_t n;
     alarm(60); /* rather than wait for ever */
     ih_decoder_process_init(&h, &command);
-    if (ih_source_open_fd(&src, file_of(10), &err) != IH_OK ||
+    if (ih_reader_open_fd(&src, file_of(10), &err) != IH_OK ||
         h.remote.open(&h.remote, SLEEPING, &src, &options, &info, &err) != IH_OK ||
         h.remote.read(&h.remote, pixels, WIDTH, &n, &err) != IH_OK)
         _exit(1);

@@ -19,7 +19,7 @@
 
 enum { VALUE = 7 };
 
-static enum ih_status open_image(struct ih_source *src, const struct ih_decode_options *options,
+static enum ih_status open_image(struct ih_reader *src, const struct ih_decode_options *options,
                                  struct ih_image_info *info, void *state, struct ih_error *err)
 {
     *info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 3, .source_depth = 8};
@@ -71,18 +71,18 @@ static bool has_other_files(void)
 static void *start_processes(void *failed)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_image_info info;
     struct ih_error err;
     for (int i = 0; i < 12 && !*(bool *)failed; i++) {
         struct ih_decoder_process h;
         ih_decoder_process_init(&h, &command);
-        *(bool *)failed = ih_source_open_path(&src, "/dev/null", &err) != IH_OK ||
+        *(bool *)failed = ih_reader_open_path(&src, "/dev/null", &err) != IH_OK ||
                           h.remote.open(&h.remote, 0, &src, &options, &info, &err) != IH_OK;
-        ih_source_close(&src);
+        ih_reader_close(&src);
         ih_decoder_process_reset(&h);
     }
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     return NULL;
 }
 
@@ -110,7 +110,7 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     struct ih_decoder_process h;
     struct ih_error err;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_image_info info;
     int kept[3];
     ih_decoder_process_init(&h, &command);
@@ -120,12 +120,12 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
         kept[i] = fcntl(set[i], F_DUPFD_CLOEXEC, HIGH);
     for (size_t i = 0; i < n_set; i++)
         close(set[i]);
-    enum ih_status status = ih_source_open_fd(&src, file, &err);
+    enum ih_status status = ih_reader_open_fd(&src, file, &err);
     status = status == IH_OK ? h.remote.open(&h.remote, 0, &src, &options, &info, &err) : status;
     status = status == IH_OK ? h.remote.read(&h.remote, pixels, 1, n, &err) : status;
     h.remote.close(&h.remote);
     ih_decoder_process_reset(&h);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     close(file);
     for (size_t i = 0; i < n_set; i++) {
         if (fcntl(set[i], F_GETFD) >= 0)

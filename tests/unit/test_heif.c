@@ -327,10 +327,10 @@ TEST(large)
     for (unsigned is_allowed = 0; is_allowed < 2; is_allowed++) {
         const uint64_t n_pixels = (uint64_t)LARGE_WIDTH * LARGE_HEIGHT;
         const struct ih_decode_options options = {.max_pixels = n_pixels - !is_allowed};
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_decode d;
         struct ih_error err = {0};
-        ih_source_open_memory(&src, f.bytes, f.n);
+        ih_reader_open_memory(&src, f.bytes, f.n);
         const enum ih_status status = ih_decode_open(&d, &src, &options, &err);
         if (status != (is_allowed ? IH_OK : IH_LIMIT))
             fail_msg("%d: %s", (int)status, err.message);
@@ -340,7 +340,7 @@ TEST(large)
         } else {
             assert_int_equal(err.limit, IH_LIMIT_MAX_PIXELS);
         }
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
     }
     free(f.bytes);
 }

@@ -68,7 +68,7 @@ static void check_case(const struct cost_case *k, enum opened opened, bool gives
     struct jpeg_file f = make_empty_scans(k->side, k->n_components, k->n_scans);
     static uint8_t stripe[8 << 20];
     struct ih_budget budget;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_decode d;
     struct ih_error err = {0};
     struct ih_planes planes;
@@ -96,7 +96,7 @@ static void check_case(const struct cost_case *k, enum opened opened, bool gives
     }
     ih_decode_close(&d);
     assert_int_equal(budget.taken_bytes, 0);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     if (fd >= 0)
         close(fd);
     ih_budget_destroy(&budget);

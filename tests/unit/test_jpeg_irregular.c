@@ -79,7 +79,7 @@ static void check_planes(const struct jpeg_file *f, const struct way *way, const
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                               .is_lenient = way->is_lenient,
                                               .all_scans_from_pixels = way->from_pixels};
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     int fd;
     open_source(&source, f, way->opened, &fd);
     struct planes_read p = read_source(&source, 0, &options);

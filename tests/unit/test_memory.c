@@ -6,7 +6,7 @@
 #include "tests/support/test.h"
 
 #include "base/budget.h"
-#include "decode/held.h"
+#include "decode/whole_file.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/take_all.h"
 #include <jpeglib.h>
@@ -137,22 +137,22 @@ TEST(waits_without_holding_memory)
     static const uint8_t file[60];
     struct ih_budget b;
     struct ih_error err;
-    struct ih_source src = {0};
-    struct ih_held w = {.budget = NULL};
+    struct ih_reader src = {0};
+    struct ih_whole_file w = {.budget = NULL};
     const struct ih_decode_options options = {.budget = &b};
     pthread_t other;
     ih_budget_init(&b, 100);
-    ih_source_open_memory(&src, file, sizeof file);
-    assert_int_equal(ih_held_open(&w, &src, &options, 0, &err), IH_OK);
+    ih_reader_open_memory(&src, file, sizeof file);
+    assert_int_equal(ih_whole_file_open(&w, &src, &options, 0, &err), IH_OK);
     assert_int_equal(ih_budget_take(&b, 20, &err), IH_OK);
     assert_int_equal(pthread_create(&other, NULL, give_twenty_later, &b), 0);
     alarm(30); /* instead of hanging */
-    assert_int_equal(ih_held_more(&w, 30, &err), IH_OK);
+    assert_int_equal(ih_whole_file_more(&w, 30, &err), IH_OK);
     alarm(0);
     pthread_join(other, NULL);
     assert_int_equal(b.taken_bytes, 90);
-    ih_held_close(&w);
-    ih_source_reset(&src);
+    ih_whole_file_close(&w);
+    ih_reader_reset(&src);
     ih_budget_destroy(&b);
 }
 
@@ -172,19 +172,19 @@ static void *read_files(void *argument)
     const struct ih_decode_options options = {.budget = r->budget};
     struct ih_error err;
     for (int i = 0; i < N_FILES; i++) {
-        struct ih_held held = {.budget = NULL};
-        struct ih_source src = {0};
-        ih_source_open_memory(&src, file, sizeof file);
-        assert_int_equal(ih_held_open(&held, &src, &options, 0, &err), IH_OK);
+        struct ih_whole_file held = {.budget = NULL};
+        struct ih_reader src = {0};
+        ih_reader_open_memory(&src, file, sizeof file);
+        assert_int_equal(ih_whole_file_open(&held, &src, &options, 0, &err), IH_OK);
         const int n = atomic_fetch_add(r->n_open, 1) + 1;
         int most = atomic_load(r->n_open_max);
         while (most < n && !atomic_compare_exchange_weak(r->n_open_max, &most, n))
             ;
         nanosleep(&pause, NULL);
-        assert_int_equal(ih_held_more(&held, MORE_BYTES, &err), IH_OK);
+        assert_int_equal(ih_whole_file_more(&held, MORE_BYTES, &err), IH_OK);
         atomic_fetch_sub(r->n_open, 1);
-        ih_held_close(&held);
-        ih_source_reset(&src);
+        ih_whole_file_close(&held);
+        ih_reader_reset(&src);
     }
     return NULL;
 }

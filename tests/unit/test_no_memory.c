@@ -102,7 +102,7 @@ static enum ih_status count_file(const char *path, struct ih_device *device, uin
     };
     const struct ih_input input = {.path = (char *)(uintptr_t)path, .is_named = true};
     static struct ih_result result;
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_lane *lane = NULL;
     enum ih_status status = ih_lane_open(device, &lane, err);
     if (status == IH_OK) {
@@ -113,7 +113,7 @@ static enum ih_status count_file(const char *path, struct ih_device *device, uin
         ih_histogram_reset(&result.histogram);
     }
     ih_lane_close(lane);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     return status;
 }
 

@@ -108,15 +108,15 @@ static unsigned both_of_folder(const char *folder, const char *prefix, const cha
         if (strncmp(name, prefix, strlen(prefix)) != 0 || length < end ||
             strcmp(name + length - end, suffix) != 0)
             continue;
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_error err;
         struct bytes file = {0};
         snprintf(path, sizeof path, "%s/%s/%s", tests ? tests : "tests", folder, name);
-        assert_int_equal(ih_source_open_path(&src, path, &err), IH_OK);
-        assert_int_equal(ih_source_read_all(&src, SIZE_MAX / 2, &file.p, &file.n, &err), IH_OK);
+        assert_int_equal(ih_reader_open_path(&src, path, &err), IH_OK);
+        assert_int_equal(ih_reader_read_all(&src, SIZE_MAX / 2, &file.p, &file.n, &err), IH_OK);
         if (file.n >= 8 && memcmp(file.p, "\x89PNG", 4) == 0) /* other formats have one path */
             both(&file, name);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
         free(file.p);
         n++;
     }
@@ -134,14 +134,14 @@ TEST(samples_and_crashers)
 /* ---- limits of the fast path ---- */
 
 /* Opens a pipe that holds a file. Returns the end to read, which the caller closes. */
-static int open_pipe(struct ih_source *src, const struct bytes *file)
+static int open_pipe(struct ih_reader *src, const struct bytes *file)
 {
     int ends[2];
     struct ih_error err;
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], file->p, file->n), file->n);
     close(ends[1]);
-    assert_int_equal(ih_source_open_fd(src, ends[0], &err), IH_OK);
+    assert_int_equal(ih_reader_open_fd(src, ends[0], &err), IH_OK);
     return ends[0];
 }
 
@@ -154,7 +154,7 @@ TEST(limit)
     for (int i = 0; i < 4; i++) {
         const bool is_below = i % 2 == 1, is_pipe = i >= 2;
         const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
-                                                  .held_bytes_max = both_bytes - is_below};
+                                                  .whole_file_bytes_max = both_bytes - is_below};
         struct fast_path p = {.image = NULL};
         const int fd = is_pipe ? open_pipe(&p.src, &file) : -1;
         open_fast(&p, is_pipe ? NULL : &file, &options);
@@ -177,7 +177,7 @@ TEST(budget_runs_out)
     assert_int_equal(expected.status, IH_OK);
     assert_true(file.n < 60000); /* fits into a pipe */
     for (uint64_t size = 0; size < 200000; size += 9973) {
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_budget budget;
         struct ih_error err;
         const struct ih_decode_options options = {.max_pixels = 1000 * 1000, .budget = &budget};
@@ -196,7 +196,7 @@ TEST(budget_runs_out)
         assert_int_equal(at, expected.pixels.n);
         ih_decode_close(&d);
         ih_budget_destroy(&budget);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
         close(fd);
     }
     free(expected.pixels.p), free(file.p);

@@ -360,7 +360,7 @@ static void write_samples(FILE *f, int kind, size_t width, size_t n)
 static void check_large(int kind, size_t width, size_t height)
 {
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_decode d;
     struct ih_error error;
     size_t n, n_seen = 0, capacity = 7 * width + width / 2;
@@ -372,7 +372,7 @@ static void check_large(int kind, size_t width, size_t height)
     fprintf(f, "P%c\n%zu %zu\n%s", kind, width, height, is_bitmap ? "" : "65535\n");
     write_samples(f, kind, width, width * height);
     rewind(f);
-    assert_int_equal(ih_source_open_fd(&source, fileno(f), &error), IH_OK);
+    assert_int_equal(ih_reader_open_fd(&source, fileno(f), &error), IH_OK);
     assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_OK);
     do {
         assert_int_equal(ih_decode_read(&d, stripe, capacity, &n, &error), IH_OK);
@@ -384,7 +384,7 @@ static void check_large(int kind, size_t width, size_t height)
     } while (n > 0);
     assert_int_equal(n_seen, width * height);
     ih_decode_close(&d);
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
     fclose(f);
     free(stripe);
 }

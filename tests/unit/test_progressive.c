@@ -95,9 +95,9 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
                               unsigned *n_lent)
 {
     struct ih_jpeg_reader reader;
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     const unsigned n_before = atomic_load(n_idle_cores);
-    ih_source_open_memory(&source, f->bytes, f->n);
+    ih_reader_open_memory(&source, f->bytes, f->n);
     ih_jpeg_reader_init(&reader, &source);
     if (setjmp(reader.on_error))
         fail_msg("%s", reader.error.message);
@@ -235,7 +235,7 @@ TEST(closed_early)
         uint8_t buffer[1 << 16];
         atomic_uint n_idle_cores = i % 4;
         struct ih_budget budget;
-        struct ih_source source = {0};
+        struct ih_reader source = {0};
         struct ih_decode d;
         struct ih_planes stripe;
         struct ih_error err;
@@ -247,7 +247,7 @@ TEST(closed_early)
                                                   .n_idle_cores = &n_idle_cores,
                                                   .all_scans_from_pixels = 1};
         assert_int_equal(pthread_create(&lender, NULL, lend_some, &n_idle_cores), 0);
-        ih_source_open_memory(&source, f.bytes, f.n);
+        ih_reader_open_memory(&source, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
         for (unsigned k = 0; k < i / 8; k++) {
             if (i % 8 < 4)
@@ -263,7 +263,7 @@ TEST(closed_early)
         assert_int_equal(atomic_load(&n_idle_cores), i % 4 + 3);
         assert_int_equal(budget.taken_bytes, 0);
         ih_budget_destroy(&budget);
-        ih_source_reset(&source);
+        ih_reader_reset(&source);
     }
     free(f.bytes);
 }

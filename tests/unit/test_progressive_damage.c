@@ -342,7 +342,7 @@ static unsigned unlink_it(unsigned n_stripes, unsigned n_idle_cores)
 TEST(unlinked)
 {
     first = make_scans(&looks[2], &scripts[0], 500, 300); /* more than is read at once */
-    assert_true(first.n > IH_SOURCE_BUFFER_BYTES);
+    assert_true(first.n > IH_READER_BUFFER_BYTES);
     for (unsigned k = 0; k < 4; k++) {
         const struct way once = {.opened = OPENED_ONCE, .gives_pixels = k % 2};
         const struct way way = {.opened = OPENED_PATH,

@@ -68,8 +68,8 @@ TEST(tables_between_scans)
 static bool fits(const struct jpeg_file *f)
 {
     struct ih_jpeg_reader reader;
-    struct ih_source source = {0};
-    ih_source_open_memory(&source, f->bytes, f->n);
+    struct ih_reader source = {0};
+    ih_reader_open_memory(&source, f->bytes, f->n);
     ih_jpeg_reader_init(&reader, &source);
     if (setjmp(reader.on_error))
         fail_msg("%s", reader.error.message);
@@ -174,7 +174,7 @@ TEST(defaults)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct jpeg_file f = make_scans(&looks[2], &scripts[0], 512, 512 - i);
-        struct ih_source source = {0};
+        struct ih_reader source = {0};
         struct ih_budget budget;
         struct ih_decode d;
         struct ih_planes stripe;
@@ -184,7 +184,7 @@ TEST(defaults)
         for (unsigned k = 0; k < 2; k++) {
             const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                                       .budget = k == 0 ? &budget : NULL};
-            ih_source_open_memory(&source, f.bytes, f.n);
+            ih_reader_open_memory(&source, f.bytes, f.n);
             assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
             do
                 assert_int_equal(ih_decode_read_planes(&d, buffer, sizeof buffer, &stripe, &err),
@@ -194,7 +194,7 @@ TEST(defaults)
                 assert_int_equal(budget.taken_bytes,
                                  i == 0 ? held_of(&f).at_once : held_of(&f).ordinary);
             ih_decode_close(&d);
-            ih_source_reset(&source);
+            ih_reader_reset(&source);
         }
         ih_budget_destroy(&budget);
         free(f.bytes);

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "chart/canvas.h"
-#include "chart/parts.h"
+#include "chart/drawing.h"
 
 enum { SIDE = 16, PIXEL = IH_SUBPIXELS };
 

@@ -34,13 +34,13 @@ static enum ih_status peek_and_read(struct ih_records *records, const struct ih_
 static struct outcome read_records(const void *bytes, size_t n)
 {
     struct outcome o = {.n_records = 0};
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *result = NULL;
     uint8_t *copy = malloc(n ? n : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, n);
-    ih_source_open_memory(&src, copy, n);
+    ih_reader_open_memory(&src, copy, n);
     assert_int_equal(ih_records_open(&src, &records, &o.error), IH_OK);
     while ((o.status = peek_and_read(records, &result, &o.error)) == IH_OK && result) {
         o.n_records++;
@@ -61,7 +61,7 @@ static struct outcome read_records(const void *bytes, size_t n)
     if (o.status != IH_OK)
         assert_int_equal(strncmp(o.error.message, "line ", 5), 0);
     ih_records_close(records);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     free(copy);
     return o;
 }
@@ -238,12 +238,12 @@ TEST(statistics_are_computed)
         {"\"mean_luminance\":0.251518,", ""}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         char *changed = change_line("images.ndjson", changes[i][0], changes[i][1]);
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_records *records = NULL;
         const struct ih_result *result = NULL;
         struct ih_stats stats;
         struct ih_error err;
-        ih_source_open_memory(&src, (const uint8_t *)changed, strlen(changed));
+        ih_reader_open_memory(&src, (const uint8_t *)changed, strlen(changed));
         assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
         if (ih_records_next(records, &result, &err) != IH_OK || !result)
             fail_msg("%s: %s", changes[i][1], err.message);
@@ -253,7 +253,7 @@ TEST(statistics_are_computed)
         assert_int_equal(stats.percentile[IH_MEDIAN], 10);
         assert_true(stats.entropy == 1.5 && fabs(stats.stddev - 107.608956) < 1e-6);
         ih_records_close(records);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
         free(changed);
     }
     check_refused("\"entropy\":1.500000", "\"entropy\":1.5.0", "not JSON");
@@ -349,7 +349,7 @@ TEST(totals_near_the_limit)
 /* Records that NumPy made (tests/records/native.ndjson) are read, and written as the same bytes. */
 static void check_native(const struct file *file)
 {
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *result = NULL;
     struct ih_output_options options = {.columns = plain_columns()};
@@ -359,7 +359,7 @@ static void check_native(const struct file *file)
     size_t n;
     FILE *f = open_memstream(&text, &n);
     assert_int_equal(ih_output_open(&ih_output_ndjson, f, &options, &state, &err), IH_OK);
-    ih_source_open_memory(&src, file->bytes, file->size);
+    ih_reader_open_memory(&src, file->bytes, file->size);
     assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
     while (ih_records_next(records, &result, &err) == IH_OK && result)
         assert_true(write_record(&ih_output_ndjson, state, result));
@@ -368,7 +368,7 @@ static void check_native(const struct file *file)
     assert_int_equal(n, file->size);
     assert_memory_equal(text, file->bytes, n);
     ih_records_close(records);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     free(text);
 }
 

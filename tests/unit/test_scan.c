@@ -84,14 +84,14 @@ TEST(room)
     struct slot *slots = calloc(FEW, sizeof *slots);
     struct scan s = {.options = {.n_threads = N_THREADS}};
     for (unsigned i = 0; i < FEW; i++) {
-        assert_true(ih_slots_have_room(&s, 100));
+        assert_true(ih_order_have_room(&s, 100));
         ih_slot_insert_before(&s, &slots[i], NULL);
         ih_slot_finish(&s, &slots[i], false);
     }
-    assert_false(ih_slots_have_room(&s, 100));
-    ih_slots_remove_first(&s);
-    assert_true(ih_slots_have_room(&s, 100));
-    assert_false(ih_slots_have_room(&s, N_THREADS * WINDOW_PER_THREAD));
+    assert_false(ih_order_have_room(&s, 100));
+    ih_order_remove_first(&s);
+    assert_true(ih_order_have_room(&s, 100));
+    assert_false(ih_order_have_room(&s, N_THREADS * WINDOW_PER_THREAD));
     free(slots);
 }
 

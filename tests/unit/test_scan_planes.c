@@ -137,7 +137,7 @@ static void count_files(struct ih_device *device, struct ih_result *results,
                                             .measure.clip_low = 10,
                                             .measure.clip_high = 240,
                                             .measure.alpha = IH_ALPHA_SKIP_TRANSPARENT};
-    struct ih_source source = {0};
+    struct ih_reader source = {0};
     struct ih_lane *lane;
     struct ih_error err;
     assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
@@ -152,7 +152,7 @@ static void count_files(struct ih_device *device, struct ih_result *results,
         free(f.bytes);
     }
     ih_lane_close(lane);
-    ih_source_reset(&source);
+    ih_reader_reset(&source);
 }
 
 TEST(inputs)

@@ -4,7 +4,7 @@
  */
 #include "tests/support/test.h"
 
-#include "decode/held.h"
+#include "decode/whole_file.h"
 
 #include "tests/support/decoded.h"
 #include "tests/support/each_file.h"
@@ -111,10 +111,10 @@ static enum ih_status read_row(struct ih_decode *d, uint8_t *row, struct ih_erro
 static void check_file(const struct file *file)
 {
     for (unsigned n_rows = 0; n_rows <= 1; n_rows++) {
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_decode d;
         struct ih_error err = {0};
-        ih_source_open_memory(&src, file->bytes, file->size);
+        ih_reader_open_memory(&src, file->bytes, file->size);
         assert_int_equal(ih_decode_open(&d, &src, &one_second, &err), IH_OK);
         uint8_t *row = malloc(ih_decode_row_bytes(&d));
         assert_non_null(row);
@@ -124,7 +124,7 @@ static void check_file(const struct file *file)
         assert_timeout(read_row(&d, row, &err), &err);
         free(row);
         ih_decode_close(&d);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
     }
 }
 
@@ -141,8 +141,8 @@ TEST(between_stripes)
 TEST(between_reads)
 {
     char name[] = "/tmp/imghist-test-XXXXXX";
-    static char blanks[3 * IH_SOURCE_BUFFER_BYTES];
-    struct ih_source src = {0};
+    static char blanks[3 * IH_READER_BUFFER_BYTES];
+    struct ih_reader src = {0};
     struct ih_error err = {0};
     const uint8_t *bytes;
     size_t n;
@@ -152,13 +152,13 @@ TEST(between_reads)
     memset(blanks, ' ', sizeof blanks);
     assert_int_equal(write(fd, blanks, sizeof blanks), sizeof blanks);
     lseek(fd, 0, SEEK_SET);
-    assert_int_equal(ih_source_open_fd(&src, fd, &err), IH_OK);
-    assert_int_equal(ih_source_peek(&src, 1, &bytes, &n, &err), IH_OK);
+    assert_int_equal(ih_reader_open_fd(&src, fd, &err), IH_OK);
+    assert_int_equal(ih_reader_peek(&src, 1, &bytes, &n, &err), IH_OK);
     src.time = (struct ih_time_limit){.limit_s = 1, .used_ns = 1001 * MS};
-    ih_source_consume(&src, n);
+    ih_reader_consume(&src, n);
     for (int i = 0; i < 2; i++) /* a decoder cannot go on either */
-        assert_timeout(ih_source_peek(&src, 1, &bytes, &n, &err), &err);
-    ih_source_reset(&src);
+        assert_timeout(ih_reader_peek(&src, 1, &bytes, &n, &err), &err);
+    ih_reader_reset(&src);
     close(fd);
 }
 
@@ -170,20 +170,20 @@ TEST(between_scans)
 {
     static const struct look gray = {.h = 1, .v = 1, .stored = JCS_GRAYSCALE};
     struct jpeg_file f = make_scans(&gray, &scripts[0], 1000, 1000);
-    struct ih_source src = {0};
+    struct ih_reader src = {0};
     struct ih_decode d;
     struct ih_error err = {0};
     uint8_t row[1000];
     struct ih_decode_options options = one_second;
-    assert_true(f.n > 4 * IH_SOURCE_BUFFER_BYTES);
+    assert_true(f.n > 4 * IH_READER_BUFFER_BYTES);
     options.all_scans_from_pixels = ORDINARY_FROM;
-    ih_source_open_memory(&src, f.bytes, f.n);
+    ih_reader_open_memory(&src, f.bytes, f.n);
     assert_int_equal(ih_decode_open(&d, &src, &options, &err), IH_OK);
     src.time.used_ns = 1001 * MS;
     assert_timeout(read_row(&d, row, &err), &err);
     assert_true(src.n_left > f.n / 2);
     ih_decode_close(&d);
-    ih_source_reset(&src);
+    ih_reader_reset(&src);
     free(f.bytes);
 }
 
@@ -192,13 +192,13 @@ TEST(all_scans)
 {
     for (int gives_pixels = 0; gives_pixels <= 1; gives_pixels++) {
         struct jpeg_file f = make_scans(&looks[2], &scripts[0], 600, 600);
-        struct ih_source src = {0};
+        struct ih_reader src = {0};
         struct ih_decode d;
         struct ih_error err = {0};
         struct ih_planes planes;
         size_t n;
         static uint8_t stripe[1 << 20];
-        ih_source_open_memory(&src, f.bytes, f.n);
+        ih_reader_open_memory(&src, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &src, &one_second, &err), IH_OK);
         const size_t n_bytes = ih_decode_planes_bytes(&d);
         assert_true(n_bytes > 0 && n_bytes <= sizeof stripe);
@@ -214,7 +214,7 @@ TEST(all_scans)
                 assert_timeout(status, &err);
         }
         ih_decode_close(&d);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
         free(f.bytes);
     }
 }
@@ -236,8 +236,8 @@ TEST(budget)
         struct jpeg_file f = make_scans(&gray, &scripts[0], 64, 64);
         struct ih_budget budget;
         struct ih_decode_options options = one_second;
-        struct ih_source src = {0};
-        struct ih_held held = {0};
+        struct ih_reader src = {0};
+        struct ih_whole_file held = {0};
         struct ih_decode d;
         struct ih_error err = {0};
         uint8_t row[64];
@@ -246,11 +246,11 @@ TEST(budget)
         assert_int_equal(ih_budget_take(&budget, 1 << 20, &err), IH_OK);
         assert_int_equal(pthread_create(&giver, NULL, give_late, &budget), 0);
         options.budget = &budget;
-        ih_source_open_memory(&src, f.bytes, f.n);
+        ih_reader_open_memory(&src, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &src, &options, &err), IH_OK);
         if (is_held) {
             ih_time_limit_resume(&src.time);
-            assert_int_equal(ih_held_open(&held, &src, &options, 0, &err), IH_OK);
+            assert_int_equal(ih_whole_file_open(&held, &src, &options, 0, &err), IH_OK);
             assert_int_equal(ih_time_limit_check(&src.time, &err), IH_OK);
         } else {
             assert_int_equal(read_row(&d, row, &err), IH_OK);
@@ -258,9 +258,9 @@ TEST(budget)
         pthread_join(giver, NULL);
         assert_true(budget.taken_bytes > 0);
         assert_true(src.time.used_ns < 1000 * MS);
-        ih_held_close(&held);
+        ih_whole_file_close(&held);
         ih_decode_close(&d);
-        ih_source_reset(&src);
+        ih_reader_reset(&src);
         ih_budget_destroy(&budget);
         free(f.bytes);
     }

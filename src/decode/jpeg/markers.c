@@ -40,7 +40,7 @@ size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes)
 
 /* Whether the segments of the picture that follows call it a gain map. The image that it belongs to
  * may name the same standards, but has an index of its pictures. */
-static bool is_gain_map(struct ih_source *src)
+static bool is_gain_map(struct ih_reader *src)
 {
     static const char *const names[] = {"http://ns.adobe.com/hdr-gain-map/1.0/",
                                         "http://ns.apple.com/HDRGainMap/1.0/",
@@ -54,8 +54,8 @@ static bool is_gain_map(struct ih_source *src)
          at += segment.size_bytes) {
         size_t wanted = at + IH_JPEG_HEAD_BYTES; /* no more, because a pipe may wait */
         for (int i = 0; i < 2; i++, wanted = at + IH_JPEG_MARKER_BYTES + ih_be16(bytes + at + 2))
-            if (wanted > IH_SOURCE_BUFFER_BYTES ||
-                ih_source_peek(src, wanted, &bytes, &n, &ignored) != IH_OK || n < wanted)
+            if (wanted > IH_READER_BUFFER_BYTES ||
+                ih_reader_peek(src, wanted, &bytes, &n, &ignored) != IH_OK || n < wanted)
                 return false;
         if (ih_jpeg_read_segment(bytes + at, n - at, &segment) != IH_JPEG_SEGMENT)
             return false;
@@ -71,26 +71,26 @@ static bool is_gain_map(struct ih_source *src)
 }
 
 /* A picture that is not counted is not judged: at damage this stops. */
-static void skip_picture(struct ih_source *src)
+static void skip_picture(struct ih_reader *src)
 {
     const uint8_t *bytes;
     size_t n;
     struct ih_error ignored;
-    while (ih_source_peek(src, IH_JPEG_MARKER_BYTES, &bytes, &n, &ignored) == IH_OK &&
+    while (ih_reader_peek(src, IH_JPEG_MARKER_BYTES, &bytes, &n, &ignored) == IH_OK &&
            n >= IH_JPEG_MARKER_BYTES) {
         const size_t n_data = ih_jpeg_data_bytes(bytes, n); /* of a scan */
         const unsigned marker = n_data < n ? bytes[n_data + 1] : 0;
-        ih_source_consume(src, n_data < n ? n_data + IH_JPEG_MARKER_BYTES : n - 1);
+        ih_reader_consume(src, n_data < n ? n_data + IH_JPEG_MARKER_BYTES : n - 1);
         if (marker == IH_JPEG_EOI)
             return;
         if (marker != 0 && marker != IH_JPEG_SOI &&
-            (ih_source_peek(src, 2, &bytes, &n, &ignored) != IH_OK || n < 2 ||
+            (ih_reader_peek(src, 2, &bytes, &n, &ignored) != IH_OK || n < 2 ||
              ih_skip_bytes(src, "JPEG", ih_be16(bytes), &ignored) != IH_OK))
             return;
     }
 }
 
-enum ih_status ih_jpeg_skip_parts(struct ih_source *src, uint64_t thumbnails, struct ih_error *err)
+enum ih_status ih_jpeg_skip_parts(struct ih_reader *src, uint64_t thumbnails, struct ih_error *err)
 {
     const struct ih_decoder *next;
     enum ih_status status;

@@ -6,7 +6,7 @@
 #ifndef IH_DECODE_JPEG_MARKERS_H
 #define IH_DECODE_JPEG_MARKERS_H
 
-#include "base/source.h"
+#include "base/reader.h"
 
 enum ih_jpeg_marker {
     IH_JPEG_SOF0 = 0xC0, /* frame: baseline, Huffman codes */
@@ -61,6 +61,6 @@ size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes);
  *
  * Returns IH_OK or IH_IO.
  */
-enum ih_status ih_jpeg_skip_parts(struct ih_source *src, uint64_t thumbnails, struct ih_error *err);
+enum ih_status ih_jpeg_skip_parts(struct ih_reader *src, uint64_t thumbnails, struct ih_error *err);
 
 #endif

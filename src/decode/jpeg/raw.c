@@ -5,7 +5,7 @@
  * The library delivers whole rows of MCUs. In 4:2:0 the last row of Y in them is upsampled with
  * the chroma row below, so it is kept back and delivered with the next MCU row.
  */
-#include "decode/jpeg/parts.h"
+#include "decode/jpeg/jpeg.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* Joins libjpeg to a source: supplies its bytes, turns its errors and warnings into ours, and
+/* Joins libjpeg to a reader: supplies its bytes, turns its errors and warnings into ours, and
  * limits what a file may cost. */
-#include "decode/jpeg/parts.h"
+#include "decode/jpeg/jpeg.h"
 
 #include "decode/jpeg/markers.h"
 
@@ -239,17 +239,17 @@ static void no_op(j_decompress_ptr cinfo)
     (void)cinfo;
 }
 
-/* At the end of the image: what the library has not read is left in the source. */
+/* At the end of the image: what the library has not read is left in the reader. */
 static void give_back(j_decompress_ptr cinfo)
 {
     struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
     if (r->src)
-        ih_source_consume(r->src, r->n_peeked - r->bytes.bytes_in_buffer);
+        ih_reader_consume(r->src, r->n_peeked - r->bytes.bytes_in_buffer);
     r->n_peeked = 0;
 }
 
 /*
- * The library gets a source in chunks of IH_SOURCE_BUFFER_BYTES, whatever kind of input it is. Far
+ * The library gets a reader in chunks of IH_READER_BUFFER_BYTES, whatever kind of input it is. Far
  * from the end of a chunk it uses a faster Huffman decoder, which accepts invalid codes that the
  * slower one warns of. With other chunk sizes the same file could be accepted from memory and
  * refused from a pipe. Progressive scans have no faster decoder, so spans are passed in one piece.
@@ -259,13 +259,13 @@ static boolean fill_input(j_decompress_ptr cinfo)
     struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
     struct ih_jpeg_span next = {0};
     if (r->src) {
-        ih_source_consume(r->src, r->n_peeked);
+        ih_reader_consume(r->src, r->n_peeked);
         r->n_peeked = 0;
-        if (ih_source_peek(r->src, IH_SOURCE_BUFFER_BYTES, &next.bytes, &next.size_bytes,
+        if (ih_reader_peek(r->src, IH_READER_BUFFER_BYTES, &next.bytes, &next.size_bytes,
                            &r->error) != IH_OK)
             longjmp(r->on_error, 1);
-        if (next.size_bytes > IH_SOURCE_BUFFER_BYTES)
-            next.size_bytes = IH_SOURCE_BUFFER_BYTES;
+        if (next.size_bytes > IH_READER_BUFFER_BYTES)
+            next.size_bytes = IH_READER_BUFFER_BYTES;
         r->n_peeked = next.size_bytes;
     } else if (r->n_spans > 0) {
         next = *r->spans++;
@@ -319,7 +319,7 @@ static boolean note_segment(j_decompress_ptr cinfo)
     return TRUE;
 }
 
-void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
+void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_reader *src)
 {
     memset(r, 0, sizeof *r);
     r->src = src;

@@ -78,7 +78,7 @@ enum {
 static size_t next_capacity(const struct ih_png_file *f)
 {
     uint64_t left, wanted = f->capacity + f->capacity / 4 + ROOM_BYTES;
-    if (ih_source_size_left(f->src, &left))
+    if (ih_reader_size_left(f->src, &left))
         wanted = f->size + left;
     return wanted < f->size_max ? (size_t)wanted : f->size_max;
 }
@@ -106,12 +106,12 @@ bool ih_png_file_fill(struct ih_png_file *f, size_t end)
     if (end > f->size_max)
         return false;
     while (f->size < end) {
-        struct ih_error ignored; /* the source reports it again when libpng reads on */
+        struct ih_error ignored; /* the reader reports it again when libpng reads on */
         size_t got;
         if (f->size == f->capacity && !grow(f))
             return false;
         size_t room = f->capacity - f->size;
-        enum ih_status status = ih_source_read(
+        enum ih_status status = ih_reader_read(
             f->src, f->bytes + f->size, room < READ_BYTES ? room : READ_BYTES, &got, &ignored);
         f->size += got;
         if (status != IH_OK || (got == 0 && f->size < end))
@@ -134,7 +134,7 @@ enum ih_status ih_png_file_read(struct ih_png_file *f, void *dst, size_t size_by
     *got = n;
     if (n == size_bytes)
         return IH_OK;
-    enum ih_status status = ih_source_read(f->src, out + n, size_bytes - n, got, err);
+    enum ih_status status = ih_reader_read(f->src, out + n, size_bytes - n, got, err);
     *got += n;
     return status;
 }

@@ -8,7 +8,7 @@
 #define IH_DECODE_PNG_CHUNKS_H
 
 #include "base/budget.h"
-#include "base/source.h"
+#include "base/reader.h"
 #include "decode/metadata.h"
 #include "decode/png/image.h"
 
@@ -16,12 +16,12 @@
 
 /*
  * What has been read of the file so far. The fast path may give up at any point; libpng then reads
- * these bytes first and goes on with the source, which need not be seekable.
+ * these bytes first and goes on with the reader, which need not be seekable.
  *
  * All zero but for the first three: nothing is held.
  */
 struct ih_png_file {
-    struct ih_source *src;    /* borrowed */
+    struct ih_reader *src;    /* borrowed */
     struct ih_budget *budget; /* borrowed, may be NULL; the capacity is taken from it */
     size_t size_max;          /* hold no more than this */
     uint8_t *bytes;           /* owned */
@@ -36,7 +36,7 @@ struct ih_png_file {
 bool ih_png_file_fill(struct ih_png_file *f, size_t end);
 
 /* Copies the next bytes to dst: first the held ones, which are released after the last of them,
- * then the source's. Same contract as ih_source_read. */
+ * then the reader's. Same contract as ih_reader_read. */
 enum ih_status ih_png_file_read(struct ih_png_file *f, void *dst, size_t size_bytes, size_t *got,
                                 struct ih_error *err);
 

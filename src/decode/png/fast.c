@@ -40,8 +40,8 @@ static size_t inflated_bytes(const struct ih_png_image *image, uint64_t limit)
     return row_bytes <= limit / image->height ? (size_t)(row_bytes * image->height) : 0;
 }
 
-/* Looks at the first bytes, which stay in the source. *size_bytes: the inflated size. */
-static bool is_candidate(struct ih_source *src, const struct ih_decode_options *options,
+/* Looks at the first bytes, which stay in the reader. *size_bytes: the inflated size. */
+static bool is_candidate(struct ih_reader *src, const struct ih_decode_options *options,
                          uint64_t limit, size_t *size_bytes)
 {
     const uint8_t *header;
@@ -50,21 +50,22 @@ static bool is_candidate(struct ih_source *src, const struct ih_decode_options *
     struct ih_error ignored;
     uint64_t file_bytes;
     if (!ih_png_has_libdeflate() ||
-        ih_source_peek(src, IH_PNG_HEADER_BYTES, &header, &n, &ignored) != IH_OK ||
+        ih_reader_peek(src, IH_PNG_HEADER_BYTES, &header, &n, &ignored) != IH_OK ||
         n < IH_PNG_HEADER_BYTES || !ih_png_parse_header(header, &image))
         return false;
     *size_bytes = inflated_bytes(&image, limit);
     if (*size_bytes == 0 ||
         ih_decode_check_pixels(image.width, image.height, options->max_pixels, &ignored) != IH_OK)
         return false;
-    return !ih_source_size_left(src, &file_bytes) || file_bytes <= limit - *size_bytes;
+    return !ih_reader_size_left(src, &file_bytes) || file_bytes <= limit - *size_bytes;
 }
 
 struct ih_png_fast *ih_png_fast_open(struct ih_png_file *file,
                                      const struct ih_decode_options *options,
                                      struct ih_image_info *info)
 {
-    uint64_t limit = options->held_bytes_max ? options->held_bytes_max : IH_HELD_BYTES_MAX;
+    uint64_t limit =
+        options->whole_file_bytes_max ? options->whole_file_bytes_max : IH_HELD_BYTES_MAX;
     size_t size_bytes;
     limit = limit < SIZE_MAX / 2 ? limit : SIZE_MAX / 2;
     if (!is_candidate(file->src, options, limit, &size_bytes))

@@ -15,7 +15,7 @@ struct ih_png_fast;
 /*
  * Reads up to the first IDAT chunk.
  *
- * file   nothing held, its source and budget set; borrowed until close
+ * file   nothing held, its reader and budget set; borrowed until close
  * info   filled but for the format, and by load; borrowed until close
  *
  * Returns the image, owned by the caller, or NULL: take the streaming path.
@@ -40,7 +40,7 @@ struct ih_png_stream;
 /*
  * Reads the header.
  *
- * file      bytes read so far and the source; borrowed until close
+ * file      bytes read so far and the reader; borrowed until close
  * info      filled but for the format, and after the last read; borrowed until close
  * *stream   owned by the caller; untouched on failure
  */

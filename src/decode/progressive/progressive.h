@@ -17,7 +17,7 @@
 #ifndef IH_DECODE_PROGRESSIVE_PROGRESSIVE_H
 #define IH_DECODE_PROGRESSIVE_PROGRESSIVE_H
 
-#include "decode/jpeg/parts.h"
+#include "decode/jpeg/jpeg.h"
 
 #include <stdatomic.h>
 

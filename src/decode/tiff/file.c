@@ -6,7 +6,7 @@
  * sees only the tags that pixels depend on, so a fault in any other tag is no damage, and an error
  * is. While it decodes samples, errors and nearly all warnings mean that samples are lost.
  */
-#include "decode/tiff/parts.h"
+#include "decode/tiff/tiff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { TAGS_BYTES_MAX = 256 << 20 }; /* libtiff's largest allocation: arrays of 
 static tmsize_t tiff_read_file(thandle_t user, void *dst, tmsize_t size)
 {
     struct ih_tiff_handle *h = user;
-    const struct ih_held *w = &h->state->held;
+    const struct ih_whole_file *w = &h->state->whole;
     size_t left = h->position < w->file_bytes ? w->file_bytes - (size_t)h->position : 0;
     size_t n = size < 0 ? 0 : (size_t)size < left ? (size_t)size : left;
     if (n)
@@ -35,7 +35,7 @@ static tmsize_t tiff_write_file(thandle_t user, void *src, tmsize_t size)
 static toff_t size_of_file(thandle_t user)
 {
     const struct ih_tiff_handle *h = user;
-    return h->state->held.file_bytes;
+    return h->state->whole.file_bytes;
 }
 
 static toff_t seek_file(thandle_t user, toff_t offset, int whence)
@@ -56,8 +56,8 @@ static int close_file(thandle_t user)
 static int map_file(thandle_t user, void **base, toff_t *size)
 {
     struct ih_tiff_handle *h = user;
-    *base = h->state->held.file;
-    *size = h->state->held.file_bytes;
+    *base = h->state->whole.file;
+    *size = h->state->whole.file_bytes;
     return 1;
 }
 
@@ -202,7 +202,7 @@ static bool get_value(const struct reader *r, uint64_t at, uint64_t *value)
 /* *at: of the first directory. Returns false if the file has no place for it. */
 static bool open_reader(const struct ih_tiff *s, struct reader *r, uint64_t *at)
 {
-    *r = (struct reader){s->held.file, s->held.file_bytes, false, false};
+    *r = (struct reader){s->whole.file, s->whole.file_bytes, false, false};
     if (r->file_bytes < 8)
         return false;
     r->is_big_endian = r->file[0] == 'M';
@@ -382,7 +382,7 @@ unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, 
 
 enum ih_status ih_tiff_next_slice(struct ih_tiff *s, struct ih_error *err)
 {
-    const struct ih_held *h = &s->held;
+    const struct ih_whole_file *h = &s->whole;
     s->slice++;
     if ((h->file_bytes - s->slices_at) / s->slice_bytes <= s->slice)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the file ends before the image does");
@@ -457,8 +457,8 @@ static enum ih_status hide_tags(struct ih_tiff *s, struct hidden *h, struct ih_e
     h->bytes = malloc((size_t)h->n_bytes);
     if (!h->bytes)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    memcpy(h->bytes, s->held.file + h->at, (size_t)h->n_bytes);
-    memcpy(h->link, s->held.file + h->link_at, h->link_bytes);
+    memcpy(h->bytes, s->whole.file + h->at, (size_t)h->n_bytes);
+    memcpy(h->link, s->whole.file + h->link_at, h->link_bytes);
     ih_tiff_tag(s, TIFFTAG_PHOTOMETRIC, &photometric);
     ih_tiff_tag(s, TIFFTAG_COMPRESSION, &compression);
     if (!ih_tiff_tag(s, TIFFTAG_SAMPLESPERPIXEL, &n_samples))
@@ -467,12 +467,12 @@ static enum ih_status hide_tags(struct ih_tiff *s, struct hidden *h, struct ih_e
     for (; n > 0; n--, from += entry_bytes(&r)) {
         if (!get(&r, from, 2, &tag) || !is_needed(tag, photometric, compression, n_samples))
             continue;
-        memmove(s->held.file + to, s->held.file + from, entry_bytes(&r));
+        memmove(s->whole.file + to, s->whole.file + from, entry_bytes(&r));
         to += entry_bytes(&r);
         n_kept++;
     }
-    tags_put(&r, s->held.file + h->at, count_bytes(&r), n_kept);
-    tags_put(&r, s->held.file + h->link_at, h->link_bytes, h->at);
+    tags_put(&r, s->whole.file + h->at, count_bytes(&r), n_kept);
+    tags_put(&r, s->whole.file + h->link_at, h->link_bytes, h->at);
     return IH_OK;
 }
 
@@ -480,8 +480,8 @@ static void show_tags(struct ih_tiff *s, struct hidden *h)
 {
     if (!h->bytes)
         return;
-    memcpy(s->held.file + h->link_at, h->link, h->link_bytes);
-    memcpy(s->held.file + h->at, h->bytes, (size_t)h->n_bytes);
+    memcpy(s->whole.file + h->link_at, h->link, h->link_bytes);
+    memcpy(s->whole.file + h->at, h->bytes, (size_t)h->n_bytes);
     free(h->bytes);
 }
 

@@ -12,7 +12,7 @@
  * - Horizontal differencing of 8 and 16 bits is undone here. libtiff decodes other predictors,
  *   reversed bits, and strips that are too large to be decoded in one call.
  */
-#include "decode/tiff/parts.h"
+#include "decode/tiff/tiff.h"
 
 #ifdef IH_WITH_LIBDEFLATE
 #include <libdeflate.h>
@@ -40,7 +40,7 @@ static enum ih_status inflate_long(struct ih_tiff *s, const uint8_t *stream, siz
         n_bytes = s->lib.TIFFVStripSize64(t, n_rows);
     if (n_bytes > SIZE_MAX)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    if (ih_held_more(&s->held, n_bytes, err) != IH_OK)
+    if (ih_whole_file_more(&s->whole, n_bytes, err) != IH_OK)
         return err->status;
     uint8_t *all = malloc((size_t)n_bytes);
     if (!all)
@@ -113,10 +113,10 @@ enum ih_status ih_tiff_inflate(struct ih_tiff *s, unsigned p, uint32_t n_rows, u
     const uint64_t n_needed = is_tile ? s->plane_bytes : s->lib.TIFFVStripSize64(t, n_rows);
     if (s->error.status != IH_OK)
         return ih_tiff_failed(s, err);
-    if (at > s->held.file_bytes || n > s->held.file_bytes - at || n_needed > s->plane_bytes)
+    if (at > s->whole.file_bytes || n > s->whole.file_bytes - at || n_needed > s->plane_bytes)
         return inflate_damaged(err, "a strip or tile lies past the end of the file");
     size_t n_inflated = 0;
-    const uint8_t *stream = s->held.file + at;
+    const uint8_t *stream = s->whole.file + at;
     switch (libdeflate_zlib_decompress(s->inflater, stream, (size_t)n, dst, s->plane_bytes,
                                        &n_inflated)) {
     case LIBDEFLATE_SUCCESS:

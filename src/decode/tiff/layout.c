@@ -1,6 +1,6 @@
 /* The meaning of a TIFF's samples: which are colour, which is alpha, what is refused, and the
  * conversion of YCbCr. */
-#include "decode/tiff/parts.h"
+#include "decode/tiff/tiff.h"
 
 #include <math.h>
 

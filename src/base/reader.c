@@ -1,6 +1,6 @@
 /* Reads files with read(2), 64 KiB at a time. Reads of 1 MiB gain nothing, and mmap(2) would save
  * only 0.7 % of the time that decoding takes. */
-#include "base/source.h"
+#include "base/reader.h"
 
 #include "base/clock.h"
 #include "base/path.h"
@@ -13,26 +13,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err)
+enum ih_status ih_reader_open_fd(struct ih_reader *s, int fd, struct ih_error *err)
 {
     assert(!s->is_open);
     struct stat st;
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
         return ih_error_errno(err, EISDIR, "cannot read");
-    uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_SOURCE_BUFFER_BYTES);
+    uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_READER_BUFFER_BYTES);
     if (!buffer)
         return ih_error_errno(err, ENOMEM, "cannot read");
-    *s = (struct ih_source){.fd = fd, .is_open = true, .buffer = buffer, .next = buffer};
+    *s = (struct ih_reader){.fd = fd, .is_open = true, .buffer = buffer, .next = buffer};
     return IH_OK;
 }
 
-enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct ih_error *err)
+enum ih_status ih_reader_open_path(struct ih_reader *s, const char *path, struct ih_error *err)
 {
     uint64_t start_ns = ih_clock_ns();
     int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return ih_error_errno(err, errno, "cannot open");
-    enum ih_status status = ih_source_open_fd(s, fd, err);
+    enum ih_status status = ih_reader_open_fd(s, fd, err);
     if (status == IH_OK) {
         s->owns_fd = s->is_from_start = true;
         s->read_ns = ih_clock_ns() - start_ns;
@@ -42,10 +42,10 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
     return status;
 }
 
-void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)
+void ih_reader_open_memory(struct ih_reader *s, const uint8_t *bytes, size_t size_bytes)
 {
     assert(!s->is_open);
-    *s = (struct ih_source){.fd = -1,
+    *s = (struct ih_reader){.fd = -1,
                             .is_open = true,
                             .at_end = true,
                             .buffer = s->buffer,
@@ -55,14 +55,14 @@ void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t siz
                             .memory_bytes = size_bytes};
 }
 
-enum ih_status ih_source_open_function(struct ih_source *s, ih_read_function read, void *user,
+enum ih_status ih_reader_open_function(struct ih_reader *s, ih_read_function read, void *user,
                                        struct ih_error *err)
 {
     assert(!s->is_open);
-    uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_SOURCE_BUFFER_BYTES);
+    uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_READER_BUFFER_BYTES);
     if (!buffer)
         return ih_error_errno(err, ENOMEM, "cannot read");
-    *s = (struct ih_source){.fd = -1,
+    *s = (struct ih_reader){.fd = -1,
                             .is_open = true,
                             .buffer = buffer,
                             .next = buffer,
@@ -71,21 +71,21 @@ enum ih_status ih_source_open_function(struct ih_source *s, ih_read_function rea
     return IH_OK;
 }
 
-void ih_source_close(struct ih_source *s)
+void ih_reader_close(struct ih_reader *s)
 {
     if (s->is_open && s->owns_fd)
         close(s->fd);
-    *s = (struct ih_source){.fd = -1, .buffer = s->buffer};
+    *s = (struct ih_reader){.fd = -1, .buffer = s->buffer};
 }
 
-void ih_source_reset(struct ih_source *s)
+void ih_reader_reset(struct ih_reader *s)
 {
-    ih_source_close(s);
+    ih_reader_close(s);
     free(s->buffer);
     s->buffer = NULL;
 }
 
-static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
+static bool regular_bytes(const struct ih_reader *s, uint64_t *n_bytes)
 {
     struct stat st;
     *n_bytes = s->file_bytes;
@@ -97,7 +97,7 @@ static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
     return true;
 }
 
-bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
+bool ih_reader_size(const struct ih_reader *s, uint64_t *n_bytes)
 {
     *n_bytes = s->memory_bytes;
     if (s->read || s->is_split)
@@ -107,10 +107,10 @@ bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
     return s->is_from_start && regular_bytes(s, n_bytes);
 }
 
-size_t ih_source_read_at(const struct ih_source *s, uint64_t offset, void *dst, size_t size_bytes)
+size_t ih_reader_read_at(const struct ih_reader *s, uint64_t offset, void *dst, size_t size_bytes)
 {
     uint64_t n_bytes;
-    if (!ih_source_size(s, &n_bytes) || offset >= n_bytes)
+    if (!ih_reader_size(s, &n_bytes) || offset >= n_bytes)
         return 0;
     const uint64_t left = n_bytes - offset;
     const size_t n = left < size_bytes ? (size_t)left : size_bytes;
@@ -122,7 +122,7 @@ size_t ih_source_read_at(const struct ih_source *s, uint64_t offset, void *dst, 
     return got > 0 ? (size_t)got : 0;
 }
 
-enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
+enum ih_status ih_reader_rewind(struct ih_reader *s, struct ih_error *err)
 {
     s->next = s->memory;
     s->n_left = s->memory_bytes;
@@ -134,7 +134,7 @@ enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
     return s->read_errno ? ih_error_errno(err, s->read_errno, "cannot read") : IH_OK;
 }
 
-void ih_source_split(struct ih_source *s)
+void ih_reader_split(struct ih_reader *s)
 {
     s->is_split = true;
     s->is_from_start = false;
@@ -144,10 +144,10 @@ void ih_source_split(struct ih_source *s)
     }
 }
 
-void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
+void ih_reader_preload(struct ih_reader *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
                        bool is_from_start, uint64_t file_bytes)
 {
-    assert(s->is_open && s->n_left == 0 && size_bytes <= IH_SOURCE_BUFFER_BYTES);
+    assert(s->is_open && s->n_left == 0 && size_bytes <= IH_READER_BUFFER_BYTES);
     memcpy(s->buffer, bytes, size_bytes);
     s->n_left = size_bytes;
     s->at_end = at_end;
@@ -156,7 +156,7 @@ void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_by
     s->file_bytes = file_bytes;
 }
 
-bool ih_source_identity(const struct ih_source *s, struct ih_file_identity *id)
+bool ih_reader_identity(const struct ih_reader *s, struct ih_file_identity *id)
 {
     struct stat st;
     if (!s->is_open || s->fd < 0 || fstat(s->fd, &st) != 0)
@@ -178,7 +178,7 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
 
 /* Calls read(2), and again after a signal, or the caller's function. Returns the number of bytes,
  * or -1 with errno set. */
-static ssize_t read_bytes(struct ih_source *s, uint8_t *dst, size_t size)
+static ssize_t read_bytes(struct ih_reader *s, uint8_t *dst, size_t size)
 {
     ssize_t n;
     if (s->read) {
@@ -195,7 +195,7 @@ static ssize_t read_bytes(struct ih_source *s, uint8_t *dst, size_t size)
 
 /* Reads once. Sets at_end. Every later call repeats an error, so
  * that a decoder that ignores it cannot continue. Waiting for a pipe takes no time of the limit. */
-static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, size_t *got,
+static enum ih_status read_once(struct ih_reader *s, uint8_t *dst, size_t size, size_t *got,
                                 struct ih_error *err)
 {
     *got = 0;
@@ -221,10 +221,10 @@ static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, 
     return s->read_errno ? ih_error_errno(err, s->read_errno, "cannot read") : IH_OK;
 }
 
-enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t **bytes,
+enum ih_status ih_reader_peek(struct ih_reader *s, size_t wanted, const uint8_t **bytes,
                               size_t *size_bytes, struct ih_error *err)
 {
-    assert(wanted <= IH_SOURCE_BUFFER_BYTES);
+    assert(wanted <= IH_READER_BUFFER_BYTES);
     enum ih_status status = IH_OK;
     if (s->n_left < wanted && !s->at_end) {
         memmove(s->buffer, s->next, s->n_left);
@@ -232,7 +232,7 @@ enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t 
         while (status == IH_OK && s->n_left < wanted && !s->at_end) {
             size_t got;
             status =
-                read_once(s, s->buffer + s->n_left, IH_SOURCE_BUFFER_BYTES - s->n_left, &got, err);
+                read_once(s, s->buffer + s->n_left, IH_READER_BUFFER_BYTES - s->n_left, &got, err);
             s->n_left += got;
         }
     }
@@ -241,7 +241,7 @@ enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t 
     return status;
 }
 
-bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes)
+bool ih_reader_size_left(const struct ih_reader *s, uint64_t *n_bytes)
 {
     uint64_t file_bytes;
     *n_bytes = s->n_left;
@@ -258,14 +258,14 @@ bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes)
     return true;
 }
 
-void ih_source_consume(struct ih_source *s, size_t n)
+void ih_reader_consume(struct ih_reader *s, size_t n)
 {
     assert(n <= s->n_left);
     s->next += n;
     s->n_left -= n;
 }
 
-enum ih_status ih_source_read(struct ih_source *s, void *dst, size_t size_bytes, size_t *got,
+enum ih_status ih_reader_read(struct ih_reader *s, void *dst, size_t size_bytes, size_t *got,
                               struct ih_error *err)
 {
     uint8_t *out = dst;
@@ -273,22 +273,22 @@ enum ih_status ih_source_read(struct ih_source *s, void *dst, size_t size_bytes,
     while (*got < size_bytes) {
         size_t wanted = size_bytes - *got, n;
         const uint8_t *bytes;
-        const bool is_direct = s->n_left == 0 && wanted >= IH_SOURCE_BUFFER_BYTES;
+        const bool is_direct = s->n_left == 0 && wanted >= IH_READER_BUFFER_BYTES;
         const enum ih_status status = is_direct ? read_once(s, out + *got, wanted, &n, err)
-                                                : ih_source_peek(s, 1, &bytes, &n, err);
+                                                : ih_reader_peek(s, 1, &bytes, &n, err);
         if (status != IH_OK || n == 0)
             return status;
         if (!is_direct) {
             n = n < wanted ? n : wanted;
             memcpy(out + *got, bytes, n);
-            ih_source_consume(s, n);
+            ih_reader_consume(s, n);
         }
         *got += n;
     }
     return IH_OK;
 }
 
-enum ih_status ih_source_read_all(struct ih_source *s, size_t max_bytes, uint8_t **bytes,
+enum ih_status ih_reader_read_all(struct ih_reader *s, size_t max_bytes, uint8_t **bytes,
                                   size_t *size_bytes, struct ih_error *err)
 {
     uint8_t *all = NULL;
@@ -296,10 +296,10 @@ enum ih_status ih_source_read_all(struct ih_source *s, size_t max_bytes, uint8_t
     enum ih_status status = IH_OK;
     while (status == IH_OK && size == capacity) {
         size_t got = 0;
-        capacity = capacity ? capacity * 2 : IH_SOURCE_BUFFER_BYTES;
+        capacity = capacity ? capacity * 2 : IH_READER_BUFFER_BYTES;
         uint8_t *grown = capacity > size ? realloc(all, capacity) : NULL;
         all = grown ? grown : all;
-        status = grown ? ih_source_read(s, all + size, capacity - size, &got, err)
+        status = grown ? ih_reader_read(s, all + size, capacity - size, &got, err)
                        : ih_error_errno(err, ENOMEM, "cannot hold the file");
         size += got;
         if (status == IH_OK && size > max_bytes)

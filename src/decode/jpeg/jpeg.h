@@ -1,16 +1,16 @@
 /*
  * The parts of the JPEG decoder that dec_jpeg.c and decode/progressive/ share: libjpeg-turbo fed
- * from a source (reader.c), and rows delivered as planes (raw.c).
+ * from a reader (reader.c), and rows delivered as planes (raw.c).
  *
  * libjpeg repairs damage and only warns. Counts of repaired pixels would be wrong without a sign,
  * so every warning that means lost or doubtful pixels is an error here. Other irregularities are
  * recorded, some only if the caller is lenient (docs/formats.md has the table). The library leaves
  * its calls by longjmp to on_error, which the caller sets before it calls the library.
  */
-#ifndef IH_DECODE_JPEG_PARTS_H
-#define IH_DECODE_JPEG_PARTS_H
+#ifndef IH_DECODE_JPEG_JPEG_H
+#define IH_DECODE_JPEG_JPEG_H
 
-#include "base/source.h"
+#include "base/reader.h"
 #include "decode/metadata.h"
 #include "histogram/pixels.h"
 
@@ -52,7 +52,7 @@ struct ih_jpeg_reader {
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr bytes;
     struct jpeg_progress_mgr progress;
-    struct ih_source *src;            /* borrowed; NULL: reads spans instead */
+    struct ih_reader *src;            /* borrowed; NULL: reads spans instead */
     size_t n_peeked;                  /* bytes of src that the library has been given */
     const struct ih_jpeg_span *spans; /* borrowed; the next n_spans to read */
     unsigned n_spans;
@@ -63,7 +63,7 @@ struct ih_jpeg_reader {
     bool is_started;
     unsigned warnings; /* set of enum ih_warning */
     struct ih_jpeg_notes notes;
-    struct ih_time_limit *time; /* borrowed; the source's, or NULL */
+    struct ih_time_limit *time; /* borrowed; the reader's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */
     struct ih_error error;      /* set before each longjmp */
@@ -71,7 +71,7 @@ struct ih_jpeg_reader {
 };
 
 /* Prepares r to read src, which is borrowed. The first call. */
-void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src);
+void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_reader *src);
 
 /* Prepares r to read n spans, one after the other. They hold one scan of several, so a scan that
  * refines bits which no earlier scan in the spans has set is not an error. */

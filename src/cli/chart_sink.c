@@ -8,7 +8,7 @@
 #include "cli/destinations.h"
 #include "cli/sink.h"
 #include "output/file.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
     PATH_BYTES_MAX = 4096 + 512
 };
 
-static const char png_suffix[] = IH_ENDING_CHART_PNG, svg_suffix[] = IH_ENDING_CHART_SVG;
+static const char png_suffix[] = IH_EXTENSION_CHART_PNG, svg_suffix[] = IH_EXTENSION_CHART_SVG;
 
 struct charts {
     struct ih_sink base;
@@ -224,7 +224,7 @@ static enum ih_status add_chart(struct charts *c, const struct ih_result *result
                                 const struct ih_comparison *comparison, const void *image, size_t n,
                                 struct ih_error *err)
 {
-    struct ih_voice *const voice = c->context->voice;
+    struct ih_messages *const messages = c->context->messages;
     enum ih_status status = check_names(c, result, err);
     if (status == IH_OK && c->look.is_sheet) {
         charts_check_name(c, result->path);
@@ -234,16 +234,16 @@ static enum ih_status add_chart(struct charts *c, const struct ih_result *result
     }
     /* In a directory of charts, a chart is left out if its name cannot be used. */
     if (!c->is_file && (status == IH_CONFLICT || status == IH_LIMIT)) {
-        ih_voice_hold(voice);
+        ih_messages_hold(messages);
         ih_say(c->target, err->message);
-        voice->n_charts_failed++;
+        messages->n_charts_failed++;
         return IH_OK;
     }
     if (status != IH_OK)
         return status;
-    voice->n_charts +=
-        c->look.is_sheet ? voice->n_charts == 0 : result->is_total || !voice->has_seen_name;
-    ih_voice_chart(voice, c->target, c->lacking);
+    messages->n_charts +=
+        c->look.is_sheet ? messages->n_charts == 0 : result->is_total || !messages->has_seen_name;
+    ih_messages_chart(messages, c->target, c->lacking);
     return IH_OK;
 }
 
@@ -346,12 +346,13 @@ enum ih_status ih_chart_sink_new(const struct ih_sink_context *context, struct i
     const bool is_svg = context->options->charts_are_svg;
     static const char *const others[] = {".pdf",  ".ps",  ".eps",   ".csv", ".json", ".ndjson",
                                          ".html", ".htm", ".jsonl", ".txt", ".xlsx"};
-    bool is_other = !look->format && (ih_ending_is_image(path) || ih_ending_is_other_image(path));
+    bool is_other =
+        !look->format && (ih_extension_is_image(path) || ih_extension_is_other_image(path));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         is_other = is_other || ends_in(path, others[i]);
     if (is_other)
         return ih_error_set(err, IH_USAGE, "--chart: .%s is not supported;" IH_CHART_ENDINGS " are",
-                            ih_ending(path));
+                            ih_extension(path));
     struct charts *c = calloc(1, sizeof *c);
     if (!c)
         return ih_error_set(err, IH_MEMORY, "out of memory");

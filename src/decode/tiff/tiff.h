@@ -2,12 +2,12 @@
  * What the parts of the TIFF decoder share: file.c (the file as libtiff reads it), layout.c (the
  * meaning of the samples, and YCbCr), inflate.c (Deflate) and dec_tiff.c (the decoder).
  */
-#ifndef IH_DECODE_TIFF_PARTS_H
-#define IH_DECODE_TIFF_PARTS_H
+#ifndef IH_DECODE_TIFF_TIFF_H
+#define IH_DECODE_TIFF_TIFF_H
 
 #include "base/dynlib.h"
-#include "decode/held.h"
 #include "decode/samples.h"
+#include "decode/whole_file.h"
 
 #include <tiffio.h>
 
@@ -67,8 +67,8 @@ enum ih_tiff_block { IH_TIFF_SCANLINE, IH_TIFF_STRIP, IH_TIFF_TILE };
 
 struct ih_tiff {
     struct ih_tiff_calls lib;
-    struct ih_held held;
-    uint64_t file_taken_bytes; /* of held, for the file alone */
+    struct ih_whole_file whole;
+    uint64_t file_taken_bytes; /* of whole, for the file alone */
     uint64_t max_pixels;
     struct ih_sample_range sample_range;
     bool takes_native;

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-bool ih_slots_have_room(const struct scan *s, uint64_t n_waiting)
+bool ih_order_have_room(const struct scan *s, uint64_t n_waiting)
 {
     const uint64_t n_threads = s->options.n_threads;
     /* Only results that can be taken count, not those that wait for an input in the JPEG
@@ -20,10 +20,10 @@ bool ih_slots_have_room(const struct scan *s, uint64_t n_waiting)
     return n_waiting < n_threads * window && !is_taker_slow;
 }
 
-bool ih_slots_have_member_room(const struct scan *s, const struct open_archive *a)
+bool ih_order_have_member_room(const struct scan *s, const struct open_archive *a)
 {
     const uint64_t few = (uint64_t)s->options.n_threads * WINDOW_OF_SLOW_TAKER;
-    return ih_slots_have_room(s, s->n_members_waiting) || (a == s->archives && a->n_waiting < few);
+    return ih_order_have_room(s, s->n_members_waiting) || (a == s->archives && a->n_waiting < few);
 }
 
 void ih_slot_insert_before(struct scan *s, struct slot *slot, struct slot *next)
@@ -34,7 +34,7 @@ void ih_slot_insert_before(struct scan *s, struct slot *slot, struct slot *next)
     *(next ? &next->previous : &s->last) = slot;
 }
 
-void ih_slots_remove_first(struct scan *s)
+void ih_order_remove_first(struct scan *s)
 {
     struct slot *slot = s->first;
     s->first = slot->next;
@@ -52,7 +52,7 @@ void ih_slots_remove_first(struct scan *s)
     }
 }
 
-void ih_slots_keep(struct scan *s, struct slot *slot)
+void ih_order_keep(struct scan *s, struct slot *slot)
 {
     for (struct slot *next; slot; slot = next) {
         next = slot->next;

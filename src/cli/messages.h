@@ -2,8 +2,8 @@
  * What the program says on standard error: errors, notes, progress and the end of the run. All
  * other files of cli speak through it, so that a message never lands in the line of progress.
  */
-#ifndef IH_CLI_VOICE_H
-#define IH_CLI_VOICE_H
+#ifndef IH_CLI_MESSAGES_H
+#define IH_CLI_MESSAGES_H
 
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -20,7 +20,7 @@ enum ih_exit ih_exit_of(enum ih_status status);
 void ih_end_by_sigpipe(void);
 
 /* Prints "imghist: PATH: MESSAGE", with control characters escaped. path NULL: without it. For use
- * before progress is shown, or while the voice holds it. */
+ * before progress is shown, or while messages hold it. */
 void ih_say(const char *path, const char *message);
 
 /* Appends to the error of an input what may be wrong with its path, and the option that raises the
@@ -50,7 +50,7 @@ enum ih_note {
 };
 
 /* Zeroed but for the options. Used by one thread at a time. */
-struct ih_voice {
+struct ih_messages {
     const struct ih_options *options; /* borrowed */
     struct ih_progress *progress;     /* owned by the caller; NULL: none is shown */
     bool is_checking;                 /* --check: its output replaces messages about inputs */
@@ -78,46 +78,47 @@ struct ih_voice {
     uint64_t n_other_images; /* counted by kernels that have no room above */
 };
 
-/* Hides the progress line while other text is written, until ih_voice_release. */
-void ih_voice_hold(struct ih_voice *v);
-void ih_voice_release(struct ih_voice *v);
+/* Hides the progress line while other text is written, until ih_messages_release. */
+void ih_messages_hold(struct ih_messages *m);
+void ih_messages_release(struct ih_messages *m);
 
 /* Prints "note: ..." in the format of printf, except with -q and --check. */
-void ih_voice_note(struct ih_voice *v, const char *path, const char *format, ...) IH_PRINTF(3, 4);
+void ih_messages_note(struct ih_messages *m, const char *path, const char *format, ...)
+    IH_PRINTF(3, 4);
 
 /* Notes about a command line that may be a mistake. */
-void ih_voice_open(struct ih_voice *v);
+void ih_messages_open(struct ih_messages *m);
 
 /* Takes a result into the report, and prints its error or the notes about it. */
-void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_result *result);
+void ih_messages_result(struct ih_messages *m, const char *path, const struct ih_result *result);
 
 /* Takes a file of the reference of --against that failed, and prints its error. */
-void ih_voice_reference(struct ih_voice *v, const char *path, const struct ih_error *err);
+void ih_messages_reference(struct ih_messages *m, const char *path, const struct ih_error *err);
 
 /*
  * Takes the name of an image that counts. Returns whether an earlier image had the name; a note
  * says so. Only the first 65,536 names are kept, as hashes: 1 MiB, however many images there are.
  */
-bool ih_voice_see_name(struct ih_voice *v, const char *path);
+bool ih_messages_see_name(struct ih_messages *m, const char *path);
 
 /* Takes a file of a directory that is no image. */
-void ih_voice_skip(struct ih_voice *v, const char *path, const char *why);
+void ih_messages_skip(struct ih_messages *m, const char *path, const char *why);
 
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */
-void ih_voice_end_folder(struct ih_voice *v, const char *path);
+void ih_messages_end_folder(struct ih_messages *m, const char *path);
 
 /* Takes the name of a chart. A note about a character that the font of the charts lacks; 0: none.
  */
-void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point);
+void ih_messages_chart(struct ih_messages *m, const char *chart, unsigned long code_point);
 
 /* Notes about the two sides that --diff compares. */
-void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2]);
+void ih_messages_compare(struct ih_messages *m, const struct ih_total *const sides[2]);
 
 /* The closing line, or the report of -v. has_none: the run had no input. */
-void ih_voice_end(struct ih_voice *v, bool has_none);
+void ih_messages_end(struct ih_messages *m, bool has_none);
 
 /* The lines of -v about GPUs: the device has started or failed. */
-void ih_voice_devices(const struct ih_device *device, const struct ih_jpeg_report *jpeg);
+void ih_messages_devices(const struct ih_device *device, const struct ih_jpeg_report *jpeg);
 
 #endif

@@ -1,4 +1,4 @@
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include "decode/archive.h"
 
@@ -35,7 +35,7 @@ static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather ar
 /* Compressed files and archives, beside those that ih_archive_is_name knows. */
 static const char packed[] = " gz zst xz bz2 lz4 7z rar ";
 
-const char *ih_ending(const char *path)
+const char *ih_extension(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *point = strrchr(name, '.');
@@ -46,7 +46,7 @@ static bool is_one_of(const char *path, const char *endings)
 {
     enum { LONGEST = 8 };
     char word[LONGEST + 3];
-    const char *ending = ih_ending(path);
+    const char *ending = ih_extension(path);
     if (*ending == '\0' || strlen(ending) > LONGEST || strchr(ending, ' '))
         return false;
     snprintf(word, sizeof word, " %s ", ending);
@@ -55,34 +55,34 @@ static bool is_one_of(const char *path, const char *endings)
     return strstr(endings, word) != NULL;
 }
 
-bool ih_ending_is_image(const char *path)
+bool ih_extension_is_image(const char *path)
 {
     return is_one_of(path, images);
 }
 
-bool ih_ending_is_other_image(const char *path)
+bool ih_extension_is_other_image(const char *path)
 {
     return is_one_of(path, other_images);
 }
 
-bool ih_ending_is_other_file(const char *path)
+bool ih_extension_is_other_file(const char *path)
 {
     return is_one_of(path, other_files);
 }
 
-bool ih_ending_is_packed(const char *path)
+bool ih_extension_is_packed(const char *path)
 {
     return ih_archive_is_name(path) || is_one_of(path, packed);
 }
 
-bool ih_ending_is_result_file(const char *path)
+bool ih_extension_is_result_file(const char *path)
 {
     return is_one_of(path, " ndjson jsonl json ");
 }
 
-bool ih_ending_is_chart(const char *path)
+bool ih_extension_is_chart(const char *path)
 {
-    const size_t n = strlen(path), n_ending = strlen(IH_ENDING_CHART_PNG);
-    return n >= n_ending && (strcasecmp(path + n - n_ending, IH_ENDING_CHART_PNG) == 0 ||
-                             strcasecmp(path + n - n_ending, IH_ENDING_CHART_SVG) == 0);
+    const size_t n = strlen(path), n_ending = strlen(IH_EXTENSION_CHART_PNG);
+    return n >= n_ending && (strcasecmp(path + n - n_ending, IH_EXTENSION_CHART_PNG) == 0 ||
+                             strcasecmp(path + n - n_ending, IH_EXTENSION_CHART_SVG) == 0);
 }

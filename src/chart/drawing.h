@@ -6,8 +6,8 @@
  *
  * All may use labels, glyphs (label.h) and paths (path.h).
  */
-#ifndef IH_CHART_PARTS_H
-#define IH_CHART_PARTS_H
+#ifndef IH_CHART_DRAWING_H
+#define IH_CHART_DRAWING_H
 
 #include "chart/canvas.h"
 #include "chart/label.h"

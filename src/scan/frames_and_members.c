@@ -129,7 +129,7 @@ bool ih_start_archive(struct scan *s, struct worker *w, struct slot *slot)
         free(a);
         a = NULL;
     }
-    ih_source_close(&w->src);
+    ih_reader_close(&w->src);
     slot->result.status = err->status;
     if (!a)
         return false;
@@ -238,7 +238,7 @@ void ih_count_member(struct scan *s, struct worker *w, struct slot *slot)
             ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
         if (result->status == IH_OK)
             ih_count_images(s, w, slot);
-        ih_source_close(&w->src);
+        ih_reader_close(&w->src);
         slot->result.times.read_ns = w->member.read_ns;
     }
     slot->input.bytes = NULL;

@@ -1,6 +1,6 @@
 #define _DEFAULT_SOURCE /* ru_maxrss is not in POSIX */
 
-#include "cli/voice.h"
+#include "cli/messages.h"
 
 #include "base/path.h"
 #include "base/status.h"
@@ -8,7 +8,7 @@
 #include "decode/archive.h"
 #include "output/file.h"
 #include "output/output.h"
-#include "scan/endings.h"
+#include "scan/extensions.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,44 +32,44 @@ void ih_say(const char *path, const char *message)
     fprintf(stderr, "imghist: %s%s%s\n", shown_path, path ? ": " : "", shown);
 }
 
-void ih_voice_hold(struct ih_voice *v)
+void ih_messages_hold(struct ih_messages *m)
 {
-    if (!v->is_holding)
-        ih_progress_hold(v->progress);
-    v->is_holding = true;
+    if (!m->is_holding)
+        ih_progress_hold(m->progress);
+    m->is_holding = true;
 }
 
-void ih_voice_release(struct ih_voice *v)
+void ih_messages_release(struct ih_messages *m)
 {
-    if (v->is_holding)
-        ih_progress_release(v->progress);
-    v->is_holding = false;
+    if (m->is_holding)
+        ih_progress_release(m->progress);
+    m->is_holding = false;
 }
 
 /* ih_say with progress hidden. */
-static void voice_say(struct ih_voice *v, const char *path, const char *message)
+static void print_message(struct ih_messages *m, const char *path, const char *message)
 {
-    ih_voice_hold(v);
+    ih_messages_hold(m);
     ih_say(path, message);
-    ih_voice_release(v);
+    ih_messages_release(m);
 }
 
-void ih_voice_note(struct ih_voice *v, const char *path, const char *format, ...)
+void ih_messages_note(struct ih_messages *m, const char *path, const char *format, ...)
 {
     char line[IH_MESSAGE_MAX + 8] = "note: ";
     va_list arguments;
-    if (v->options->is_quiet || v->is_checking)
+    if (m->options->is_quiet || m->is_checking)
         return;
     va_start(arguments, format);
     vsnprintf(line + strlen(line), sizeof line - strlen(line), format, arguments);
     va_end(arguments);
-    voice_say(v, path, line);
+    print_message(m, path, line);
 }
 
 /* Whether a note is to be printed: for the first input, and with -v for each. */
-static bool is_noted(struct ih_voice *v, enum ih_note note)
+static bool is_noted(struct ih_messages *m, enum ih_note note)
 {
-    return v->n_notes[note]++ == 0 || v->options->is_verbose;
+    return m->n_notes[note]++ == 0 || m->options->is_verbose;
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)
@@ -131,7 +131,7 @@ void ih_explain_error(const char *path, struct ih_error *err)
     uint64_t zip_at;
     if (err->status == IH_IO && access(path, F_OK) != 0 && errno == ENOENT)
         reason = reason_of_missing(path);
-    else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
+    else if (err->status == IH_UNKNOWN && strcasecmp(ih_extension(path), "csv") == 0)
         ih_error_append(err, "results are read from NDJSON and JSON, not from CSV");
     else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path)) {
         reason = "nor an archive, in spite of its name";
@@ -151,11 +151,11 @@ void ih_explain_error(const char *path, struct ih_error *err)
 
 /* A chart in a folder that is an input, under a name that a walk takes for an image. Charts in a
  * directory of charts have names that a walk leaves out, and SVG is no input. */
-static void note_chart(struct ih_voice *v)
+static void note_chart(struct ih_messages *m)
 {
-    const struct ih_options *o = v->options;
-    if (!o->chart.format || strcasecmp(ih_ending(o->chart_path), "svg") == 0 ||
-        ih_ending_is_chart(o->chart_path))
+    const struct ih_options *o = m->options;
+    if (!o->chart.format || strcasecmp(ih_extension(o->chart_path), "svg") == 0 ||
+        ih_extension_is_chart(o->chart_path))
         return;
     char *chart = ih_outfile_resolve(o->chart_path);
     bool is_inside = false;
@@ -167,15 +167,15 @@ static void note_chart(struct ih_voice *v)
     }
     free(chart);
     if (is_inside)
-        ih_voice_note(v, o->chart_path,
-                      "lies among the images, and a next run counts it; draw it elsewhere, or "
-                      "name it .hist.png");
+        ih_messages_note(m, o->chart_path,
+                         "lies among the images, and a next run counts it; draw it elsewhere, or "
+                         "name it .hist.png");
 }
 
 /* Parts of a run are merged from their records. */
-static void note_shard(struct ih_voice *v)
+static void note_shard(struct ih_messages *m)
 {
-    const struct ih_options *o = v->options;
+    const struct ih_options *o = m->options;
     bool is_merged = false, has_ndjson = false;
     for (size_t i = 0; i < o->n_outputs; i++) { /* names are joined with cat */
         has_ndjson = has_ndjson || o->outputs[i].output == &ih_output_ndjson;
@@ -183,21 +183,23 @@ static void note_shard(struct ih_voice *v)
                     (o->outputs[i].output == &ih_output_json && o->only_total);
     }
     if (has_ndjson && o->with_total && !o->only_total)
-        ih_voice_note(v, NULL,
-                      "parts with a total beside their records are not merged; leave out --total, "
-                      "which the merge takes");
+        ih_messages_note(
+            m, NULL,
+            "parts with a total beside their records are not merged; leave out --total, "
+            "which the merge takes");
     if (!is_merged)
-        ih_voice_note(v, NULL, "%sonly files of --ndjson can be merged, and this run writes none",
-                      o->with_total ? "the total is that of this part; " : "");
+        ih_messages_note(m, NULL,
+                         "%sonly files of --ndjson can be merged, and this run writes none",
+                         o->with_total ? "the total is that of this part; " : "");
 }
 
-void ih_voice_open(struct ih_voice *v)
+void ih_messages_open(struct ih_messages *m)
 {
-    const struct ih_options *o = v->options;
+    const struct ih_options *o = m->options;
     if (o->n_shards)
-        note_shard(v);
+        note_shard(m);
     if (o->chart_path)
-        note_chart(v);
+        note_chart(m);
 }
 
 /* ---- images ---- */
@@ -220,64 +222,65 @@ static unsigned few_bits(const struct ih_result *r)
 
 /* What --depth or --range does not do as it seems to. A total does not tell the depth of its
  * images. */
-static void note_depth(struct ih_voice *v, const char *path, const struct ih_result *r)
+static void note_depth(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
-    const struct ih_options *o = v->options;
+    const struct ih_options *o = m->options;
     const bool has_depth = ih_option_is_given(o, "depth"), is_scaled = r->info.source_depth == 16;
     const uint32_t high = r->measure.range.high;
     if (!r->is_total && !is_scaled && (has_depth || ih_option_is_given(o, "range"))) {
-        if (is_noted(v, IH_NOTE_DEPTH))
-            ih_voice_note(v, path,
-                          "has samples of %u bits, which --%s does not change; it is for 16",
-                          r->info.source_depth, has_depth ? "depth" : "range");
-    } else if (has_depth && high && r->info.extremes.end > high + 1 && is_noted(v, IH_NOTE_DEPTH)) {
-        ih_voice_note(v, path,
-                      "its samples go up to %" PRIu32 ", and those above %" PRIu32
-                      " count as %" PRIu32 "; --depth is too small",
-                      r->info.extremes.end - 1, high, r->measure.n_bins ? high : 255);
+        if (is_noted(m, IH_NOTE_DEPTH))
+            ih_messages_note(m, path,
+                             "has samples of %u bits, which --%s does not change; it is for 16",
+                             r->info.source_depth, has_depth ? "depth" : "range");
+    } else if (has_depth && high && r->info.extremes.end > high + 1 && is_noted(m, IH_NOTE_DEPTH)) {
+        ih_messages_note(m, path,
+                         "its samples go up to %" PRIu32 ", and those above %" PRIu32
+                         " count as %" PRIu32 "; --depth is too small",
+                         r->info.extremes.end - 1, high, r->measure.n_bins ? high : 255);
     }
 }
 
 /* What the counts of an image do not show. */
-static void note_image(struct ih_voice *v, const char *path, const struct ih_result *r)
+static void note_image(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
-    const struct ih_options *o = v->options;
+    const struct ih_options *o = m->options;
     const unsigned bits = few_bits(r), n_frames = r->info.n_frames;
     for (unsigned bit = 1; o->is_verbose && bit < IH_WARNINGS_END; bit *= 2) {
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
         if (r->info.warnings & bit & (IH_WARNING_MORE_IMAGES - 1))
-            voice_say(v, path, line);
+            print_message(m, path, line);
     }
-    if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(v, IH_NOTE_MORE_IMAGES)) {
+    if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(m, IH_NOTE_MORE_IMAGES)) {
         if (o->takes_frames)
-            ih_voice_note(v, path,
-                          "further images were not counted: frames of a PNG, HEIC or AVIF "
-                          "animation, or a file of another format");
+            ih_messages_note(m, path,
+                             "further images were not counted: frames of a PNG, HEIC or AVIF "
+                             "animation, or a file of another format");
         else if (n_frames > 1)
-            ih_voice_note(v, path, "only the first of %u images was counted", n_frames);
+            ih_messages_note(m, path, "only the first of %u images was counted", n_frames);
         else
-            ih_voice_note(v, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
+            ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
-    if (r->info.n_not_counted && is_noted(v, IH_NOTE_EXTRA_SAMPLES)) {
+    if (r->info.n_not_counted && is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
         static const char *const counted[IH_CHANNELS_MAX] = {"gray was", "gray and alpha were",
                                                              "red, green and blue were",
                                                              "red, green, blue and alpha were"};
-        ih_voice_note(v, path, "only %s counted; %u further sample%s of each pixel %s not",
-                      counted[r->info.n_channels - 1], r->info.n_not_counted,
-                      r->info.n_not_counted == 1 ? "" : "s",
-                      r->info.n_not_counted == 1 ? "was" : "were");
+        ih_messages_note(m, path, "only %s counted; %u further sample%s of each pixel %s not",
+                         counted[r->info.n_channels - 1], r->info.n_not_counted,
+                         r->info.n_not_counted == 1 ? "" : "s",
+                         r->info.n_not_counted == 1 ? "was" : "were");
     }
-    if (r->info.warnings & IH_WARNING_MASKED && is_noted(v, IH_NOTE_MASKED))
-        ih_voice_note(v, path, "%s", ih_warning_text(IH_WARNING_MASKED));
-    if (r->info.warnings & IH_WARNING_NODATA && is_noted(v, IH_NOTE_NODATA))
-        ih_voice_note(v, path, "%s", ih_warning_text(IH_WARNING_NODATA));
-    if (bits && is_noted(v, IH_NOTE_FEW_VALUES))
-        ih_voice_note(v, path,
-                      "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
-                      "scaled (--depth=%u scales it)",
-                      bits, bits);
-    note_depth(v, path, r);
+    if (r->info.warnings & IH_WARNING_MASKED && is_noted(m, IH_NOTE_MASKED))
+        ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MASKED));
+    if (r->info.warnings & IH_WARNING_NODATA && is_noted(m, IH_NOTE_NODATA))
+        ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_NODATA));
+    if (bits && is_noted(m, IH_NOTE_FEW_VALUES))
+        ih_messages_note(
+            m, path,
+            "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
+            "scaled (--depth=%u scales it)",
+            bits, bits);
+    note_depth(m, path, r);
 }
 
 static bool is_same(const char *a, const char *b)
@@ -285,84 +288,84 @@ static bool is_same(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static void add_kernel(struct ih_voice *v, const struct ih_result *r)
+static void add_kernel(struct ih_messages *m, const struct ih_result *r)
 {
-    for (size_t i = 0; i < v->n_kernels; i++) {
-        struct ih_used_kernel *k = &v->kernels[i];
+    for (size_t i = 0; i < m->n_kernels; i++) {
+        struct ih_used_kernel *k = &m->kernels[i];
         if (is_same(k->device, r->counted_by) && is_same(k->kernel, r->kernel)) {
             k->n_images++;
             return;
         }
     }
-    if (v->n_kernels < IH_USED_KERNELS_MAX)
-        v->kernels[v->n_kernels++] = (struct ih_used_kernel){r->counted_by, r->kernel, 1};
+    if (m->n_kernels < IH_USED_KERNELS_MAX)
+        m->kernels[m->n_kernels++] = (struct ih_used_kernel){r->counted_by, r->kernel, 1};
     else
-        v->n_other_images++;
+        m->n_other_images++;
 }
 
-void ih_voice_result(struct ih_voice *v, const char *path, const struct ih_result *r)
+void ih_messages_result(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
     const bool has_failed = r->status != IH_OK;
     const struct ih_progress_counts more = {.n_done = !has_failed,
                                             .n_failed = has_failed,
                                             .n_pixels = has_failed ? 0 : r->histogram.n_pixels};
-    ih_progress_add(v->progress, &more);
-    v->times.read_ns += r->times.read_ns;
-    v->times.decode_ns += r->times.decode_ns;
-    v->times.count_ns += r->times.count_ns;
+    ih_progress_add(m->progress, &more);
+    m->times.read_ns += r->times.read_ns;
+    m->times.decode_ns += r->times.decode_ns;
+    m->times.count_ns += r->times.count_ns;
     if (has_failed) {
-        v->n_failed++;
-        if (!v->is_checking)
-            voice_say(v, path, r->error.message);
+        m->n_failed++;
+        if (!m->is_checking)
+            print_message(m, path, r->error.message);
         return;
     }
-    v->n_done += r->is_total ? r->n_images : 1;
-    v->n_failed += r->n_failed;
-    v->n_pixels += r->histogram.n_pixels;
+    m->n_done += r->is_total ? r->n_images : 1;
+    m->n_failed += r->n_failed;
+    m->n_pixels += r->histogram.n_pixels;
     if (!r->is_read)
-        add_kernel(v, r);
-    note_image(v, path, r);
+        add_kernel(m, r);
+    note_image(m, path, r);
 }
 
-void ih_voice_reference(struct ih_voice *v, const char *path, const struct ih_error *err)
+void ih_messages_reference(struct ih_messages *m, const char *path, const struct ih_error *err)
 {
     char line[IH_MESSAGE_MAX + 16];
-    v->n_references_failed++;
+    m->n_references_failed++;
     snprintf(line, sizeof line, "--against: %s", err->message);
-    voice_say(v, path, line);
+    print_message(m, path, line);
 }
 
-void ih_voice_skip(struct ih_voice *v, const char *path, const char *why)
+void ih_messages_skip(struct ih_messages *m, const char *path, const char *why)
 {
     char line[IH_MESSAGE_MAX + 16];
-    v->n_skipped++;
-    ih_progress_add(v->progress, &(struct ih_progress_counts){.n_skipped = 1});
+    m->n_skipped++;
+    ih_progress_add(m->progress, &(struct ih_progress_counts){.n_skipped = 1});
     snprintf(line, sizeof line, "skipped: %s", why);
-    if (v->options->lists_skipped)
-        voice_say(v, path, line);
+    if (m->options->lists_skipped)
+        print_message(m, path, line);
 }
 
-void ih_voice_end_folder(struct ih_voice *v, const char *path)
+void ih_messages_end_folder(struct ih_messages *m, const char *path)
 {
-    const struct ih_options *o = v->options;
+    const struct ih_options *o = m->options;
     struct stat st;
     bool is_named =
         !o->list_path || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode); /* an archive */
     for (size_t i = 0; i < o->n_paths && !is_named; i++)
         is_named = strcmp(o->paths[i], path) == 0;
-    if (!is_named && is_noted(v, IH_NOTE_LISTED_FOLDER))
-        ih_voice_note(v, path, "is a directory in the list: all its files are counted");
+    if (!is_named && is_noted(m, IH_NOTE_LISTED_FOLDER))
+        ih_messages_note(m, path, "is a directory in the list: all its files are counted");
 }
 
-void ih_voice_chart(struct ih_voice *v, const char *chart, unsigned long code_point)
+void ih_messages_chart(struct ih_messages *m, const char *chart, unsigned long code_point)
 {
-    ih_escape_short(v->chart, sizeof v->chart, chart);
-    if (code_point != 0 && v->n_notes[IH_NOTE_GLYPH]++ == 0)
-        ih_voice_note(v, chart,
-                      "its font has no glyph for the character U+%04lX, and shows a box; an SVG "
-                      "chart (%s) shows it",
-                      code_point,
-                      v->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+    ih_escape_short(m->chart, sizeof m->chart, chart);
+    if (code_point != 0 && m->n_notes[IH_NOTE_GLYPH]++ == 0)
+        ih_messages_note(m, chart,
+                         "its font has no glyph for the character U+%04lX, and shows a box; an SVG "
+                         "chart (%s) shows it",
+                         code_point,
+                         m->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
 }
 
 /* Totals that are compared have the same channels. */
@@ -373,16 +376,16 @@ static bool has_alpha(const struct ih_total *total)
            ih_count_range(ih_bins(h, h->n_channels - 1), 0, h->n_bins - 1) > 0;
 }
 
-void ih_voice_compare(struct ih_voice *v, const struct ih_total *const sides[2])
+void ih_messages_compare(struct ih_messages *m, const struct ih_total *const sides[2])
 {
     if (sides[0]->n_images > 1 || sides[1]->n_images > 1)
-        ih_voice_note(v, NULL,
-                      "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
-                      sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
-                      sides[1]->n_images == 1 ? "" : "s");
+        ih_messages_note(m, NULL,
+                         "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
+                         sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
+                         sides[1]->n_images == 1 ? "" : "s");
     if (has_alpha(sides[0]) != has_alpha(sides[1]))
-        ih_voice_note(v, v->options->paths[has_alpha(sides[1])],
-                      "has alpha and the other side has none: alpha is not compared");
+        ih_messages_note(m, m->options->paths[has_alpha(sides[1])],
+                         "has alpha and the other side has none: alpha is not compared");
 }
 
 /* ---- names that come again ---- */
@@ -412,52 +415,52 @@ static uint64_t *find_hash(uint64_t *hashes, size_t n_places, uint64_t hash)
 }
 
 /* Doubles the places. False: as many as allowed, or out of memory. */
-static bool grow_hashes(struct ih_voice *v)
+static bool grow_hashes(struct ih_messages *m)
 {
-    const size_t n_places = v->n_places ? 2 * v->n_places : HASHES_MIN;
+    const size_t n_places = m->n_places ? 2 * m->n_places : HASHES_MIN;
     uint64_t *hashes = n_places > HASHES_MAX ? NULL : calloc(n_places, sizeof *hashes);
     if (!hashes)
         return false;
-    for (size_t i = 0; i < v->n_places; i++)
-        if (v->hashes[i])
-            *find_hash(hashes, n_places, v->hashes[i]) = v->hashes[i];
-    free(v->hashes);
-    v->hashes = hashes;
-    v->n_places = n_places;
+    for (size_t i = 0; i < m->n_places; i++)
+        if (m->hashes[i])
+            *find_hash(hashes, n_places, m->hashes[i]) = m->hashes[i];
+    free(m->hashes);
+    m->hashes = hashes;
+    m->n_places = n_places;
     return true;
 }
 
-bool ih_voice_see_name(struct ih_voice *v, const char *path)
+bool ih_messages_see_name(struct ih_messages *m, const char *path)
 {
     const uint64_t hash = hash_name(path);
-    uint64_t *place = v->hashes ? find_hash(v->hashes, v->n_places, hash) : NULL;
+    uint64_t *place = m->hashes ? find_hash(m->hashes, m->n_places, hash) : NULL;
     if (place && *place) {
-        const bool replaces = v->options->chart_path && !v->options->chart.format;
-        v->n_twice++;
-        if (is_noted(v, IH_NOTE_TWICE))
-            ih_voice_note(v, path, "an earlier input has this name; both count%s",
-                          replaces ? ", and this one's chart replaces that one's" : "");
+        const bool replaces = m->options->chart_path && !m->options->chart.format;
+        m->n_twice++;
+        if (is_noted(m, IH_NOTE_TWICE))
+            ih_messages_note(m, path, "an earlier input has this name; both count%s",
+                             replaces ? ", and this one's chart replaces that one's" : "");
         return true;
     }
-    if (2 * v->n_hashes >= v->n_places) {
-        if (!grow_hashes(v))
+    if (2 * m->n_hashes >= m->n_places) {
+        if (!grow_hashes(m))
             return false;
-        place = find_hash(v->hashes, v->n_places, hash);
+        place = find_hash(m->hashes, m->n_places, hash);
     }
     *place = hash;
-    v->n_hashes++;
+    m->n_hashes++;
     return false;
 }
 
 /* ---- the end of the run ---- */
 
-static void print_nothing_found(const struct ih_voice *v)
+static void print_nothing_found(const struct ih_messages *m)
 {
     char path[IH_SHOWN_MAX];
     fputs("no images found", stderr);
-    if (!v->options->list_path) /* a file in a list is never skipped, so the list is empty */
+    if (!m->options->list_path) /* a file in a list is never skipped, so the list is empty */
         return;
-    ih_escape_short(path, sizeof path, v->options->list_path);
+    ih_escape_short(path, sizeof path, m->options->list_path);
     fprintf(stderr, ": the list %s is empty", path);
 }
 
@@ -485,53 +488,53 @@ static void print_matches(uint64_t n, uint64_t n_all, const char *what, const ch
             n_all == 1 ? "" : "s", n == 1 ? "es" : "", option);
 }
 
-static void print_closing_line(const struct ih_voice *v)
+static void print_closing_line(const struct ih_messages *m)
 {
-    const uint64_t n_inputs = v->n_done + v->n_failed;
+    const uint64_t n_inputs = m->n_done + m->n_failed;
     bool has_begun = false;
-    if (v->has_shown_progress) {
+    if (m->has_shown_progress) {
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " image%s counted in %.1f s", v->n_done,
-                v->n_done == 1 ? "" : "s", (double)(v->ended_ns - v->started_ns) * 1e-9);
+        fprintf(stderr, "%" PRIu64 " image%s counted in %.1f s", m->n_done,
+                m->n_done == 1 ? "" : "s", (double)(m->ended_ns - m->started_ns) * 1e-9);
     }
-    if (v->n_failed > 0 && n_inputs > 1) {
+    if (m->n_failed > 0 && n_inputs > 1) {
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " of %" PRIu64 " inputs failed", v->n_failed, n_inputs);
+        fprintf(stderr, "%" PRIu64 " of %" PRIu64 " inputs failed", m->n_failed, n_inputs);
     } else if (n_inputs == 0) {
         next_part(&has_begun);
-        print_nothing_found(v);
+        print_nothing_found(m);
     }
-    if (v->n_references_failed > 0) {
+    if (m->n_references_failed > 0) {
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " file%s of --against failed", v->n_references_failed,
-                v->n_references_failed == 1 ? "" : "s");
+        fprintf(stderr, "%" PRIu64 " file%s of --against failed", m->n_references_failed,
+                m->n_references_failed == 1 ? "" : "s");
     }
-    if (v->options->where && !v->options->compares && n_inputs > 0)
-        print_matches(v->n_selected, n_inputs, v->n_failed ? "input" : "image", "where",
+    if (m->options->where && !m->options->compares && n_inputs > 0)
+        print_matches(m->n_selected, n_inputs, m->n_failed ? "input" : "image", "where",
                       &has_begun);
-    if (v->n_matched > 0 && v->n_judged > 1)
-        print_matches(v->n_matched, v->n_judged, "record", "fail-if", &has_begun);
-    print_notes(v->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
+    if (m->n_matched > 0 && m->n_judged > 1)
+        print_matches(m->n_matched, m->n_judged, "record", "fail-if", &has_begun);
+    print_notes(m->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",
                 &has_begun);
-    print_notes(v->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",
+    print_notes(m->n_notes[IH_NOTE_EXTRA_SAMPLES], "extra samples, which were not counted",
                 &has_begun);
-    print_notes(v->n_notes[IH_NOTE_MASKED], "a transparency mask, whose pixels count", &has_begun);
-    print_notes(v->n_notes[IH_NOTE_NODATA], "a nodata value, whose pixels count", &has_begun);
-    print_notes(v->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
-    print_notes(v->n_twice, "the name of an earlier one, and count too", &has_begun);
-    if (v->n_charts > 0 && !v->options->chart_is_stream) {
+    print_notes(m->n_notes[IH_NOTE_MASKED], "a transparency mask, whose pixels count", &has_begun);
+    print_notes(m->n_notes[IH_NOTE_NODATA], "a nodata value, whose pixels count", &has_begun);
+    print_notes(m->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
+    print_notes(m->n_twice, "the name of an earlier one, and count too", &has_begun);
+    if (m->n_charts > 0 && !m->options->chart_is_stream) {
         char path[IH_SHOWN_MAX];
-        ih_escape_short(path, sizeof path, v->options->chart_path);
+        ih_escape_short(path, sizeof path, m->options->chart_path);
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " chart%s written: %s", v->n_charts, v->n_charts == 1 ? "" : "s",
-                v->n_charts == 1 ? v->chart : path);
+        fprintf(stderr, "%" PRIu64 " chart%s written: %s", m->n_charts, m->n_charts == 1 ? "" : "s",
+                m->n_charts == 1 ? m->chart : path);
     }
-    if (v->n_skipped > 0) {
+    if (m->n_skipped > 0) {
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " other file%s skipped%s", v->n_skipped,
-                v->n_skipped == 1 ? "" : "s",
-                v->options->lists_skipped ? ""
-                : v->n_skipped == 1       ? " (--list-skipped names it)"
+        fprintf(stderr, "%" PRIu64 " other file%s skipped%s", m->n_skipped,
+                m->n_skipped == 1 ? "" : "s",
+                m->options->lists_skipped ? ""
+                : m->n_skipped == 1       ? " (--list-skipped names it)"
                                           : " (--list-skipped names them)");
     }
     if (has_begun)
@@ -544,53 +547,53 @@ static double seconds(uint64_t ns)
 }
 
 /* The report of -v. */
-static void print_report(const struct ih_voice *v)
+static void print_report(const struct ih_messages *m)
 {
-    const double elapsed = seconds(v->ended_ns - v->started_ns + 1); /* not 0 */
-    const double megapixels = (double)v->n_pixels * 1e-6;
-    const uint64_t n_files = v->n_done + v->n_failed;
+    const double elapsed = seconds(m->ended_ns - m->started_ns + 1); /* not 0 */
+    const double megapixels = (double)m->n_pixels * 1e-6;
+    const uint64_t n_files = m->n_done + m->n_failed;
     struct rusage usage;
-    fprintf(stderr, "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " skipped", v->n_done,
-            v->n_failed, v->n_skipped);
-    if (v->n_references_failed > 0)
-        fprintf(stderr, ", %" PRIu64 " of --against failed", v->n_references_failed);
+    fprintf(stderr, "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " skipped", m->n_done,
+            m->n_failed, m->n_skipped);
+    if (m->n_references_failed > 0)
+        fprintf(stderr, ", %" PRIu64 " of --against failed", m->n_references_failed);
     putc('\n', stderr);
     fprintf(stderr, "  in         %10.3f s, %.1f files a second\n", elapsed,
             (double)n_files / elapsed);
     fprintf(stderr, "  megapixels %10.1f, %.1f a second\n", megapixels, megapixels / elapsed);
-    fprintf(stderr, "  reading    %10.3f s \\\n", seconds(v->times.read_ns));
-    fprintf(stderr, "  decoding   %10.3f s  > sum over all threads\n", seconds(v->times.decode_ns));
-    fprintf(stderr, "  counting   %10.3f s /\n", seconds(v->times.count_ns));
-    fprintf(stderr, "  writing    %10.3f s\n", seconds(v->write_ns));
+    fprintf(stderr, "  reading    %10.3f s \\\n", seconds(m->times.read_ns));
+    fprintf(stderr, "  decoding   %10.3f s  > sum over all threads\n", seconds(m->times.decode_ns));
+    fprintf(stderr, "  counting   %10.3f s /\n", seconds(m->times.count_ns));
+    fprintf(stderr, "  writing    %10.3f s\n", seconds(m->write_ns));
     if (getrusage(RUSAGE_SELF, &usage) == 0) /* in KiB, on Linux */
         fprintf(stderr, "  memory     %10.1f MB at most\n", (double)usage.ru_maxrss * 1.024e-3);
-    for (size_t i = 0; i < v->n_kernels; i++) {
-        const struct ih_used_kernel *k = &v->kernels[i];
+    for (size_t i = 0; i < m->n_kernels; i++) {
+        const struct ih_used_kernel *k = &m->kernels[i];
         fprintf(stderr, "  counted by %s, kernel %s", k->device ? k->device : "?",
                 k->kernel ? k->kernel : "?");
-        if (v->n_kernels > 1)
+        if (m->n_kernels > 1)
             fprintf(stderr, ": %" PRIu64 " image%s", k->n_images, k->n_images == 1 ? "" : "s");
         putc('\n', stderr);
     }
-    if (v->n_other_images)
-        fprintf(stderr, "  counted by others: %" PRIu64 " images\n", v->n_other_images);
+    if (m->n_other_images)
+        fprintf(stderr, "  counted by others: %" PRIu64 " images\n", m->n_other_images);
 }
 
-void ih_voice_end(struct ih_voice *v, bool has_none)
+void ih_messages_end(struct ih_messages *m, bool has_none)
 {
-    const bool is_short = !v->options->is_quiet && !v->is_checking;
-    if (v->options->is_verbose)
-        print_report(v);
+    const bool is_short = !m->options->is_quiet && !m->is_checking;
+    if (m->options->is_verbose)
+        print_report(m);
     else if (is_short)
-        print_closing_line(v);
-    if (has_none && (v->options->is_verbose || !is_short)) {
+        print_closing_line(m);
+    if (has_none && (m->options->is_verbose || !is_short)) {
         fputs("imghist: ", stderr);
-        print_nothing_found(v);
+        print_nothing_found(m);
         putc('\n', stderr);
     }
 }
 
-void ih_voice_devices(const struct ih_device *device, const struct ih_jpeg_report *jpeg)
+void ih_messages_devices(const struct ih_device *device, const struct ih_jpeg_report *jpeg)
 {
     const char *reason = ih_device_fallback_reason(device);
     const bool is_cpu = strcmp(ih_device_description(device), "cpu") == 0;
