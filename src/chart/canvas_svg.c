@@ -148,6 +148,8 @@ static void svg_text(struct ih_canvas *canvas, const struct ih_text_place *place
         ih_bytes_text(file, "\" lengthAdjust=\"spacingAndGlyphs\"");
     }
     put_paint(file, paint);
+    if (strstr(text, "  ")) /* Chromium ignores xml:space */
+        ih_bytes_text(file, " style=\"white-space:pre\"");
     ih_bytes_text(file, ">");
     svg_put_text(file, text);
     ih_bytes_text(file, "</text>\n");
@@ -180,8 +182,7 @@ static void svg_put_source(struct ih_bytes *file, const char *source)
     ih_bytes_text(file, "</metadata>\n");
 }
 
-/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. Browsers that
- * ignore xml:space keep double spaces with white-space. */
+/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. */
 enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **canvas,
                            struct ih_error *err)
 {
@@ -196,7 +197,7 @@ enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- imghist -->\n"
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
                     "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
-                    "style=\"isolation:isolate;white-space:pre\" font-family=\"%s\">\n",
+                    "style=\"isolation:isolate\" font-family=\"%s\">\n",
                     width, height, width, height, fonts);
     svg_put_source(file, page->source);
     ih_bytes_text(file, "<title>");

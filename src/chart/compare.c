@@ -35,16 +35,24 @@ static void reset_pair(struct pair *pair)
     ih_histogram_reset(&pair->heights);
 }
 
+static unsigned shown_values(const struct ih_comparison *c)
+{
+    const unsigned a = ih_shown_values(&c->sides[0].histogram);
+    const unsigned b = ih_shown_values(&c->sides[1].histogram);
+    return a > b ? a : b;
+}
+
 /* Returns IH_OK or IH_MEMORY; reset_pair follows in both cases. */
 static enum ih_status make_pair(const struct ih_comparison *c, struct pair *out,
                                 struct ih_error *err)
 {
     const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
     struct ih_histogram *const area = &out->area.histogram;
+    const unsigned n_in_bar = ih_bar_values(shown_values(c));
     out->area = c->sides[0];
     area->bins = out->line.bins = out->heights.bins = NULL;
-    if (ih_histogram_fold(&c->sides[0].histogram, area, err) != IH_OK ||
-        ih_histogram_fold(&c->sides[1].histogram, &out->line, err) != IH_OK)
+    if (ih_histogram_fold(&c->sides[0].histogram, n_in_bar, area, err) != IH_OK ||
+        ih_histogram_fold(&c->sides[1].histogram, n_in_bar, &out->line, err) != IH_OK)
         return IH_MEMORY;
     compare_scale(area, n_a > n_b ? n_a : n_b);
     compare_scale(&out->line, n_a > n_b ? n_a : n_b);
@@ -142,6 +150,7 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .other = &pair.line,
                              .heights = &pair.heights,
                              .values = &comparison->sides[0].histogram,
+                             .n_values = shown_values(comparison),
                              .title = options->title ? options->title : title};
     for (unsigned p = 0; p < ih_colour_channels(comparison->sides[1].histogram.n_channels); p++)
         add_entry(comparison, p, &chart.facts);

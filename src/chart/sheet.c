@@ -94,7 +94,7 @@ static void draw_name(struct ih_chart *chart, const struct ih_result *r, int32_t
         height = height * (l->right - l->left) / 2 / thumbnail;
         thumbnail = ih_draw_thumbnail_width(chart, height);
     }
-    const int32_t room = l->right - l->left - (thumbnail ? thumbnail + l->em / 2 : 0);
+    int32_t room = l->right - l->left - (thumbnail ? thumbnail + l->em / 2 : 0);
     struct ih_chart_facts facts;
     char *name = ih_label_name(r->path);
     if (!name) {
@@ -102,9 +102,14 @@ static void draw_name(struct ih_chart *chart, const struct ih_result *r, int32_t
         return;
     }
     ih_draw_thumbnail(chart, l->right, y, height);
+    ih_chart_collect_facts(r, &facts);
+    if (r->is_total) { /* the number of images */
+        ih_draw_text(chart, l->right * IH_SUBPIXELS, y + l->em, IH_ALIGN_RIGHT, chart->theme->muted,
+                     facts.fact[0]);
+        room -= ih_draw_width(chart, facts.fact[0]) / IH_SUBPIXELS + l->em;
+    }
     draw_line_of_name(chart, y, room, name, chart->theme->text);
     free(name);
-    ih_chart_collect_facts(r, &facts);
     for (unsigned i = 0; i < 2 && i < facts.n_facts && chart->sheet->has_thumbnails; i++)
         draw_line_of_name(chart, y + sheet_ems(chart, NAME_ROW) * (int32_t)(i + 1), room,
                           facts.fact[i], chart->theme->muted);
@@ -118,6 +123,7 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     chart->result = &s->scaled[i];
     chart->heights = chart->bars = &s->scaled[i].histogram;
     chart->values = &s->results[i].histogram;
+    chart->n_values = ih_shown_values(chart->values);
     ih_chart_set_bins(chart);
     l->left = x;
     l->right = x + width;
@@ -134,7 +140,7 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     if (i % (size_t)s->n_columns == 0)
         ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
     const size_t below = i + (size_t)s->n_columns;
-    if (below >= s->n || s->results[below].histogram.n_bins != l->n_bins)
+    if (below >= s->n || ih_shown_values(&s->results[below].histogram) != l->n_bins)
         ih_chart_draw_values(chart);
 }
 
@@ -176,13 +182,25 @@ static enum ih_status scale_results(struct ih_chart_sheet *s, struct ih_error *e
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
     for (size_t i = 0; i < s->n; i++) {
         struct ih_histogram bars;
-        if (ih_histogram_fold(&s->results[i].histogram, &bars, err) != IH_OK)
+        const struct ih_histogram *const h = &s->results[i].histogram;
+        if (ih_histogram_fold(h, ih_bar_values(ih_shown_values(h)), &bars, err) != IH_OK)
             return IH_MEMORY;
         s->scaled[i] = s->results[i];
         s->scaled[i].histogram = bars;
         ih_chart_scale_counts(&s->scaled[i].histogram, SHEET_PIXELS);
     }
     return IH_OK;
+}
+
+/* A sheet of few images has the size of a chart. */
+static void enlarge(unsigned *width, unsigned *height)
+{
+    const unsigned w = *width, h = *height, full_w = IH_CHART_WIDTH, full_h = IH_CHART_HEIGHT;
+    if (w >= full_w || h >= full_h)
+        return;
+    const bool is_wide = w * full_h >= full_w * h; /* than a chart */
+    *width = is_wide ? full_w : w * full_h / h;
+    *height = is_wide ? h * full_w / w : full_h;
 }
 
 enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, const char *title,
@@ -204,6 +222,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
         choose_grid(&sheet, PANEL_ASPECT, 1);
         look.width = (unsigned)sheet.n_columns * PANEL_WIDTH;
         look.height = (unsigned)sheet.n_rows * PANEL_HEIGHT;
+        enlarge(&look.width, &look.height);
     }
     choose_grid(&sheet, look.width, look.height);
     if (look.width / (unsigned)sheet.n_columns < LEAST_WIDTH ||

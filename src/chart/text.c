@@ -111,9 +111,13 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
-    if (h->sample_type == IH_SAMPLES_NATIVE)
+    const unsigned n_shown = ih_shown_values(h);
+    if (n_shown < h->n_bins)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "values 0 to %u of %u, %u in a bar", n_shown - 1,
+                 h->n_bins - 1, ih_bar_values(n_shown));
+    else if (h->sample_type == IH_SAMPLES_NATIVE)
         snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_bins,
-                 ih_bar_values(h));
+                 ih_bar_values(n_shown));
     if (result->info.format)
         add_format(result, facts);
     if (h->n_channels != ih_colour_channels(h->n_channels) &&

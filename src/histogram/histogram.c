@@ -141,17 +141,28 @@ enum ih_status ih_histogram_widen(struct ih_histogram *h, unsigned n_channels, s
     return IH_OK;
 }
 
-enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *bars,
-                                 struct ih_error *err)
+unsigned ih_shown_values(const struct ih_histogram *h)
 {
-    const unsigned n = ih_bar_values(h);
+    unsigned highest = 0, n = IH_BINS;
+    for (unsigned p = 0; p < ih_colour_channels(h->n_channels) && h->n_bins > IH_BINS; p++)
+        for (unsigned v = h->n_bins - 1; v > highest; v--)
+            if (ih_bins(h, p)[v] > 0)
+                highest = v;
+    while (n <= highest)
+        n *= 2;
+    return n < h->n_bins && h->n_pixels > 0 ? n : h->n_bins;
+}
+
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, unsigned n,
+                                 struct ih_histogram *bars, struct ih_error *err)
+{
     *bars = *h;
     bars->n_bins = IH_BINS;
     if (allocate(bars, err) != IH_OK)
         return IH_MEMORY;
     clear_bins(bars);
     for (unsigned p = 0; p < ih_own_planes(h); p++)
-        for (unsigned v = 0; v < h->n_bins; v++)
+        for (unsigned v = 0; v < h->n_bins && v / n < IH_BINS; v++) /* alpha may go further */
             bars->bins[p * IH_BINS + v / n] += h->bins[(size_t)p * h->n_bins + v];
     return IH_OK;
 }

@@ -117,15 +117,19 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
 
 /* How many values a bar of a drawing sums up, so that there are at most 256 bars; the last one
  * perhaps fewer. 1 for 256 bins. */
-static inline unsigned ih_bar_values(const struct ih_histogram *h)
+static inline unsigned ih_bar_values(unsigned n_values)
 {
-    return (h->n_bins + IH_BINS - 1) / IH_BINS;
+    return (n_values + IH_BINS - 1) / IH_BINS;
 }
 
-/* Overwrites *bars with a histogram of IH_BINS bins that are such bars; it has no sums. Returns as
- * ih_histogram_init. */
-enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_histogram *bars,
-                                 struct ih_error *err);
+/* The part of the values that a drawing shows: all, unless the highest native value that occurs is
+ * in a lower part, 0 to a power of two. 12-bit samples in 16 bits have 4,096. */
+unsigned ih_shown_values(const struct ih_histogram *h);
+
+/* Overwrites *bars with a histogram of IH_BINS bins, each of `n_in_bar` values; it has no sums.
+ * Returns as ih_histogram_init. */
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, unsigned n_in_bar,
+                                 struct ih_histogram *bars, struct ih_error *err);
 
 /* Fills in the counts of a gray image that follow from its bins, so that backends need not count
  * them: the pixels clipped in any or all channels. */

@@ -101,6 +101,8 @@ list_of_groups() {
   grep -q '^\["d/cats","ok"' page.html || fail "rows"
   imghist_ok d --by=folder --sheet --chart=sheet.svg
   grep -q ">4 groups  ·  heights in percent of each group's pixels" sheet.svg || fail "$(grep -o '>[^<]*heights[^<]*' sheet.svg)"
+  [ "$(grep -cE '>[0-9]+ images?<' sheet.svg)" -eq 4 ] || fail "numbers of images"
+  grep -q '<svg.* width="870" height="640"' sheet.svg || fail "$(grep '<svg' sheet.svg)" # 2 x 2 panels fill the height of a chart
   imghist_refused 2 'too small for 4 groups' d --by=folder --sheet --chart=small.png --chart-size=320x200
   imghist_refused 2 'may lie in several parts' d --by=folder --shard=1/2 --ndjson
   imghist_refused 2 'a comparison has no groups' --diff d/cats d/dogs --by=folder

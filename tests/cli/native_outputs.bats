@@ -145,6 +145,10 @@ END
   imghist_ok deep.pgm --bins=native --chart=c.svg
   for value in 0 1024 2048 3072 4095; do grep -q ">$value<" c.svg || fail "no $value"; done
   grep -q "4096 values, 16 in a bar" c.svg
+  { printf 'P5 3 1 65535\n'; printf '\x00\x05\x0F\xFF\x00\x05'; } >twelve.pgm # 12 bits in 16
+  imghist_ok twelve.pgm --bins=native --chart=d.svg
+  for value in 0 1024 2048 3072 4095; do grep -q ">$value<" d.svg || fail "no $value"; done
+  grep -q "values 0 to 4095 of 65535, 16 in a bar" d.svg
   wide
   imghist_ok deep.pgm wide.ppm --bins=native --sheet --chart=s.svg
   for value in 3072 4095 768 1023; do grep -q ">$value<" s.svg || fail "no $value"; done

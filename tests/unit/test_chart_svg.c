@@ -110,7 +110,8 @@ TEST(text)
     static const struct {
         const char *text, *written;
     } cases[] = {
-        {"plain", ">plain</text>"},
+        {"plain", "\">plain</text>"},
+        {"two  spaces", " style=\"white-space:pre\">two  spaces</text>"},
         {"<a href=\"x\">&amp;", ">&lt;a href=\"x\"&gt;&amp;amp;</text>"},
         {"]]>", ">]]&gt;</text>"},
         {"\xce\xb1\xe2\x80\xaf%", ">\xce\xb1\xe2\x80\xaf%</text>"},

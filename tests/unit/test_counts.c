@@ -611,6 +611,30 @@ TEST(native_totals)
 
 /* ---- folding ---- */
 
+/* Up to the power of two above the highest value; alpha does not count. */
+TEST(drawings_show_the_part_with_values)
+{
+    static const struct {
+        unsigned n_bins, highest, shown;
+    } cases[] = {{65536, 4095, 4096},   {65536, 4096, 8192}, {65536, 0, 256},  {65536, 256, 512},
+                 {65536, 32768, 65536}, {1000, 511, 512},    {1000, 512, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ih_count_spec spec = {2, &ih_luma_bt709, 0, 255, cases[i].n_bins};
+        struct ih_histogram h, folded;
+        assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+        assert_int_equal(ih_shown_values(&h), cases[i].n_bins); /* no pixels */
+        h.n_pixels = 1;
+        ih_bins(&h, 0)[cases[i].highest] = 1;
+        ih_bins(&h, 1)[cases[i].n_bins - 1] = 1; /* alpha */
+        assert_int_equal(ih_shown_values(&h), cases[i].shown);
+        const unsigned n_in_bar = ih_bar_values(cases[i].shown);
+        assert_int_equal(ih_histogram_fold(&h, n_in_bar, &folded, NULL), IH_OK);
+        assert_int_equal(ih_bins(&folded, 0)[cases[i].highest / n_in_bar], 1);
+        ih_histogram_reset(&h);
+        ih_histogram_reset(&folded);
+    }
+}
+
 /* 257 bins: 2 values in a bar, the last bar has 1. 4096: 16 in a bar. */
 TEST(native_bins_fold_to_256_bars)
 {
@@ -622,8 +646,8 @@ TEST(native_bins_fold_to_256_bars)
         assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
         for (unsigned v = 0; v < n_bins[i]; v++)
             ih_bins(&h, 1)[v] = v;
-        assert_int_equal(ih_bar_values(&h), n_in_bar[i]);
-        assert_int_equal(ih_histogram_fold(&h, &folded, NULL), IH_OK);
+        assert_int_equal(ih_bar_values(n_bins[i]), n_in_bar[i]);
+        assert_int_equal(ih_histogram_fold(&h, n_in_bar[i], &folded, NULL), IH_OK);
         assert_int_equal(folded.n_bins, IH_BINS);
         assert_int_equal(ih_bins(&folded, 0)[0], 0);
         for (unsigned bar = 0; bar < IH_BINS; bar++) {
@@ -633,8 +657,8 @@ TEST(native_bins_fold_to_256_bars)
             sum = 0;
         }
         ih_histogram_reset(&h);
-        assert_int_equal(ih_bar_values(&folded), 1);
-        assert_int_equal(ih_histogram_fold(&folded, &h, NULL), IH_OK);
+        assert_int_equal(ih_bar_values(folded.n_bins), 1);
+        assert_int_equal(ih_histogram_fold(&folded, 1, &h, NULL), IH_OK);
         assert_memory_equal(h.bins, folded.bins, (size_t)2 * IH_BINS * sizeof *h.bins);
         ih_histogram_reset(&h);
         ih_histogram_reset(&folded);
