@@ -114,9 +114,9 @@ static int counts_get_buffer(PyObject *object, Py_buffer *view, int flags)
     return 0;
 }
 
-/* Counts.bins: a memoryview whose rows can be taken, too. */
+/* Counts.bins, and each of its rows: a memoryview that matplotlib and pandas take, too. */
 struct bins {
-    PyObject_HEAD PyObject *counts, *view; /* owned */
+    PyObject_HEAD PyObject *counts, *view; /* owned; counts is NULL for a row */
 };
 
 static struct bins *bins_of(PyObject *object)
@@ -124,17 +124,22 @@ static struct bins *bins_of(PyObject *object)
     return (struct bins *)object;
 }
 
+/* Takes the reference to the view. The row of a plane is one of counts == NULL. */
+static PyObject *bins_new(PyTypeObject *type, PyObject *counts, PyObject *view)
+{
+    PyObject *bins = view ? py_new(type) : NULL;
+    if (bins) {
+        bins_of(bins)->counts = Py_XNewRef(counts);
+        bins_of(bins)->view = Py_NewRef(view);
+    }
+    Py_XDECREF(view);
+    return bins;
+}
+
 static PyObject *counts_bins(PyObject *object, void *closure)
 {
-    PyObject *bins = py_new(py_state_of(object)->bins);
     (void)closure;
-    if (bins) {
-        bins_of(bins)->counts = Py_NewRef(object);
-        bins_of(bins)->view = PyMemoryView_FromObject(object);
-        if (!bins_of(bins)->view)
-            Py_CLEAR(bins);
-    }
-    return bins;
+    return bins_new(py_state_of(object)->bins, object, PyMemoryView_FromObject(object));
 }
 
 static void bins_dealloc(PyObject *object)
@@ -146,7 +151,7 @@ static void bins_dealloc(PyObject *object)
 
 static int bins_get_buffer(PyObject *object, Py_buffer *view, int flags)
 {
-    return PyObject_GetBuffer(bins_of(object)->counts, view, flags);
+    return PyObject_GetBuffer(bins_of(object)->view, view, flags);
 }
 
 static Py_ssize_t bins_length(PyObject *object)
@@ -160,11 +165,28 @@ static PyObject *bins_row(PyObject *object, Py_ssize_t i)
     const Py_ssize_t n = bins_length(object);
     if (i < 0 || i >= n)
         return PyErr_Format(PyExc_IndexError, "bins of %zd planes", n);
-    PyObject *name = PyLong_FromSsize_t(i);
-    PyObject *row = name ? counts_histogram(bins_of(object)->counts, name) : NULL;
+    PyObject *name = PyLong_FromSsize_t(i), *counts = bins_of(object)->counts;
+    PyObject *row = name && counts ? counts_histogram(counts, name)
+                    : name         ? PyObject_GetItem(bins_of(object)->view, name)
+                                   : NULL;
     Py_XDECREF(name);
-    return row;
+    return counts ? bins_new(Py_TYPE(object), NULL, row) : row;
 }
+
+/* What matplotlib and pandas ask for: they take a memoryview for an array, and fail. */
+static PyObject *bins_to_numpy(PyObject *object, PyObject *none)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *array = numpy ? PyObject_CallMethod(numpy, "asarray", "O", object) : NULL;
+    (void)none;
+    Py_XDECREF(numpy);
+    return array;
+}
+
+static PyMethodDef bins_methods[] = {{"to_numpy", bins_to_numpy, METH_NOARGS,
+                                      "to_numpy($self, /)\n--\n\nThe bins as a NumPy array, "
+                                      "without a copy."},
+                                     {NULL, NULL, 0, NULL}};
 
 /* An integer is a row; a pair is a number, as in a memoryview. */
 static PyObject *bins_item(PyObject *object, PyObject *key)
@@ -195,6 +217,7 @@ static PyType_Slot bins_slots[] = {
      "uint64 [planes, n_bins]: pixels with each value. bins[i] is a row, bins[i, v] a number; "
      "all else as in memoryview."},
     {Py_tp_dealloc, bins_dealloc},
+    {Py_tp_methods, bins_methods},
     {Py_tp_getattro, bins_attribute},
     {Py_tp_richcompare, bins_compare},
     {Py_tp_hash, PyObject_HashNotImplemented},
@@ -243,11 +266,41 @@ static PyMethodDef percentile_method = {
     "percentile($self, percent, /)\n--\n\nThe smallest value that occurs whose cumulative count is "
     "at least percent / 100 * count.\n0 to 100, with at most 6 decimals."};
 
-static bool add_percentile(PyTypeObject *type)
+/* The attributes that the tuple lacks: the bins, and the right name of what users look for. */
+static PyObject *stats_attribute(PyObject *object, PyObject *name)
 {
-    PyObject *method = PyDescr_NewMethod(type, &percentile_method);
+    static const char *const names[][2] = {
+        {"histogram", "bins"}, {"hist", "bins"},    {"counts", "bins"}, {"std", "stddev"},
+        {"sd", "stddev"},      {"average", "mean"}, {"p50", "median"}};
+    if (PyUnicode_CompareWithASCIIString(name, "bins") == 0) {
+        PyObject *of = PyObject_GetAttrString(object, "_of"), *row = NULL, *counts;
+        unsigned plane, i = 0;
+        if (of && PyArg_ParseTuple(of, "OI:bins", &counts, &plane)) {
+            while (self_of(counts)->planes[i] != plane)
+                i++;
+            PyObject *number = PyLong_FromUnsignedLong(i);
+            row = number ? counts_histogram(counts, number) : NULL;
+            Py_XDECREF(number);
+            row = bins_new(py_state_of(counts)->bins, NULL, row);
+        }
+        Py_XDECREF(of);
+        return row;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i][0]) == 0)
+            return PyErr_Format(PyExc_AttributeError, "Stats has no attribute '%U'; it is '%s'",
+                                name, names[i][1]);
+    return PyErr_Format(PyExc_AttributeError, "Stats has no attribute '%U'", name);
+}
+
+static PyMethodDef attribute_method = {"__getattr__", stats_attribute, METH_O,
+                                       "__getattr__($self, name, /)\n--\n\nbins."};
+
+static bool add_method(PyTypeObject *type, PyMethodDef *definition)
+{
+    PyObject *method = PyDescr_NewMethod(type, definition);
     const bool is_added =
-        method && PyObject_SetAttrString((PyObject *)type, "percentile", method) == 0;
+        method && PyObject_SetAttrString((PyObject *)type, definition->ml_name, method) == 0;
     Py_XDECREF(method);
     return is_added;
 }
@@ -266,7 +319,8 @@ bool py_stats_add(PyObject *module, struct py_state *state)
     PyStructSequence_Desc desc = {"imghist.Stats",
                                   "Statistics of one plane, as exact as the counts.", fields, n};
     state->stats = PyStructSequence_NewType(&desc);
-    return state->stats && add_percentile(state->stats) &&
+    return state->stats && add_method(state->stats, &percentile_method) &&
+           add_method(state->stats, &attribute_method) &&
            PyModule_AddType(module, state->stats) == 0 &&
            PyModule_AddStringConstant(module, "STATS_CODES", codes) == 0;
 }

@@ -249,6 +249,44 @@ def test_charts(samples, scene, tmp_path, program):
     assert not list(tmp_path.glob("*.part")) and not list(tmp_path.glob("wrong*"))
 
 
+def test_bins_of_a_plane(samples, scene):
+    for counts in (scene, imghist.count(samples / "cutout.png"), imghist.count(samples / "gray16.png", bins="native")):
+        for i, plane in enumerate(counts.planes):
+            judge = list(counts.histogram(plane))
+            for row in (counts.bins[i], counts[plane].bins):
+                assert row.tolist() == judge and list(row) == judge and row[-1] == judge[-1]
+                assert row == counts.histogram(plane) and len(row) == counts.n_bins and row.shape == (counts.n_bins,)
+                assert memoryview(row).readonly and bytes(row) == bytes(counts.histogram(plane))
+    kept = imghist.count(samples / "scene.jpg")["red"].bins  # outlives the counts
+    assert kept == scene.histogram("red")
+    for wrong, right in (("histogram", "bins"), ("std", "stddev"), ("p50", "median")):
+        with pytest.raises(AttributeError, match=f"no attribute '{wrong}'; it is '{right}'"):
+            getattr(scene["red"], wrong)
+    assert not hasattr(scene["red"], "other") and "histogram" not in dir(scene["red"])
+    with pytest.raises(IndexError):
+        scene.bins[0][scene.n_bins]
+    numpy = pytest.importorskip("numpy")
+    for array in (numpy.asarray(scene["red"].bins), scene["red"].bins.to_numpy()):
+        assert array.dtype == numpy.uint64 and array.tolist() == scene.bins[0].tolist()
+        assert not array.flags.writeable
+    assert scene.bins.to_numpy().shape == (4, 256)
+
+
+def test_bins_in_matplotlib_and_pandas(scene):
+    pandas = pytest.importorskip("pandas")
+    assert pandas.Series(scene.bins[0]).tolist() == scene.bins[0].tolist()
+    frame = pandas.DataFrame({plane: scene[plane].bins for plane in scene.planes})
+    assert frame.shape == (256, 4) and frame["luma"].sum() == scene["luma"].count
+    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib.pyplot
+
+    (line,) = matplotlib.pyplot.plot(scene.bins[0])
+    assert line.get_ydata().tolist() == scene.bins[0].tolist()
+    values = matplotlib.pyplot.stairs(scene["red"].bins).get_data().values
+    assert list(values) == scene.bins[0].tolist()
+    matplotlib.pyplot.close("all")
+
+
 def test_threads_draw_charts_to_one_path(scene, tmp_path):
     path = tmp_path / ("c" * 250 + ".svg")  # the longest name but one
     scene.chart(path)

@@ -19,7 +19,7 @@ EXAMPLES = {
 
 
 def test_there_are_all():
-    assert len(EXAMPLES) == 15 + 5
+    assert len(EXAMPLES) == 16 + 5
 
 
 @pytest.mark.parametrize("code", EXAMPLES.values(), ids=EXAMPLES)
@@ -28,7 +28,7 @@ def test_example(code, samples, tmp_path):
         shutil.copy(path, tmp_path)
         (tmp_path / "train").mkdir(exist_ok=True)
         shutil.copy(path, tmp_path / "train")
-    for name in ("numpy", "pyarrow"):
+    for name in ("numpy", "pyarrow", "matplotlib", "pandas"):
         if f"import {name}" in code:
             pytest.importorskip(name)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
