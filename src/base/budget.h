@@ -17,8 +17,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* The calls below as values, so that a decoder process can send them to the program. */
 enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE, IH_BUDGET_EXCHANGE };

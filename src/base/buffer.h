@@ -9,9 +9,6 @@
 
 #include "base/status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* All zero is an empty buffer. */
 struct ih_bytes {
     unsigned char *data; /* owned */

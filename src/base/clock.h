@@ -4,9 +4,6 @@
 
 #include "base/status.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Nanoseconds since a fixed moment. Never runs backwards. A call takes about 25 ns. */
 uint64_t ih_clock_ns(void);
 

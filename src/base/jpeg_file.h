@@ -4,8 +4,6 @@
 
 #include "base/buffer.h"
 
-#include <stdint.h>
-
 struct ih_jpeg_picture {
     const uint8_t *pixels; /* uint8 [height][width][n_channels], borrowed */
     unsigned width, height;

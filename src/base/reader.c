@@ -2,7 +2,6 @@
  * only 0.7 % of the time that decoding takes. */
 #include "base/reader.h"
 
-#include "base/clock.h"
 #include "base/path.h"
 
 #include <assert.h>
@@ -10,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum ih_status ih_reader_open_fd(struct ih_reader *s, int fd, struct ih_error *err)

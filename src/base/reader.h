@@ -9,11 +9,7 @@
 #define IH_BASE_READER_H
 
 #include "base/clock.h"
-#include "base/status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* System calls cost less than 1 % of decoding, and the buffer fits the L2 cache. */

@@ -14,10 +14,8 @@
 #define IH_CHART_CANVAS_H
 
 #include "base/buffer.h"
-#include "base/status.h"
 #include "chart/chart.h"
 #include "chart/label.h"
-#include "chart/path.h"
 
 struct ih_colour {
     uint8_t red, green, blue; /* sRGB */

@@ -7,8 +7,6 @@
  */
 #include "chart/canvas.h"
 
-#include "histogram/pixels.h"
-
 #include <stdlib.h>
 #include <string.h>
 

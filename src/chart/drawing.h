@@ -10,7 +10,6 @@
 #define IH_CHART_DRAWING_H
 
 #include "chart/canvas.h"
-#include "chart/label.h"
 
 /* ---- theme.c: the colours; a theme is one row of its table ---- */
 

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 enum {
     NAME_BYTES_MAX = 255, /* the longest file name on all common file systems */

@@ -1,15 +1,12 @@
 #include "cli/destinations.h"
 
-#include "base/path.h"
 #include "output/file.h"
 #include "scan/extensions.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Only a regular file can also be an input image. */

@@ -2,7 +2,6 @@
 #ifndef IH_CLI_DESTINATIONS_H
 #define IH_CLI_DESTINATIONS_H
 
-#include "base/reader.h"
 #include "cli/options.h"
 
 enum { IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one chart */

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include "decode/archive.h"
-#include "imghist.h"
 #include "isolate/decoder_process.h"
 
 /* ---- --help ---- */

@@ -4,7 +4,6 @@
  * can remove its temporary files.
  */
 #include "cli/destinations.h"
-#include "cli/options.h"
 #include "cli/pipeline.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
@@ -12,9 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

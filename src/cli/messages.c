@@ -2,24 +2,18 @@
 
 #include "cli/messages.h"
 
-#include "base/path.h"
-#include "base/status.h"
-#include "base/text.h"
 #include "decode/archive.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "scan/extensions.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- one line ---- */

@@ -6,10 +6,7 @@
 #define IH_CLI_MESSAGES_H
 
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "device/device.h"
-#include "histogram/total.h"
-#include "scan/scan.h"
 
 enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE, IH_EXIT_MATCHED };
 

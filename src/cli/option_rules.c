@@ -7,7 +7,6 @@
  * pairs.
  */
 #include "cli/destinations.h"
-#include "cli/options.h"
 
 #include <string.h>
 

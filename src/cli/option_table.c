@@ -1,8 +1,6 @@
 /* The options, and the setters of those that need one. */
-#include "base/text.h"
 #include "cli/options.h"
 #include "output/file.h"
-#include "scan/scan.h"
 
 #include <string.h>
 

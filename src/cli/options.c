@@ -7,9 +7,7 @@
  */
 #include "cli/options.h"
 
-#include "base/text.h"
 #include "cli/destinations.h"
-#include "decode/decoder.h"
 #include "scan/extensions.h"
 
 #include <limits.h>

@@ -11,13 +11,8 @@
 #include "base/machine.h"
 #include "chart/chart.h"
 #include "cli/progress.h"
-#include "device/backend.h"
-#include "histogram/measure.h"
 #include "output/condition.h"
 #include "output/output.h"
-#include "scan/scan.h"
-
-#include <stdio.h>
 
 enum {
     IH_OPTIONS_MAX = 64,

@@ -1,17 +1,12 @@
 #include "cli/pipeline.h"
 
-#include "base/clock.h"
 #include "cli/destinations.h"
 #include "cli/sink.h"
-#include "scan/scan.h"
 #include "stages/stage.h"
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one of charts */

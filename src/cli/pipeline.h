@@ -10,10 +10,7 @@
 #define IH_CLI_PIPELINE_H
 
 #include "cli/messages.h"
-#include "device/device.h"
-#include "imghist.h"
 #include "records/chain.h"
-#include "scan/walk.h"
 
 struct ih_pipeline;
 

@@ -2,11 +2,7 @@
 
 #include "cli/progress.h"
 
-#include "base/clock.h"
-
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,9 +11,6 @@
 
 #include "scan/walk.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 /* --progress. Auto: on a terminal that can wipe a line, and not with -q. */

@@ -2,18 +2,11 @@
  * to the pipeline. */
 #include "cli/pipeline.h"
 
-#include "base/machine.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
 #include "records/resume.h"
-#include "scan/walk.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Without --memory, images held in memory may take 1/MEMORY_PART of the machine's memory. */
 enum { MEMORY_PART = 4 };

@@ -18,7 +18,6 @@
 #ifndef IH_DEVICE_BACKEND_H
 #define IH_DEVICE_BACKEND_H
 
-#include "base/status.h"
 #include "histogram/histogram.h"
 
 struct ih_backend_options {

@@ -15,9 +15,7 @@
 #include "device/backend.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 

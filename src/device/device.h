@@ -5,7 +5,6 @@
 #include "device/backend.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 
 enum { IH_DEVICE_TEXT_MAX = 1024 };
 

@@ -12,7 +12,6 @@
 #ifndef IH_HISTOGRAM_HISTOGRAM_H
 #define IH_HISTOGRAM_HISTOGRAM_H
 
-#include "base/status.h"
 #include "histogram/measure.h"
 
 /* How a stored sample becomes a bin. */

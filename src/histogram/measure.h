@@ -8,7 +8,6 @@
 #ifndef IH_HISTOGRAM_MEASURE_H
 #define IH_HISTOGRAM_MEASURE_H
 
-#include "base/status.h"
 #include "histogram/pixels.h"
 #include "histogram/region.h"
 

@@ -13,8 +13,6 @@
 #include "imghist.h" /* IH_BINS, IH_LUMA and so on */
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /*
  * Weights of R, G and B in the luma Y', in 1/65536. They sum to 65536, so white stays 255.

@@ -4,8 +4,6 @@
 
 #include "base/status.h"
 
-#include <stdbool.h>
-
 enum { IH_REGION_TEXT_MAX = 96, IH_MASK_NAME_MAX = 256 };
 
 /* Width, height, x and y, in pixels or percent of the image's width or height. */

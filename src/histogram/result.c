@@ -1,7 +1,5 @@
 #include "histogram/result.h"
 
-#include "histogram/region.h"
-
 #include <stdlib.h>
 #include <string.h>
 

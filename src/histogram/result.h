@@ -2,9 +2,7 @@
 #ifndef IH_HISTOGRAM_RESULT_H
 #define IH_HISTOGRAM_RESULT_H
 
-#include "base/status.h"
 #include "histogram/histogram.h"
-#include "histogram/measure.h"
 #include "histogram/pixel_order.h"
 
 enum { IH_SHARDS_MAX = 9999 };

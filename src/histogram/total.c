@@ -5,7 +5,6 @@
 #include "base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void ih_total_init(struct ih_total *t, const struct ih_measure *asked)

@@ -27,13 +27,7 @@
 #ifndef IH_ISOLATE_DECODER_PROCESS_H
 #define IH_ISOLATE_DECODER_PROCESS_H
 
-#include "base/status.h"
 #include "decode/decoder.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 /* ---- the wire ---- */
 

@@ -1,6 +1,5 @@
 #define _GNU_SOURCE /* memfd_create: only its memory can be sealed */
 
-#include "base/clock.h"
 #include "isolate/decoder_process.h"
 
 #include <errno.h>

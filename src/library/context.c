@@ -2,7 +2,6 @@
 #include "library/library.h"
 
 #include "base/machine.h"
-#include "scan/scan.h"
 
 #include <signal.h>
 #include <stdlib.h>

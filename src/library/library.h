@@ -7,15 +7,9 @@
 #ifndef IH_LIBRARY_LIBRARY_H
 #define IH_LIBRARY_LIBRARY_H
 
-#include "base/budget.h"
-#include "device/backend.h"
 #include "device/device_pixels.h"
-#include "histogram/result.h"
 #include "histogram/total.h"
-#include "imghist.h"
 #include "scan/scan.h"
-
-#include <pthread.h>
 
 /* What one call needs while it runs. The context keeps it for later calls. */
 struct ih_call {

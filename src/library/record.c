@@ -6,7 +6,6 @@
 #include "records/records.h"
 #include "scan/extensions.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 unsigned ih_cores(void)

@@ -1,8 +1,6 @@
 /* A recursive descent parser, and the evaluation of its nodes. */
 #include "output/condition.h"
 
-#include "base/text.h"
-
 #include <ctype.h>
 #include <fnmatch.h>
 #include <limits.h>

@@ -11,7 +11,6 @@
 #include "base/status.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 struct ih_outfile {

@@ -6,10 +6,7 @@
  * runs can be concatenated. A spreadsheet would run a name such as "=x" as a formula; it is written
  * as the path "./=x", which opens the same file.
  */
-#include "base/path.h"
 #include "output/output.h"
-
-#include "histogram/total.h"
 
 #include <assert.h>
 #include <limits.h>

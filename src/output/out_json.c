@@ -10,8 +10,6 @@
  */
 #include "output/output.h"
 
-#include "base/text.h"
-
 #include <inttypes.h>
 #include <string.h>
 

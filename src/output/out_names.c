@@ -3,7 +3,6 @@
  * reason. --print0: the name of each image that was counted, with a NUL byte after it, for xargs
  * -0.
  */
-#include "base/text.h"
 #include "output/output.h"
 
 static void render_check(const void *state, const struct ih_result *result, FILE *bytes)

@@ -29,8 +29,6 @@
  */
 #include "output/output.h"
 
-#include "base/text.h"
-#include "histogram/region.h"
 #include "output/text_parts.h"
 
 #include <inttypes.h>

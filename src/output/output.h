@@ -10,7 +10,6 @@
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H
 
-#include "base/text.h"
 #include "output/schema.h"
 
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #ifndef IH_RECORDS_CHAIN_H
 #define IH_RECORDS_CHAIN_H
 
-#include "histogram/measure.h"
 #include "scan/scan.h"
 
 struct ih_chain_options {

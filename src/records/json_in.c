@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Values that are skipped may be nested this deep. */

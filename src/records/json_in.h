@@ -14,8 +14,6 @@
 
 #include "histogram/histogram.h"
 
-#include <stdbool.h>
-
 /* The text, with a NUL after its end. It is changed: strings are decoded where they lie. */
 struct ih_json_in {
     char *p;

@@ -1,12 +1,10 @@
 #include "records/records.h"
 
-#include "base/text.h"
 #include "output/schema.h"
 #include "records/json_in.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "records/resume.h"
 
-#include "base/path.h"
 #include "base/text.h"
 #include "records/records.h"
 

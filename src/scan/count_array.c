@@ -3,11 +3,8 @@
  * 64 pixels on, with luma from 512. Shorter rows, other layouts, and pixels for GPUs are copied or
  * gathered into stripes.
  */
-#include "base/clock.h"
 #include "decode/samples.h"
 #include "scan/scan.h"
-
-#include <string.h>
 
 enum {
     SAMPLE_16_MAX = 65535,

@@ -5,14 +5,11 @@
  */
 #include "scan/scan.h"
 
-#include "base/clock.h"
 #include "base/path.h"
 #include "decode/archive.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static enum ih_status open_source(const struct ih_input *input, struct ih_reader *src,

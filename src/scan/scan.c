@@ -7,8 +7,6 @@
 #include "scan/scan.h"
 #include "scan/state.h"
 
-#include "base/clock.h"
-#include "decode/archive.h"
 #include "scan/extensions.h"
 
 #include <errno.h>

@@ -16,16 +16,8 @@
 #ifndef IH_SCAN_SCAN_H
 #define IH_SCAN_SCAN_H
 
-#include "base/budget.h"
 #include "decode/decoder.h"
-#include "device/backend.h"
-#include "histogram/pixel_order.h"
-#include "histogram/region.h"
-#include "histogram/result.h"
-#include "imghist.h"
 #include "jpeg_gpu/queue.h"
-
-#include <stdatomic.h>
 
 /* ---- selection.c ---- */
 

@@ -1,6 +1,5 @@
 #include "scan/scan.h"
 
-#include "base/path.h"
 #include "base/text.h"
 
 #include <stdio.h>

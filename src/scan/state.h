@@ -3,12 +3,7 @@
 #define IH_SCAN_STATE_H
 
 #include "decode/archive.h"
-#include "imghist.h"
-#include "jpeg_gpu/queue.h"
 #include "scan/scan.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 /*
  * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an

@@ -11,14 +11,10 @@
  */
 #include "scan/state.h"
 
-#include "base/budget.h"
-#include "base/clock.h"
 #include "base/path.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* IH_OK or IH_MEMORY; the caller closes the worker in both cases. */
 static enum ih_status open_worker(struct worker *w, const struct scan *s, struct ih_error *err)

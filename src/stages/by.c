@@ -8,8 +8,6 @@
  */
 #include "stages/stage.h"
 
-#include "base/path.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #ifndef IH_STAGES_STAGE_H
 #define IH_STAGES_STAGE_H
 
-#include "histogram/compare.h"
 #include "output/condition.h"
 
 #include <stdatomic.h>

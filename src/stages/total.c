@@ -4,8 +4,6 @@
  */
 #include "stages/stage.h"
 
-#include "base/path.h"
-
 #include <stdlib.h>
 #include <string.h>
 
