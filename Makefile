@@ -379,6 +379,15 @@ samples: ## make test card and scene.jpg again in build/samples and compare them
 	cmp build/samples/testcard.png samples/testcard.png
 	cmp build/samples/scene.jpg samples/scene.jpg
 
+PHOTOS ?= /usr/share/backgrounds
+
+.PHONY: example
+example: all ## build a page of samples/ and 30 photos in PHOTOS (/usr/share/backgrounds)
+	@find samples -name '*.[jp]*g' | sort >build/example.list
+	@find -L $(PHOTOS) -iname '*.jpg' -o -iname '*.jpeg' 2>/dev/null | sort | head -30 >>build/example.list
+	@$(PROGRAM) -q --files-from=build/example.list --html=build/example.html --thumbnails --title='imghist: an example'
+	@echo "The page is $(CURDIR)/build/example.html, of $$(wc -l <build/example.list) images"
+
 .PHONY: gallery
 gallery: all ## draw the pictures of README.md, and a page with all kinds of charts in build/gallery
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $(BUILD)/make_images tests/gallery/make_images.c $(LDLIBS)
