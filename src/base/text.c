@@ -163,12 +163,6 @@ char *ih_put_real(char *text, double v)
     return end + 6;
 }
 
-const char *ih_format_real(double v, char text[IH_REAL_MAX])
-{
-    ih_put_real(text, v);
-    return text;
-}
-
 char *ih_format_count(char *text, uint64_t n)
 {
     char digits[IH_COUNT_MAX];

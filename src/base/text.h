@@ -62,13 +62,13 @@ bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *f
 
 /*
  * Formats v with 6 decimals and a decimal point in every locale, rounded to nearest; "" for NaN.
+ * Returns the end of the text.
  *
  * v      finite or NaN, |v| < 1.8e19; above 9e9 a double holds no millionths: they are 0
  * text   char [IH_REAL_MAX]
  */
 enum { IH_REAL_MAX = 32 };
-const char *ih_format_real(double v, char text[IH_REAL_MAX]);
-char *ih_put_real(char *text, double v); /* the same; returns the end of the text */
+char *ih_put_real(char *text, double v);
 
 /*
  * Writes n in decimal digits, without a NUL, and returns the end of the text. A record has more

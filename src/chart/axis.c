@@ -67,7 +67,6 @@ static size_t collect_bars(const struct ih_histogram *h, unsigned n_left_out,
     return n;
 }
 
-/* For qsort: the highest first. */
 static int compare_falling(const void *a, const void *b)
 {
     uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;

@@ -223,11 +223,6 @@ static enum ih_status chart_check_size(const struct ih_chart_options *options, s
                         IH_CHART_MAX, IH_CHART_MAX);
 }
 
-static const char *chart_source(const struct ih_result *result)
-{
-    return result->is_total && !result->group ? "imghist --total" : result->path;
-}
-
 unsigned long ih_chart_lacking(const char *label)
 {
     struct ih_glyphs *glyphs = NULL;
@@ -297,8 +292,9 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     ih_chart_collect_facts(result, &chart.facts);
     if (options->has_thumbnail)
         ih_draw_read_thumbnail(&chart, result);
-    const enum ih_status status =
-        ih_chart_make(&chart, options, chart_source(result), file, size_bytes, err);
+    const enum ih_status status = ih_chart_make(
+        &chart, options, result->is_total && !result->group ? "imghist --total" : result->path,
+        file, size_bytes, err);
     ih_histogram_reset(&bars);
     return status;
 }

@@ -181,6 +181,9 @@ static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned i
     return l->left * IH_SUBPIXELS + (int32_t)(i < n ? i * width / n : width);
 }
 
+/* The colour of a plane's area; for luma, of its line. */
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
+
 /* ---- draw.c: brushes ---- */
 
 /* Fills chart->path. */
@@ -211,11 +214,6 @@ void ih_draw_thumbnail(struct ih_chart *chart, int32_t x, int32_t y, int32_t hei
 
 /* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
 int32_t ih_draw_width(const struct ih_chart *chart, const char *text);
-
-/* ---- theme.c ---- */
-
-/* The colour of a plane's area; for luma, of its line. */
-struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
 
 /* ---- text.c: the text around the plot ---- */
 
@@ -266,12 +264,8 @@ int32_t ih_chart_counts_width(const struct ih_chart *chart);
  */
 void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned height);
 
-/*
- * Lays out and draws a chart on any canvas.
- *
- * chart   result, bars, heights, values, name, theme, glyphs, page, canvas, facts and axis.scale
- *         are set
- */
+/* Lays out and draws a chart on any canvas: result, bars, heights, values, name, theme, glyphs,
+ * page, canvas, facts and axis.scale are set. */
 void ih_chart_draw_all(struct ih_chart *chart);
 
 /* Draws a chart whose result, bars, other, heights, values, title and facts are set.

@@ -233,11 +233,6 @@ static void draw_other(struct ih_chart *chart)
 
 /* ---- marks of cut bars ---- */
 
-static bool plot_is_cut(const struct ih_chart *chart, unsigned v)
-{
-    return ih_chart_axis_cuts(&chart->axis, ih_chart_tallest(chart->heights, v));
-}
-
 /* Draws a bright edge on top of every cut bar. Each run of cut bars gets an arrow above its middle,
  * unless the arrow would touch the one before. */
 static void draw_cut_marks(struct ih_chart *chart)
@@ -249,7 +244,8 @@ static void draw_cut_marks(struct ih_chart *chart)
         return;
     ih_path_clear(&chart->path);
     for (unsigned v = 0, end = 0; v < IH_BINS; v = end + 1) {
-        for (end = v; end < IH_BINS && plot_is_cut(chart, end);)
+        for (end = v; end < IH_BINS &&
+                      ih_chart_axis_cuts(&chart->axis, ih_chart_tallest(chart->heights, end));)
             end++;
         if (end == v)
             continue;
@@ -341,7 +337,6 @@ static int32_t end_inset(const struct ih_chart *chart, const struct end *end)
            ih_chart_ems(&chart->layout, end->n_marks > 0 ? end->n_marks * MARK_PITCH + 15 : 0);
 }
 
-/* Sets text and width. */
 static void describe_end(const struct ih_chart *chart, struct end *end, enum detail detail)
 {
     const struct ih_histogram *h = &chart->result->histogram;

@@ -154,14 +154,6 @@ static char *total_name(const struct ih_chart *chart)
     return name;
 }
 
-/* What the chart shows. The caller frees it; NULL: out of memory. */
-static char *chart_name(const struct ih_chart *chart)
-{
-    return chart->title              ? ih_label_text(chart->title)
-           : chart->result->is_total ? total_name(chart)
-                                     : ih_label_name(chart->result->path);
-}
-
 static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *name,
                           uint64_t any, uint64_t all)
 {
@@ -179,7 +171,9 @@ void ih_chart_describe(struct ih_chart *chart, struct ih_bytes *title, struct ih
 {
     const struct ih_chart_facts *facts = &chart->facts;
     const struct ih_histogram *h = &chart->result->histogram;
-    chart->name = chart_name(chart);
+    chart->name = chart->title              ? ih_label_text(chart->title)
+                  : chart->result->is_total ? total_name(chart)
+                                            : ih_label_name(chart->result->path);
     title->failed = !chart->name;
     ih_bytes_text(title, "Histogram of ");
     ih_bytes_text(title, chart->name ? chart->name : "");

@@ -430,7 +430,6 @@ bool ih_messages_see_name(struct ih_messages *m, const char *path)
     uint64_t *place = m->hashes ? find_hash(m->hashes, m->n_places, hash) : NULL;
     if (place && *place) {
         const bool replaces = m->options->chart_path && !m->options->chart.format;
-        m->n_twice++;
         if (is_noted(m, IH_NOTE_TWICE))
             ih_messages_note(m, path, "an earlier input has this name; both count%s",
                              replaces ? ", and this one's chart replaces that one's" : "");
@@ -515,7 +514,7 @@ static void print_closing_line(const struct ih_messages *m)
     print_notes(m->n_notes[IH_NOTE_MASKED], "a transparency mask, whose pixels count", &has_begun);
     print_notes(m->n_notes[IH_NOTE_NODATA], "a nodata value, whose pixels count", &has_begun);
     print_notes(m->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
-    print_notes(m->n_twice, "the name of an earlier one, and count too", &has_begun);
+    print_notes(m->n_notes[IH_NOTE_TWICE], "the name of an earlier one, and count too", &has_begun);
     if (m->n_charts > 0 && !m->options->chart_is_stream) {
         char path[IH_SHOWN_MAX];
         ih_escape_short(path, sizeof path, m->options->chart_path);

@@ -54,7 +54,6 @@ struct ih_messages {
     bool is_holding;                  /* progress is hidden */
     bool has_shown_progress;          /* the closing line replaces it */
     uint64_t n_notes[IH_NOTES];
-    uint64_t n_twice; /* images with the name of an earlier one */
     uint64_t *hashes; /* owned; of names, a hash table; NULL: none yet */
     size_t n_hashes, n_places;
 

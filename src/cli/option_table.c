@@ -211,7 +211,6 @@ static enum ih_status set_seconds(const struct ih_setting *s)
     return IH_OK;
 }
 
-/* A number of pixels. */
 static enum ih_status set_scaled_number(const struct ih_setting *s)
 {
     uint64_t *field = (uint64_t *)((char *)s->options + s->option->field);

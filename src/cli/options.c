@@ -323,7 +323,6 @@ static enum ih_status check_diff(const struct ih_options *o, struct ih_error *er
     return IH_OK;
 }
 
-/* Refuses an option. */
 static enum ih_status refuse(struct ih_options *o, const char *name, const char *why,
                              struct ih_error *err)
 {

@@ -452,7 +452,6 @@ void ih_pipeline_take(struct ih_pipeline *p, const struct ih_item *item)
     take_result(p, item, result);
 }
 
-/* A reader of the pipe sees all records while no further one is ready. */
 void ih_pipeline_flush(struct ih_pipeline *p)
 {
     pthread_mutex_lock(&p->lock);
@@ -487,7 +486,6 @@ static struct product *must_render(struct ih_pipeline *p, const struct ih_result
     return product;
 }
 
-/* Renders and writes a total. */
 static void give_total(void *pipeline, struct ih_result *total)
 {
     struct ih_pipeline *const p = pipeline;

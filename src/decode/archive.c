@@ -2,8 +2,6 @@
  * at a time into memory. */
 #include "decode/archive.h"
 
-#include "base/clock.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

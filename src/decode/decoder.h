@@ -16,8 +16,6 @@
 #include "base/reader.h"
 #include "histogram/result.h"
 
-#include <stdatomic.h>
-
 struct ih_remote_decoder;
 
 /* Of headerless samples: bits, and the byte order of 16. */

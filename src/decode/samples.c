@@ -5,7 +5,6 @@
 #include "decode/read_bytes.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum { PIECE = 512 }; /* pixels; five planes of them fit into the L1 cache */
 

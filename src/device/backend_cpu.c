@@ -229,7 +229,6 @@ static enum ih_status grow(struct cpu_stripe *stripe, size_t min_bytes, struct i
     return IH_OK;
 }
 
-/* The stripe to fill next. */
 static struct cpu_stripe *next_stripe(struct cpu_lane *l)
 {
     return &l->stripes[l->has_thread ? l->n_filled % CPU_STRIPES : 0];

@@ -59,7 +59,6 @@ static size_t n_bins_of(const struct ih_batch *b)
 
 /* ---- work ---- */
 
-/* The rows of a piece. */
 static uint32_t piece_rows(const struct ih_batch_job *job, const struct ih_batch_image *image)
 {
     if (is_one_by_one(&job->batch) || image->width == 0)
@@ -128,7 +127,6 @@ static void gather_samples(uint16_t *out, const struct ih_batch *b,
     }
 }
 
-/* Adds a histogram to the counts of a record. */
 static void add_record(const struct crew *crew, size_t record, const struct ih_histogram *h)
 {
     const struct ih_batch_job *job = crew->job;

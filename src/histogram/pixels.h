@@ -123,4 +123,17 @@ static inline bool ih_size_multiply(size_t a, size_t b, size_t *out)
     return true;
 }
 
+/* Adds the distance from the first to the last of n samples to *span. Returns false if that exceeds
+ * any memory. */
+static inline bool ih_size_add_span(uint64_t n, ptrdiff_t stride, size_t *span)
+{
+    const size_t step = stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
+    size_t more = 0;
+    if (n > SIZE_MAX || (n > 0 && !ih_size_multiply(step, (size_t)n - 1, &more)) ||
+        more > PTRDIFF_MAX - *span)
+        return false;
+    *span += more;
+    return true;
+}
+
 #endif

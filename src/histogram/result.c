@@ -25,14 +25,6 @@ void ih_result_compute_stats(struct ih_result *r)
         ih_stats_compute(h, ih_own_plane(h, i), &r->measure, &r->stats[i]);
 }
 
-void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats *stats)
-{
-    if (r->stats)
-        *stats = r->stats[ih_plane_at(&r->histogram, plane)];
-    else
-        ih_stats_compute(&r->histogram, plane, &r->measure, stats);
-}
-
 /* ---- checking ---- */
 
 /* Fills in sum[plane]. Returns the number of pixels, or UINT64_MAX if there are more than any

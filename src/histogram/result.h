@@ -75,7 +75,7 @@ struct ih_result {
     struct ih_image_info info;
     struct ih_measure measure;
     struct ih_histogram histogram;
-    /* [ih_own_planes], for ih_result_stats; owned as the histogram is. NULL: not computed. A worker
+    /* [ih_own_planes]; owned as the histogram is. NULL: not computed. A worker
      * computes them, so that the one thread that writes the records need not. */
     struct ih_stats *stats;
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
@@ -123,9 +123,6 @@ bool ih_result_is_of_stdin(const struct ih_result *result);
 
 /* Fills in stats from the histogram of a counted image. */
 void ih_result_compute_stats(struct ih_result *result);
-
-/* The statistics of a plane, computed now if the result has none. */
-void ih_result_stats(const struct ih_result *result, unsigned plane, struct ih_stats *stats);
 
 /*
  * Checks counts that came from outside, and fills in the sums, which follow from the bins. Every

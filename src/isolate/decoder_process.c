@@ -50,14 +50,6 @@ static bool make_sockets(int ends[2])
     return false;
 }
 
-/* Fills memory. Returns the file to hand over, or -1. */
-static int make_memory(struct ih_decoder_process *p)
-{
-    int file;
-    p->memory = ih_shared_pixels_make(&file);
-    return p->memory ? move_away(file) : -1;
-}
-
 /* Whether the decoder process gets a variable: those of loader, C library, emulator, sanitizers and
  * libheif's codecs. The others may hold secrets, and a compromised decoder could read them. */
 static bool keeps_variable(const struct ih_decoder_process *p, const char *variable)
@@ -146,7 +138,8 @@ static int try_spawn(struct ih_decoder_process *p, const char **what)
     *what = "cannot start a decoder process";
     if (!make_sockets(ends))
         return errno;
-    if ((memory = make_memory(p)) < 0) {
+    p->memory = ih_shared_pixels_make(&memory);
+    if (!p->memory || (memory = move_away(memory)) < 0) {
         *what = "cannot start a decoder process: no shared memory";
         error_number = errno;
     } else {
@@ -494,10 +487,8 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     p->is_pipe = !ih_reader_size_left(src, &n_bytes);
     p->timeout_s = options->timeout_s;
     renew_patience(p);
-    if (p->is_pipe) {
-        if (has_timeout(p, cpu_seconds_max(p)))
-            allow_cpu_seconds(p, p->timeout_s);
-    }
+    if (p->is_pipe && has_timeout(p, cpu_seconds_max(p)))
+        allow_cpu_seconds(p, p->timeout_s);
     p->is_busy = true;
     p->budget = options->budget;
     p->n_pixels_left = 0;

@@ -31,12 +31,7 @@
 
 /* ---- the wire ---- */
 
-/*
- * What a worker and its decoder process exchange: messages through a socket, pixels through shared
- * memory. Messages are structs as they lie in memory, because both sides are the same program.
- */
-
-/* ---- messages ---- */
+/* Messages are structs as they lie in memory, because both sides are the same program. */
 
 /* From the worker, with the open file. The n_read bytes already read from the file follow. */
 struct ih_wire_request {
@@ -229,8 +224,6 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
 /* ---- the sandbox ---- */
 
 /*
- * The sandbox of a process that decodes untrusted files.
- *
  * Inside it a process can compute, read and write open files, start threads, and end. It cannot
  * open, look up, change or remove a file, reach the network, start a program, signal another
  * process or raise its own limits. On a system without seccomp, or in a build without libseccomp,

@@ -137,11 +137,6 @@ static int make_file(void)
     return file;
 }
 
-static bool seal(int file)
-{
-    return fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
-}
-
 static struct ih_shared_pixels *map(int file)
 {
     struct ih_shared_pixels *memory =
@@ -176,7 +171,9 @@ struct ih_shared_pixels *ih_shared_pixels_make(int *file)
     if (*file < 0)
         return NULL;
     struct ih_shared_pixels *memory = NULL;
-    if (ftruncate(*file, sizeof *memory) == 0 && seal(*file) && (memory = map(*file)) != NULL)
+    if (ftruncate(*file, sizeof *memory) == 0 &&
+        fcntl(*file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
+        (memory = map(*file)) != NULL)
         return memory;
     int error_number = errno;
     close(*file);

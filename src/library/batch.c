@@ -19,19 +19,6 @@ static enum ih_status copy_batch(const struct ih_batch *from, struct ih_batch *t
     return ih_options_copy(to, sizeof *to, from, size_bytes, "batch", err);
 }
 
-/* Adds |stride| * (n - 1) to *span. Returns false if it does not fit PTRDIFF_MAX. */
-static bool add_span(ptrdiff_t stride, size_t n, size_t *span)
-{
-    size_t more;
-    const size_t step = stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
-    if (n == 0)
-        return true;
-    if (!ih_size_multiply(step, n - 1, &more) || more > PTRDIFF_MAX - *span)
-        return false;
-    *span += more;
-    return true;
-}
-
 static enum ih_status check_image(const struct ih_batch *b, const struct ih_batch_image *image,
                                   struct ih_error *err)
 {
@@ -52,12 +39,13 @@ static enum ih_status check_image(const struct ih_batch *b, const struct ih_batc
                             b->n_labels);
     if (b->pixel_stride == 0 && width > 1)
         return ih_error_set(err, IH_USAGE, "pixel_stride is 0");
-    if (!add_span(b->image_stride, n_images, &span) ||
-        !add_span(image->row_stride, height, &span) || !add_span(b->pixel_stride, width, &span) ||
-        !add_span(image->channel_stride, b->n_channels, &span) ||
-        !add_span(b->labels_image_stride, n_images, &labels_span) ||
-        !add_span(image->labels_row_stride, height, &labels_span) ||
-        !add_span(1, width, &labels_span))
+    if (!ih_size_add_span(n_images, b->image_stride, &span) ||
+        !ih_size_add_span(height, image->row_stride, &span) ||
+        !ih_size_add_span(width, b->pixel_stride, &span) ||
+        !ih_size_add_span(b->n_channels, image->channel_stride, &span) ||
+        !ih_size_add_span(n_images, b->labels_image_stride, &labels_span) ||
+        !ih_size_add_span(height, image->labels_row_stride, &labels_span) ||
+        !ih_size_add_span(width, 1, &labels_span))
         return ih_error_set(err, IH_USAGE, "larger than any memory");
     return IH_OK;
 }

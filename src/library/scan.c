@@ -114,15 +114,13 @@ static bool feed_next(void *user, struct ih_input *input)
     struct ih_scan *f = user;
     if (f->settings.takes_only_images && f->n_paths < f->settings.n_paths)
         return give_path(f, input);
-    bool has_input = f->walk && ih_walk_next(f->walk, input);
-    if (has_input)
-        input->source += f->n_before;
-    while (!has_input) {
+    for (bool has_input = false; !f->walk || !ih_walk_next(f->walk, input);) {
         if (!next_source(f, input, &has_input))
             return false;
-        if (!has_input && (has_input = ih_walk_next(f->walk, input)))
-            input->source += f->n_before;
+        if (has_input)
+            return true;
     }
+    input->source += f->n_before;
     return true;
 }
 

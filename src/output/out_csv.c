@@ -81,14 +81,6 @@ static char *format_field(char *p, uint64_t n)
     return ih_format_count(p, n);
 }
 
-static char *csv_put_text(char *p, const char *text)
-{
-    const size_t n = strlen(text);
-    *p++ = ',';
-    memcpy(p, text, n);
-    return p + n;
-}
-
 /* printf would take several times as long. */
 static void put_stats(const struct csv_state *s, FILE *f, const char *name,
                       struct ih_record_view *view, unsigned plane)
@@ -105,7 +97,8 @@ static void put_stats(const struct csv_state *s, FILE *f, const char *name,
         end = format_field(end, r->info.width);
         end = format_field(end, r->info.height);
     }
-    end = csv_put_text(end, ih_histogram_plane(&r->histogram, plane));
+    *end++ = ',';
+    end = stpcpy(end, ih_histogram_plane(&r->histogram, plane));
     for (const struct ih_column *const *c = s->to.options.columns->of_channel; *c; c++) {
         *end++ = ',';
         end = ih_put_channel_value(end, view, plane, *c);

@@ -93,7 +93,6 @@ static void put_fields(FILE *f, const char *before, const struct ih_field *field
     }
 }
 
-/* The statistics of a channel. */
 static void json_put_statistics(FILE *f, const char *before, struct ih_record_view *view,
                                 unsigned plane, const struct ih_columns *columns)
 {
@@ -167,14 +166,6 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
     putc(']', f);
 }
 
-static void put_position(FILE *f, const struct ih_result *r)
-{
-    fprintf(f, "[%" PRIu64 ",%" PRIu64, r->input, r->member);
-    if (r->frame)
-        fprintf(f, ",%" PRIu64, r->frame);
-    putc(']', f);
-}
-
 static void put_not_applied(FILE *f, unsigned not_applied)
 {
     const char *before = "";
@@ -224,7 +215,10 @@ static void put_other(FILE *f, struct ih_record_view *view, unsigned kind,
         ih_json_put_base64(f, r->path, strlen(r->path));
         break;
     case IH_FIELD_POSITION:
-        put_position(f, r);
+        fprintf(f, "[%" PRIu64 ",%" PRIu64, r->input, r->member);
+        if (r->frame)
+            fprintf(f, ",%" PRIu64, r->frame);
+        putc(']', f);
         break;
     case IH_FIELD_CLIP_LIMITS:
         put_fields(f, "{", ih_clip_limits_fields, &r->measure, true);

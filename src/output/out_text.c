@@ -310,13 +310,6 @@ static void put_chosen(const struct text *s, struct ih_record_view *view)
         putc('\n', s->to.stream);
 }
 
-static void put_versions(const struct text *s, const struct ih_result *r)
-{
-    if (s->to.options.verbose && r->decoder_version && r->counted_by && r->kernel)
-        fprintf(s->to.stream, "%*sdecoded by %s\n%*scounted by %s, kernel %s\n", INDENT, "",
-                r->decoder_version, INDENT, "", r->counted_by, r->kernel);
-}
-
 /* The luminance takes the values for those of sRGB, which the file may contradict. */
 static void put_luminance(const struct text *s, const struct ih_result *r)
 {
@@ -349,7 +342,9 @@ static void show_full(struct text *s, const struct ih_result *r)
     put_clipping(s, &r->histogram);
     put_chosen(s, &view);
     put_luminance(s, r);
-    put_versions(s, r);
+    if (s->to.options.verbose && r->decoder_version && r->counted_by && r->kernel)
+        fprintf(s->to.stream, "%*sdecoded by %s\n%*scounted by %s, kernel %s\n", INDENT, "",
+                r->decoder_version, INDENT, "", r->counted_by, r->kernel);
 }
 
 /* ---- lines view ---- */
@@ -549,8 +544,9 @@ static void text_compare(const void *state, const struct ih_comparison *c)
         fprintf(f, "%*s", INDENT + 5 + 2 * INDENT + 6 + emd_width, "");
         put_side(&s, &sides[1], p, 'B');
     }
-    fprintf(f, "\n%*slargest: ks %s, emd %s\n", INDENT, "", ih_format_real(c->largest.ks, ks),
-            ih_format_real(c->largest.emd, emd));
+    ih_put_real(ks, c->largest.ks);
+    ih_put_real(emd, c->largest.emd);
+    fprintf(f, "\n%*slargest: ks %s, emd %s\n", INDENT, "", ks, emd);
 }
 
 /* ---- the output ---- */

@@ -145,7 +145,7 @@ const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
     if (r->stats)
         return &r->stats[ih_plane_at(&r->histogram, plane)];
     if (!(v->has_stats >> plane & 1))
-        ih_result_stats(v->result, plane, &v->stats[plane]);
+        ih_stats_compute(&r->histogram, plane, &r->measure, &v->stats[plane]);
     v->has_stats |= 1u << plane;
     return &v->stats[plane];
 }

@@ -111,7 +111,7 @@ enum {
     IH_MAYBE_SRGB = IH_NOT_APPLIED_ICC_PROFILE
 };
 
-/* Formats a member of a struct, real numbers by ih_format_real; "" if it has no meaning without
+/* Formats a member of a struct, real numbers by ih_put_real; "" if it has no meaning without
  * values. text: char [IH_REAL_MAX]. Returns its end. */
 char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values);
 

@@ -202,19 +202,15 @@ static int make_batch(struct ArrowArray *out, PyObject *batch)
 
 static void keep_error(struct stream *stream)
 {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *value = py_exception_take(false);
     PyObject *text = value ? PyUnicode_FromFormat("%R", value) : NULL;
     PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
     snprintf(stream->error, sizeof stream->error, "%s",
              bytes ? PyBytes_AsString(bytes) : "cannot make the table");
-    const bool is_interrupt = PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt);
+    const bool is_interrupt = value && PyErr_GivenExceptionMatches(value, PyExc_KeyboardInterrupt);
     Py_XDECREF(bytes);
     Py_XDECREF(text);
-    Py_XDECREF(type);
     Py_XDECREF(value);
-    Py_XDECREF(traceback);
     PyErr_Clear();
     if (is_interrupt)
         PyErr_SetInterrupt(); /* raised soon: the consumer knows only the text */

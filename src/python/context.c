@@ -269,16 +269,10 @@ static PyObject *context_device(PyObject *object, void *closure)
 static PyObject *delegate_with_keywords(PyObject *self, PyObject *args, PyObject *keywords,
                                         const char *function)
 {
-    PyObject *module = PyImport_ImportModule("imghist._many");
-    PyObject *called = module ? PyObject_GetAttrString(module, function) : NULL;
-    PyObject *first = called ? PyTuple_Pack(1, self) : NULL;
+    PyObject *first = PyTuple_Pack(1, self);
     PyObject *all = first ? PySequence_Concat(first, args) : NULL;
-    PyObject *result = all ? PyObject_Call(called, all, keywords) : NULL;
-    Py_XDECREF(all);
     Py_XDECREF(first);
-    Py_XDECREF(called);
-    Py_XDECREF(module);
-    return result;
+    return py_delegate("imghist._many", function, all, keywords);
 }
 
 static PyObject *context_count_many(PyObject *self, PyObject *args, PyObject *keywords)

@@ -627,10 +627,7 @@ static PyObject *counts_reduce(PyObject *object, PyObject *arguments)
 
 static PyObject *view_of(PyObject *self, const char *function)
 {
-    PyObject *all = PyTuple_Pack(1, self);
-    PyObject *result = all ? py_delegate("imghist._views", function, all) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return py_delegate("imghist._views", function, PyTuple_Pack(1, self), NULL);
 }
 
 static PyObject *counts_to_dict(PyObject *self, PyObject *arguments)
@@ -663,17 +660,12 @@ static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords
     PyObject *all =
         size ? Py_BuildValue("(OOOsszs)", self, path, size, scale, theme, title, scale_y)
              : Py_BuildValue("(OO(ii)sszs)", self, path, 1024, 640, scale, theme, title, scale_y);
-    PyObject *result = all ? py_delegate("imghist._views", "chart", all) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return py_delegate("imghist._views", "chart", all, NULL);
 }
 
 static PyObject *counts_distances(PyObject *self, PyObject *other)
 {
-    PyObject *all = PyTuple_Pack(2, self, other);
-    PyObject *result = all ? py_delegate("imghist._views", "compare", all) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return py_delegate("imghist._views", "compare", PyTuple_Pack(2, self, other), NULL);
 }
 
 static PyMethodDef counts_methods[] = {

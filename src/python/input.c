@@ -212,15 +212,8 @@ static ptrdiff_t read_stream(void *user, void *buffer, size_t size_bytes)
         PyBuffer_Release(&view);
     }
     Py_XDECREF(bytes);
-    if (n < 0) {
-        PyObject *type, *traceback;
-        PyErr_Fetch(&type, &input->error, &traceback);
-        PyErr_NormalizeException(&type, &input->error, &traceback);
-        if (traceback)
-            PyException_SetTraceback(input->error, traceback);
-        Py_XDECREF(type);
-        Py_XDECREF(traceback);
-    }
+    if (n < 0)
+        input->error = py_exception_take(true);
     PyGILState_Release(gil);
     return n;
 }

@@ -99,19 +99,6 @@ static void set_source(PyObject *error, PyObject *name)
     Py_XDECREF(source);
 }
 
-/* Takes the current exception off the thread; the caller owns it. */
-static PyObject *take_exception(bool keeps_traceback)
-{
-    PyObject *type, *exception, *traceback;
-    PyErr_Fetch(&type, &exception, &traceback);
-    PyErr_NormalizeException(&type, &exception, &traceback);
-    if (exception && traceback && keeps_traceback)
-        PyException_SetTraceback(exception, traceback);
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
-    return exception;
-}
-
 /* Opens what the iterable gave. An exception becomes the input's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
@@ -125,7 +112,7 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
     if (is_open || self->raises || !PyErr_ExceptionMatches(PyExc_Exception))
         return is_open;
     *input = (struct py_input){.kind = PY_INPUT_ERROR};
-    input->error = take_exception(false); /* without its frames: there may be many */
+    input->error = py_exception_take(false); /* without its frames: there may be many */
     if (is_pair && input->error && PyUnicode_Check(PyTuple_GetItem(item, 0)))
         set_source(input->error, PyTuple_GetItem(item, 0));
     return input->error != NULL;
@@ -138,11 +125,11 @@ static void end_items(struct iterator *self)
     ih_scan_add_end(self->scan);
     if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_Exception))
         return;
-    self->failure = take_exception(true);
+    self->failure = py_exception_take(true);
     if (PyErr_GivenExceptionMatches(self->failure, PyExc_StopIteration)) { /* as in a generator */
         PyObject *cause = self->failure;
         PyErr_SetString(PyExc_RuntimeError, "StopIteration while an image was opened");
-        self->failure = take_exception(true);
+        self->failure = py_exception_take(true);
         PyException_SetCause(self->failure, cause);
     }
 }
@@ -400,13 +387,11 @@ static PyObject *iterator_skipped(PyObject *object, void *closure)
 
 static PyObject *iterator_stream(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    PyObject *module = PyImport_ImportModule("imghist._table");
-    PyObject *table = module ? PyObject_CallMethod(module, "Table", "O", self) : NULL;
+    PyObject *table = py_delegate("imghist._table", "Table", PyTuple_Pack(1, self), NULL);
     PyObject *method = table ? PyObject_GetAttrString(table, "__arrow_c_stream__") : NULL;
     PyObject *result = method ? PyObject_Call(method, args, keywords) : NULL;
     Py_XDECREF(method);
     Py_XDECREF(table);
-    Py_XDECREF(module);
     return result;
 }
 

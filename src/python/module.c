@@ -63,6 +63,18 @@ PyObject *py_error_raise(struct py_state *state, const struct ih_error *err, PyO
     return NULL;
 }
 
+PyObject *py_exception_take(bool keeps_traceback)
+{
+    PyObject *type, *exception, *traceback;
+    PyErr_Fetch(&type, &exception, &traceback);
+    PyErr_NormalizeException(&type, &exception, &traceback);
+    if (exception && traceback && keeps_traceback)
+        PyException_SetTraceback(exception, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return exception;
+}
+
 bool py_has(PyObject *object, const char *name)
 {
     if (PyErr_Occurred())
@@ -74,13 +86,15 @@ bool py_has(PyObject *object, const char *name)
     return found != NULL;
 }
 
-PyObject *py_delegate(const char *module, const char *function, PyObject *arguments)
+PyObject *py_delegate(const char *module, const char *function, PyObject *arguments,
+                      PyObject *keywords)
 {
-    PyObject *found = PyImport_ImportModule(module);
+    PyObject *found = arguments ? PyImport_ImportModule(module) : NULL;
     PyObject *called = found ? PyObject_GetAttrString(found, function) : NULL;
-    PyObject *result = called ? PyObject_Call(called, arguments, NULL) : NULL;
+    PyObject *result = called ? PyObject_Call(called, arguments, keywords) : NULL;
     Py_XDECREF(called);
     Py_XDECREF(found);
+    Py_XDECREF(arguments);
     return result;
 }
 
@@ -117,7 +131,6 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Makes a type and adds it to the module. */
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 {
     PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);

@@ -46,12 +46,18 @@ PyObject *py_error_new(struct py_state *state, const struct ih_error *err, PyObj
 /* Raises it. Returns NULL. */
 PyObject *py_error_raise(struct py_state *state, const struct ih_error *err, PyObject *source);
 
+/* Takes the current exception off the thread; the caller owns it. NULL: there is none. */
+PyObject *py_exception_take(bool keeps_traceback);
+
 /* Whether an object has an attribute. False, too, if an exception is set or asking raises another
  * one than AttributeError, such as KeyboardInterrupt; it then stays set. */
 bool py_has(PyObject *object, const char *name);
 
-/* Calls function(self) of a Python module of the package, imported when it is first needed. */
-PyObject *py_delegate(const char *module, const char *function, PyObject *arguments);
+/* Calls a function of a Python module of the package, imported when it is first needed. Takes the
+ * reference to the tuple of arguments; NULL: an exception is set, and stays. keywords: NULL: none.
+ */
+PyObject *py_delegate(const char *module, const char *function, PyObject *arguments,
+                      PyObject *keywords);
 
 /* Converters of PyArg_Parse, whose own formats for unsigned numbers wrap. */
 int py_to_u64(PyObject *object, void *to);

@@ -329,10 +329,7 @@ static void begin_file(struct result_files *f, const char *path, const char *fil
 
 static void close_file(struct result_files *f)
 {
-    ih_records_close(f->records);
-    if (f->src)
-        ih_reader_reset(f->src);
-    free(f->src);
+    close_stream(f->src, f->records);
     f->src = NULL;
     f->records = NULL;
     f->file = NULL;
@@ -536,16 +533,6 @@ static enum ih_status next_item(struct ih_chain *c, const struct ih_item **item,
     return IH_OK;
 }
 
-/* All results of a run are of one measure. A total of no images fits any. */
-static enum ih_status agree(struct ih_chain *c, const struct ih_item *item, struct ih_error *err)
-{
-    const struct ih_result *result = item->result;
-    if (!result)
-        return IH_OK;
-    const bool is_empty = result->is_total && result->n_images == 0;
-    return ih_joint_measure_add(is_empty ? &c->of_empty : &c->measure, result, err);
-}
-
 /* Ends the run. item: that the error is about. */
 static void end(struct ih_chain *c, const struct ih_item *item, const struct ih_error *reason)
 {
@@ -567,8 +554,11 @@ enum ih_status ih_chain_next(struct ih_chain *c, const struct ih_item **item, st
         do
             status = next_item(c, &next, &reason);
         while (status == IH_OK && next->kind == IH_ITEM_NONE);
-        if (status == IH_OK)
-            status = agree(c, next, &reason);
+        const struct ih_result *result = status == IH_OK ? next->result : NULL;
+        if (result) {
+            const bool is_empty = result->is_total && result->n_images == 0;
+            status = ih_joint_measure_add(is_empty ? &c->of_empty : &c->measure, result, &reason);
+        }
         if (status == IH_OK)
             c->item = *next;
         else

@@ -185,19 +185,6 @@ static void exchange_red_and_blue(struct ih_histogram *h)
     h->sums[2] = sum;
 }
 
-/* Adds the bytes between the first and the last of n samples to *span_bytes. Returns false if they
- * exceed any memory. */
-static bool add_span(uint64_t n, ptrdiff_t stride_bytes, size_t *span_bytes)
-{
-    const size_t step = stride_bytes < 0 ? (size_t)0 - (size_t)stride_bytes : (size_t)stride_bytes;
-    size_t span;
-    if (n > SIZE_MAX || !ih_size_multiply((size_t)n - 1, step, &span) ||
-        span > PTRDIFF_MAX - *span_bytes)
-        return false;
-    *span_bytes += span;
-    return true;
-}
-
 /* Checks depth and range, and fills in their defaults. */
 static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
 {
@@ -238,9 +225,9 @@ static enum ih_status check_strides(struct ih_array *a, struct ih_error *err)
         a->pixel_stride_bytes = (ptrdiff_t)(a->n_channels * sample_bytes);
         a->row_stride_bytes = (ptrdiff_t)row_bytes;
     }
-    if (!add_span(a->width, a->pixel_stride_bytes, &span_bytes) ||
-        !add_span(a->height, a->row_stride_bytes, &span_bytes) ||
-        !add_span(a->n_channels, a->channel_stride_bytes, &span_bytes) ||
+    if (!ih_size_add_span(a->width, a->pixel_stride_bytes, &span_bytes) ||
+        !ih_size_add_span(a->height, a->row_stride_bytes, &span_bytes) ||
+        !ih_size_add_span(a->n_channels, a->channel_stride_bytes, &span_bytes) ||
         a->width > UINT64_MAX / a->height)
         return ih_error_set(err, IH_USAGE, "array: larger than any memory");
     return IH_OK;

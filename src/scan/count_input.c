@@ -217,12 +217,6 @@ static uint64_t count_frames(const struct ih_scan_options *options, const struct
     return number;
 }
 
-/* Whether the input has images that were not counted. */
-static bool has_more_images(struct ih_decode *decode, uint64_t number)
-{
-    return decode->info.n_frames > number || ih_decode_has_next(decode);
-}
-
 /* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
  * the image that result describes. */
 static uint64_t count_source(const struct ih_scan_options *options, const struct ih_input *input,
@@ -256,7 +250,7 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
         number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
-    if (result->status == IH_OK && has_more_images(&decode, number))
+    if (result->status == IH_OK && (decode.info.n_frames > number || ih_decode_has_next(&decode)))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (frames && (result->info.warnings & IH_WARNING_MORE_IMAGES))
         result->info.n_frames = 0; /* another file follows, with some more */

@@ -153,14 +153,6 @@ static bool next_result(struct scan *s, struct slot *slot, struct ih_error *err)
     return true;
 }
 
-/* All inputs have been taken. Returns IH_END, or the error that ended the run. */
-static enum ih_status end(struct scan *s, struct ih_error *err)
-{
-    wait_for_workers(s);
-    const enum ih_status status = ih_workers_end(s, err);
-    return status == IH_OK ? ih_error_set(err, IH_END, "the end of the scan") : status;
-}
-
 static enum ih_status scan_next(void *scan, const struct ih_item **item, struct ih_error *err)
 {
     struct scan *s = scan;
@@ -174,10 +166,13 @@ static enum ih_status scan_next(void *scan, const struct ih_item **item, struct 
     while (!has_item && err->status == IH_OK) {
         struct slot *slot = take(s);
         s->item.path = NULL;
-        if (slot)
+        if (slot) {
             has_item = next_result(s, slot, err);
-        else
-            end(s, err);
+            continue;
+        }
+        wait_for_workers(s);
+        if (ih_workers_end(s, err) == IH_OK)
+            ih_error_set(err, IH_END, "the end of the scan");
     }
     s->end = *err;
     *item = &s->item;

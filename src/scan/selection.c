@@ -45,14 +45,8 @@ static enum ih_status read_values(struct ih_mask *mask, struct ih_decode *d, str
 /* The same for masks that count the same pixels. */
 static uint64_t hash_of(const struct ih_mask *mask)
 {
-    const uint64_t size[2] = {mask->width, mask->height};
     const size_t n = (size_t)(mask->width * mask->height);
-    uint64_t hash = IH_HASH_START;
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            const uint8_t byte = (uint8_t)(size[i] >> shift);
-            hash = ih_hash(hash, &byte, 1);
-        }
+    uint64_t hash = ih_hash_number(ih_hash_number(IH_HASH_START, mask->width), mask->height);
     for (size_t i = 0; i < n; i++) {
         const uint8_t is_counted = mask->values[i] != 0;
         hash = ih_hash(hash, &is_counted, 1);

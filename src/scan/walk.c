@@ -118,7 +118,6 @@ static void ascend(struct ih_walk *w)
         w->path[w->levels[w->n_levels - 1].n_path] = '\0';
 }
 
-/* Gives an input that cannot be read. */
 static bool give_error(struct ih_input *input, char *path, bool is_named, int error,
                        const char *what)
 {

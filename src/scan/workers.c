@@ -35,13 +35,6 @@ static void close_worker(struct worker *w)
     ih_reader_reset(&w->src);
 }
 
-static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)
-{
-    ih_count_input(&w->options, input, w->lane, &w->src, result);
-    if (result->status == IH_OK)
-        result->counted_by = ih_lane_description(w->lane);
-}
-
 /* Called by the JPEG queue when an input is done. A worker finishes it: the statistics of small
  * images take longer than their decoding. */
 static void on_queued(void *scan, void *ticket, bool is_counted)
@@ -182,15 +175,6 @@ static struct slot *new_slots(struct scan *s, unsigned n)
     return slots;
 }
 
-/* An input has proved to be an archive or not. */
-static void decide(struct scan *s)
-{
-    pthread_mutex_lock(&s->lock);
-    if (--s->n_undecided == 0)
-        pthread_cond_broadcast(&s->on_work); /* perhaps the end */
-    pthread_mutex_unlock(&s->lock);
-}
-
 /* Appends an input, which any worker may then start. The caller holds the lock. */
 static void append(struct scan *s, struct slot *slot)
 {
@@ -305,8 +289,12 @@ static void work_on_input(struct scan *s, struct worker *w, struct slot *slot)
             ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
         is_started = result->status == IH_OK && is_archive && ih_start_archive(s, w, slot);
     }
-    if (is_undecided)
-        decide(s);
+    if (is_undecided) { /* it has proved to be an archive or not */
+        pthread_mutex_lock(&s->lock);
+        if (--s->n_undecided == 0)
+            pthread_cond_broadcast(&s->on_work); /* perhaps the end */
+        pthread_mutex_unlock(&s->lock);
+    }
     if (is_queued || is_started)
         return;
     if (is_counted && result->status == IH_OK)
@@ -322,7 +310,9 @@ static void work_on_returned(struct scan *s, struct worker *w, struct slot *slot
     struct ih_result *result = &slot->result;
     if (!slot->is_counted) {
         memset(result, 0, sizeof *result);
-        count_input(w, &slot->input, result);
+        ih_count_input(&w->options, &slot->input, w->lane, &w->src, result);
+        if (result->status == IH_OK)
+            result->counted_by = ih_lane_description(w->lane);
     }
     ih_slot_finish(s, slot, true);
 }

@@ -247,7 +247,8 @@ TEST(statistics_are_computed)
         assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
         if (ih_records_next(records, &result, &err) != IH_OK || !result)
             fail_msg("%s: %s", changes[i][1], err.message);
-        ih_result_stats(result, 0, &stats); /* of the pixels 0, 10, 10, 255 */
+        ih_stats_compute(&result->histogram, 0, &result->measure,
+                         &stats); /* of the pixels 0, 10, 10, 255 */
         assert_int_equal(stats.count, 4);
         assert_int_equal(stats.sum, 275);
         assert_int_equal(stats.percentile[IH_MEDIAN], 10);

@@ -116,8 +116,9 @@ TEST(format_real)
                  {255, "255.000000"},      {1e9 + 0.5, "1000000000.500000"}};
     char text[IH_REAL_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(ih_format_real(cases[i].value, text), cases[i].text);
-    assert_string_equal(ih_format_real((double)NAN, text), "");
+        assert_string_equal((ih_put_real(text, cases[i].value), text), cases[i].text);
+    assert_ptr_equal(ih_put_real(text, (double)NAN), text);
+    assert_string_equal(text, "");
 }
 
 TEST(parse_number)
