@@ -265,8 +265,8 @@ static unsigned choose_threads(const struct ih_batch_job *job)
     const uint64_t n_busy = n_pixels / THREAD_PIXELS + 1;
     if (n_busy == 1)
         return 1;
-    const unsigned n_wanted = job->batch.n_threads ? job->batch.n_threads : ih_machine_cores();
-    const unsigned n_most = n_wanted < IH_THREADS_MAX ? n_wanted : IH_THREADS_MAX;
+    const unsigned n_most =
+        job->batch.n_threads < IH_THREADS_MAX ? job->batch.n_threads : IH_THREADS_MAX;
     return n_busy < n_most ? (unsigned)n_busy : n_most;
 }
 

@@ -122,6 +122,8 @@ static enum ih_status context_job_make(const struct ih_context *context,
     *measure = context->options.measure;
     if (measure->luma == &ih_luma_none && job->has_luma)
         return ih_error_set(err, IH_USAGE, "batch: the context has no luma: set without_luma");
+    if (job->batch.n_threads == 0)
+        job->batch.n_threads = context->n_cores;
     if (job->batch.without_luma)
         measure->luma = &ih_luma_none;
     status = ih_measure_image(measure, job->batch.n_channels, job->batch.n_bins, &job->spec, err);

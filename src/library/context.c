@@ -154,6 +154,7 @@ enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_b
         return status;
     }
     pthread_mutex_init(&c->lock, NULL);
+    c->n_cores = ih_machine_cores();
     if (c->has_budget) {
         ih_budget_init(&c->budget, s.max_memory);
         c->options.decode.budget = &c->budget;

@@ -25,6 +25,7 @@ struct ih_context {
     struct ih_scan_options options; /* the measure, limits, and the budget if there is one */
     struct ih_budget budget;
     bool has_budget;
+    unsigned n_cores;       /* of the machine: asking it takes 20 us */
     int (*ask)(void *user); /* of the settings */
     void *ask_user;
     struct ih_interrupt interrupt;

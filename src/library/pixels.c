@@ -112,12 +112,12 @@ static unsigned count_parts(struct part *parts, unsigned n_parts, atomic_bool *i
 }
 
 /* How many threads count: no more than the pixels keep busy, and than there are rows. */
-static unsigned choose_threads(const struct ih_array *array)
+static unsigned choose_threads(const struct ih_context *context, const struct ih_array *array)
 {
     const uint64_t n_busy = array->width * array->height / THREAD_PIXELS;
     if (n_busy <= 1 || array->n_threads == 1)
         return 1;
-    uint64_t n = array->n_threads ? array->n_threads : ih_machine_cores();
+    uint64_t n = array->n_threads ? array->n_threads : context->n_cores;
     n = n < IH_THREADS_MAX ? n : IH_THREADS_MAX;
     n = n < n_busy ? n : n_busy;
     return (unsigned)(n < array->height ? n : array->height);
@@ -167,7 +167,7 @@ static enum ih_status count_in_threads(struct ih_context *context, const struct 
 static enum ih_status count_checked(struct ih_context *context, const struct ih_array *array,
                                     struct ih_counts *counts, struct ih_error *err)
 {
-    const unsigned n_threads = choose_threads(array);
+    const unsigned n_threads = choose_threads(context, array);
     struct part all = {.context = context,
                        .options = &context->options,
                        .array = array,
