@@ -1,10 +1,10 @@
 /*
- * The pipeline of a run: takes each item of the scan through the stages to the sinks, speaks of
+ * The pipeline of a run: takes each item of the chain through the stages to the sinks, speaks of
  * errors and progress, and determines the exit code.
  *
  * A worker runs the stages of one result and renders it (ih_pipeline_finish). All other calls come
  * from one thread, except ih_pipeline_interrupt, which a signal's thread may call at any time. It
- * waits for the record that is being written, so that records are complete.
+ * waits up to a second for the record that is being written.
  */
 #ifndef IH_CLI_PIPELINE_H
 #define IH_CLI_PIPELINE_H

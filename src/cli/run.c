@@ -77,7 +77,7 @@ static enum ih_status load_mask(const struct ih_options *o, struct ih_scan_optio
 }
 
 /* What a scan borrows. */
-struct parts {
+struct scan_resources {
     unsigned n_threads; /* that may count; the scan may have fewer workers */
     uint64_t memory_bytes;
     struct ih_budget images, members, masks; /* an image waits with its mask or bytes in hand */
@@ -90,7 +90,7 @@ struct parts {
     struct ih_resume_point done;
 };
 
-static void open_parts(struct parts *p, const struct ih_options *o)
+static void open_resources(struct scan_resources *p, const struct ih_options *o)
 {
     p->n_threads = o->n_threads ? o->n_threads : ih_machine_cores();
     p->memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
@@ -110,7 +110,7 @@ static void open_parts(struct parts *p, const struct ih_options *o)
     p->archive_readers = ih_decoder_processes(&p->archives);
 }
 
-static void close_parts(struct parts *p)
+static void close_resources(struct scan_resources *p)
 {
     ih_mask_release(&p->mask, &p->masks);
     ih_budget_destroy(&p->masks);
@@ -118,7 +118,7 @@ static void close_parts(struct parts *p)
     ih_budget_destroy(&p->images);
 }
 
-static struct ih_scan_options scan_options(const struct ih_options *o, struct parts *p,
+static struct ih_scan_options scan_options(const struct ih_options *o, struct scan_resources *p,
                                            struct ih_pipeline *pipeline, unsigned n_threads)
 {
     struct ih_scan_options with = {
@@ -158,8 +158,9 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct pa
 /* ---- the run ---- */
 
 /* Finds the inputs that an earlier run has done. */
-static enum ih_status resume(const struct ih_options *o, struct ih_inputs *inputs, struct parts *p,
-                             struct ih_scan_options *with, struct ih_error *err)
+static enum ih_status resume(const struct ih_options *o, struct ih_inputs *inputs,
+                             struct scan_resources *p, struct ih_scan_options *with,
+                             struct ih_error *err)
 {
     const enum ih_status status = ih_inputs_resume(inputs, o->resume_path, &p->done, err);
     with->first_input = p->done.n_inputs;
@@ -170,10 +171,10 @@ static enum ih_status resume(const struct ih_options *o, struct ih_inputs *input
 /* Opens all that the scan needs, starts it, and chains result files to it. *subject: the file that
  * an error is about, if it is about one. */
 static enum ih_status start_scan(const struct ih_options *o, const struct ih_walk_sources *sources,
-                                 uint64_t n_images, struct ih_pipeline *pipeline, struct parts *p,
-                                 struct ih_inputs **inputs, struct ih_device **device,
-                                 struct ih_chain **chain, const char **subject,
-                                 struct ih_error *err)
+                                 uint64_t n_images, struct ih_pipeline *pipeline,
+                                 struct scan_resources *p, struct ih_inputs **inputs,
+                                 struct ih_device **device, struct ih_chain **chain,
+                                 const char **subject, struct ih_error *err)
 {
     const unsigned n_threads = n_workers(o, n_images, p->n_threads);
     struct ih_scan_options with = scan_options(o, p, pipeline, n_threads);
@@ -217,13 +218,13 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
 enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *sources,
                     uint64_t n_images, struct ih_pipeline *pipeline, struct ih_device **device)
 {
-    struct parts parts = {.has_warned = ATOMIC_FLAG_INIT};
+    struct scan_resources parts = {.has_warned = ATOMIC_FLAG_INIT};
     struct ih_inputs *inputs = NULL;
     struct ih_chain *chain = NULL;
     const struct ih_item *item = NULL;
     const char *subject = NULL;
     struct ih_error err = {0};
-    open_parts(&parts, o);
+    open_resources(&parts, o);
     enum ih_status status =
         start_scan(o, sources, n_images, pipeline, &parts, &inputs, device, &chain, &subject, &err);
     if (status == IH_OK)
@@ -247,6 +248,6 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
     }
     ih_chain_close(chain);
     ih_inputs_close(inputs);
-    close_parts(&parts);
+    close_resources(&parts);
     return code;
 }

@@ -1,8 +1,8 @@
 /*
  * Sinks: where results end, as bytes. A file of data is one, and so are all charts of a run.
  *
- * A sink has two halves. render makes the bytes of one result, in the worker that made the result;
- * put writes them, in order and in one thread.
+ * A sink has two halves. render makes the bytes of one result, in the worker that counted it or in
+ * the main thread; put writes them, in order and in one thread.
  */
 #ifndef IH_CLI_SINK_H
 #define IH_CLI_SINK_H

@@ -1,9 +1,9 @@
 /*
  * The counts of one image and their statistics.
  *
- * All reported numbers come from this struct: a counter for each bin of each plane, the sums of
- * values, and the counts of pixels clipped in any or all channels. All are exact 64-bit integers.
- * Histograms of the parts of an image, or of many images, can be added.
+ * All counts and statistics come from this struct: a counter for each bin of each plane, the sums
+ * of values, and the counts of pixels clipped in any or all channels. All are exact 64-bit
+ * integers. Histograms of the parts of an image, or of many images, can be added.
  *
  * A histogram has one owner, which releases it with ih_histogram_reset. Copies of the struct, as in
  * a copied result, borrow the counters: they are valid as long as the owner keeps them.

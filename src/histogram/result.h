@@ -1,4 +1,4 @@
-/* The result of one input: its description and counts, or an error. It is all that outputs see. */
+/* The result of one image or one total: its description and counts, or an error. */
 #ifndef IH_HISTOGRAM_RESULT_H
 #define IH_HISTOGRAM_RESULT_H
 

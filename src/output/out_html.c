@@ -209,7 +209,8 @@ static void put_total(FILE *f, const struct html_state *s)
             s->is_mixed ? "true" : "false", total.measure.luma->name, total.measure.clip_low,
             total.measure.clip_high, total.histogram.n_bins);
     const struct ih_histogram *const h = &total.histogram;
-    const unsigned n_colours = ih_colour_channels(h->n_channels), n_in_bar = ih_bar_values(h->n_bins);
+    const unsigned n_colours = ih_colour_channels(h->n_channels),
+                   n_in_bar = ih_bar_values(h->n_bins);
     for (unsigned p = 0; p < IH_PLANES && total.n_images > 0 && !s->is_mixed; p++) {
         if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || !ih_has_luma(h)))
             continue; /* alpha; the luma of gray */

@@ -1,9 +1,9 @@
 /*
- * Outputs write results as CSV, JSON or text.
+ * Outputs write results as CSV, JSON, text or a page, or write the names of some.
  *
- * An output is one vtable in one file plus a line in outputs.def. It has two halves. The worker
- * that made a result renders its record into memory; then one thread puts the bytes of all records
- * in input order. Failed inputs have results too. NDJSON alone also gets the end of a shard
+ * An output is one vtable in one file plus a line in outputs.def. It has two halves. render
+ * makes the bytes of one record, in any thread; then one thread puts the bytes of all records in
+ * input order. Failed inputs have results too. NDJSON alone also gets the end of a shard
  * (is_end). An output only reads results and only writes to its stream. Write errors stay in the
  * stream: the caller checks ferror.
  */

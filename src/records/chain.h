@@ -1,5 +1,6 @@
 /*
- * The items of a scan and of result files in the order of the paths.
+ * The items of a scan and of result files in the order of the paths, after the records of the file
+ * of --resume.
  *
  * The scan gives an item without a kind in the place of a result file; the chain reads that file
  * before it takes the next item of the scan. All results have to be of one measure.

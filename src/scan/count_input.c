@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum ih_status open_source(const struct ih_input *input, struct ih_reader *src,
+static enum ih_status open_reader(const struct ih_input *input, struct ih_reader *src,
                                   struct ih_error *err)
 {
     if (input->error.status != IH_OK) {
@@ -278,7 +278,7 @@ enum ih_status ih_input_open(const struct ih_scan_options *options, const struct
     const uint8_t *head;
     size_t size;
     *is_archive = false;
-    enum ih_status status = open_source(input, src, err);
+    enum ih_status status = open_reader(input, src, err);
     if (status != IH_OK || !ih_input_may_be_archive(options, input))
         return status;
     status = ih_reader_peek(src, IH_PROBE_BYTES, &head, &size, err);
@@ -293,7 +293,7 @@ enum ih_status ih_input_open(const struct ih_scan_options *options, const struct
     return status;
 }
 
-uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
+uint64_t ih_count_reader(const struct ih_scan_options *options, const struct ih_input *input,
                          struct ih_lane *lane, struct ih_reader *src,
                          const struct ih_frames *frames, struct ih_result *result)
 {
@@ -310,8 +310,8 @@ void ih_count_input(const struct ih_scan_options *options, const struct ih_input
                     struct ih_lane *lane, struct ih_reader *src, struct ih_result *result)
 {
     struct ih_error error = {0};
-    if (open_source(input, src, &error) == IH_OK) {
-        ih_count_source(options, input, lane, src, NULL, result);
+    if (open_reader(input, src, &error) == IH_OK) {
+        ih_count_reader(options, input, lane, src, NULL, result);
         return;
     }
     memset(result, 0, sizeof *result);

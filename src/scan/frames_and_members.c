@@ -96,7 +96,7 @@ void ih_count_images(struct scan *s, struct worker *w, struct slot *slot)
     const struct ih_frames frames = {take_frame, &user};
     const bool takes_frames = w->options.decode.takes_frames;
     /* of the last image, from 1 */
-    const uint64_t number = ih_count_source(&w->options, &slot->input, w->lane, &w->src,
+    const uint64_t number = ih_count_reader(&w->options, &slot->input, w->lane, &w->src,
                                             takes_frames ? &frames : NULL, result);
     char *path = number > 1 ? frame_path(slot->input.path, number) : NULL;
     if (result->status == IH_OK)

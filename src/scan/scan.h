@@ -11,7 +11,10 @@
  * member while another worker reads on. So all workers share one archive, and several archives are
  * read at the same time.
  *
- * The caller pulls: `next` of the source waits for the next result and makes an item of it.
+ * The caller pulls items (struct ih_item_source): next waits for a result and makes an item of it.
+ *
+ * This header also declares regions and masks (selection.c), arrays, thumbnails and the words of
+ * settings.
  */
 #ifndef IH_SCAN_SCAN_H
 #define IH_SCAN_SCAN_H
@@ -210,7 +213,7 @@ struct ih_frames {
  * Returns the number of the image that result describes, the last one or the one that failed: 1
  * without further images.
  */
-uint64_t ih_count_source(const struct ih_scan_options *options, const struct ih_input *input,
+uint64_t ih_count_reader(const struct ih_scan_options *options, const struct ih_input *input,
                          struct ih_lane *lane, struct ih_reader *src,
                          const struct ih_frames *frames, struct ih_result *result);
 

@@ -1,9 +1,10 @@
 /*
  * Stages: what happens to results between the source and the sinks.
  *
- * where, against and fail-if look at one result. They keep no state, so they run in the worker that
- * made the result. total, by and diff add results up: take adds one, in order and in one thread,
- * and end gives what follows the last result.
+ * where, against and fail-if look at one result and change nothing shared, so a worker runs them on
+ * the images that it has counted. against reads a complete reference. total, by and diff add
+ * results up: take adds one, in order and in one thread, and end gives what follows the last
+ * result.
  */
 #ifndef IH_STAGES_STAGE_H
 #define IH_STAGES_STAGE_H
