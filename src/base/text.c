@@ -1,8 +1,10 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -259,4 +261,22 @@ bool ih_parse_ordinals(const char *list, int *ordinals, size_t n_max, unsigned *
         }
         list += size + 1;
     }
+}
+
+FILE *ih_memory_stream(char **bytes, size_t *n)
+{
+    *bytes = NULL;
+    FILE *const stream = open_memstream(bytes, n);
+    errno = 0;
+    return stream;
+}
+
+bool ih_memory_stream_close(FILE *stream, char **bytes)
+{
+    const bool has_failed = ferror(stream) || errno == ENOMEM;
+    if (fclose(stream) == 0 && !has_failed && *bytes)
+        return true;
+    free(*bytes);
+    *bytes = NULL;
+    return false;
 }

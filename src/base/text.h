@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Length in bytes of the well-formed UTF-8 character at text, 1 to 4, or 0 if the bytes are not
@@ -78,6 +79,17 @@ char *ih_put_real(char *text, double v);
  */
 enum { IH_COUNT_MAX = 20 };
 char *ih_format_count(char *text, uint64_t n);
+
+/*
+ * A stream into memory, as of open_memstream, which may lose bytes and succeed: glibc tells in
+ * errno alone that there was no memory for them.
+ *
+ * *bytes   of malloc, after the stream is closed
+ *
+ * ih_memory_stream_close returns false if bytes were lost. Then *bytes is NULL.
+ */
+FILE *ih_memory_stream(char **bytes, size_t *n);
+bool ih_memory_stream_close(FILE *stream, char **bytes);
 
 /* Continues a hash with n bytes. Source: FNV-1a of Fowler, Noll and Vo, 64 bits. */
 #define IH_HASH_START UINT64_C(0xcbf29ce484222325)

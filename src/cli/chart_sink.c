@@ -270,7 +270,11 @@ static void charts_render(const struct ih_sink *sink, const struct ih_result *re
     struct ih_error ignored;
     unsigned char *image = NULL;
     size_t n = 0;
-    if (!c->look.is_sheet && ih_chart_draw(result, &c->look, &image, &n, &ignored) == IH_OK)
+    const int error = errno; /* of bytes: a chart that cannot be drawn is reported when it is put */
+    const bool is_drawn =
+        !c->look.is_sheet && ih_chart_draw(result, &c->look, &image, &n, &ignored) == IH_OK;
+    errno = error;
+    if (is_drawn)
         fwrite(image, 1, n, bytes);
     free(image);
 }

@@ -116,10 +116,11 @@ enum ih_status ih_data_sink_resume(struct ih_sink *sink, uint64_t size_bytes, st
     return ih_error_errno(err, errno, "cannot write");
 }
 
-/* The error of a write, if one has failed. */
+/* The error of a write, if one has failed. The page adds up too, which may take memory. */
 static enum ih_status check(struct data_sink *s, bool flushes, struct ih_error *err)
 {
-    if ((!flushes || fflush(s->file.stream) == 0) && !ferror(s->file.stream))
+    const bool has_memory = errno != ENOMEM;
+    if ((!flushes || fflush(s->file.stream) == 0) && !ferror(s->file.stream) && has_memory)
         return IH_OK;
     const int error = errno ? errno : EIO;
     s->base.has_lost_reader = error == EPIPE;

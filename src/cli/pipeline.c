@@ -1,5 +1,6 @@
 #include "cli/pipeline.h"
 
+#include "base/text.h"
 #include "cli/destinations.h"
 #include "cli/sink.h"
 #include "stages/stage.h"
@@ -220,9 +221,9 @@ struct rendered {
 static struct rendered *render(struct ih_pipeline *p, const struct ih_result *result)
 {
     struct rendered made = {.is_selected = true};
-    char line[IH_MESSAGE_MAX], *product = NULL;
+    char line[IH_MESSAGE_MAX], *product;
     size_t n = 0;
-    FILE *const f = open_memstream(&product, &n);
+    FILE *const f = ih_memory_stream(&product, &n);
     if (!f)
         return NULL;
     fwrite(&made, sizeof made, 1, f); /* set below */
@@ -235,11 +236,8 @@ static struct rendered *render(struct ih_pipeline *p, const struct ih_result *re
         fflush(f); /* sets n */
         made.ends[i] = n - sizeof made;
     }
-    const bool has_failed = ferror(f) != 0;
-    if (fclose(f) != 0 || has_failed) {
-        free(product);
+    if (!ih_memory_stream_close(f, &product))
         return NULL;
-    }
     memcpy(product, &made, sizeof made);
     return (struct rendered *)product;
 }

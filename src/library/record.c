@@ -2,6 +2,7 @@
 #include "library/library.h"
 
 #include "base/machine.h"
+#include "base/text.h"
 #include "output/output.h"
 #include "records/records.h"
 #include "scan/extensions.h"
@@ -32,19 +33,14 @@ static enum ih_status write_line(const struct ih_result *result, char **line, si
                                  struct ih_error *err)
 {
     struct ih_columns columns = {0};
-    *line = NULL;
-    FILE *stream = open_memstream(line, n_bytes);
+    FILE *stream = ih_memory_stream(line, n_bytes);
     if (!stream)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     ih_columns_arrange(&columns, false);
     ih_json_put_record(stream, result, &columns, false);
     putc('\n', stream);
-    const bool is_written = !ferror(stream);
-    if (fclose(stream) == 0 && is_written)
-        return IH_OK;
-    free(*line);
-    *line = NULL;
-    return ih_error_set(err, IH_MEMORY, "out of memory");
+    return ih_memory_stream_close(stream, line) ? IH_OK
+                                                : ih_error_set(err, IH_MEMORY, "out of memory");
 }
 
 enum ih_status ih_record_write(const struct ih_counts *counts, const struct ih_record *record,

@@ -676,7 +676,9 @@ static enum ih_status next_line(struct ih_records *r, char **line, struct ih_err
         r->start += (size_t)(end - start) + (end < start + n ? 1 : 0);
         *end = '\0'; /* the buffer has a byte more */
         if (memchr(start, '\0', (size_t)(end - start)))
-            return ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": a NUL byte", r->line);
+            return ih_error_set(err,
+                                r->line > 1 || strstr(start, IH_SCHEMA) ? IH_CORRUPT : IH_UNKNOWN,
+                                "line %" PRIu64 ": a NUL byte", r->line);
         return IH_OK;
     }
 }

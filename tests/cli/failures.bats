@@ -435,3 +435,39 @@ ending_signals() {
     rm -f out/x.json
   done
 }
+
+@test "failures: without memory for one allocation, the run fails by name or its bytes are right" {
+  ! grep -aq -e __asan_init -e __tsan_init "$IMGHIST" || skip "a preloaded library comes before the sanitizer's"
+  cat >fail.c <<'C'
+#include <stdlib.h>
+extern void *__libc_malloc(size_t n), *__libc_calloc(size_t m, size_t n), *__libc_realloc(void *p, size_t n);
+int *__errno_location(void);
+static long n_calls;
+static int fails(void)
+{
+    const char *which = getenv("FAILS_AT");
+    if (!which || __sync_fetch_and_add(&n_calls, 1) != atol(which))
+        return 0;
+    *__errno_location() = 12; /* ENOMEM */
+    return 1;
+}
+void *malloc(size_t n) { return fails() ? NULL : __libc_malloc(n); }
+void *calloc(size_t m, size_t n) { return fails() ? NULL : __libc_calloc(m, n); }
+void *realloc(void *p, size_t n) { return fails() ? NULL : __libc_realloc(p, n); }
+C
+  "${CC:-cc}" -shared -fPIC -o fail.so fail.c
+  LD_PRELOAD=$PWD/fail.so "$IMGHIST" --version >/dev/null 2>&1 || skip "this C library has no second name for malloc"
+  printf 'P5\n2 1\n65535\n\x00\x05\xFF\xFF' >a.pgm
+  printf 'P6\n1 1\n65535\n\x00\x05\x10\x00\xFF\xFF' >b.ppm
+  "$IMGHIST" a.pgm b.ppm --bins=native --ndjson -o both.ndjson
+  "$IMGHIST" both.ndjson --csv=images --html=expected.html >expected.csv
+  for i in {0..160}; do
+    status=0
+    LD_PRELOAD=$PWD/fail.so FAILS_AT=$i "$IMGHIST" both.ndjson --csv=images --html=page.html >out.csv 2>err || status=$?
+    case $status in
+      0) cmp page.html expected.html && cmp out.csv expected.csv || fail "allocation $i: bytes are lost" ;;
+      1 | 3) [ -s err ] || fail "allocation $i: no message" ;;
+      *) fail "allocation $i: status $status" ;;
+    esac
+  done
+}

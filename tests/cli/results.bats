@@ -170,8 +170,9 @@ give --records=FILE" other --csv
   printf '{"name": 1}\n' >other.json
   printf '[\n  1\n]\n' >list.json
   printf '{"schema":"https://example.org","x":1}\n' >schema.json
+  printf 'P\0Q\n' >binary.json
   : >empty.ndjson
-  for file in none.ndjson other.json list.json schema.json empty.ndjson; do
+  for file in none.ndjson other.json list.json schema.json binary.json empty.ndjson; do
     imghist_status 1 "$file" a.pgm --csv
     assert_output "$(cat expected)"
     assert_stderr_has "imghist: $file: "
