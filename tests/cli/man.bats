@@ -117,7 +117,7 @@ extract_readme() {
   grep -oE '>[0-9.,]+</text>' speed-light.svg | tr -d '></a-z' >figures
   [ "$(wc -l <figures)" -eq 10 ]
   while read -r figure; do
-    grep -qE "alt=.*[ ]$figure[ ,.]" "$README" || fail "no $figure in the alternative text"
+    grep -qE "alt=.*[ ]${figure}[ ,.]" "$README" || fail "no $figure in the alternative text"
   done <figures
 }
 
