@@ -221,9 +221,9 @@ def test_nulls_and_wrong_types_in_columns(engine, tmp_path):
 def test_result_files_are_refused(engine, tmp_path):
     """A task that has one of them cannot tell what is in the others."""
     path = str(data.ROOT / "samples/scene.png")
-    (tmp_path / "records.txt").write_bytes(b"".join(imghist.ndjson([imghist.count(path)])))
-    with pytest.raises(Exception, match="records.txt: a result file is no image: a scan reads its records"):
-        engine.module.total(inputs_of(engine, [path, str(tmp_path / "records.txt")]))
+    (tmp_path / "records.ndjson").write_bytes(b"".join(imghist.ndjson([imghist.count(path)])))
+    with pytest.raises(Exception, match="records.ndjson: a result file is no image: a scan reads its records"):
+        engine.module.total(inputs_of(engine, [path, str(tmp_path / "records.ndjson")]))
     assert engine.module.total(inputs_of(engine, [str(tmp_path)])).failed == 1  # in a directory it is left out
 
 
