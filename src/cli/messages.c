@@ -379,7 +379,7 @@ void ih_messages_compare(struct ih_messages *m, const struct ih_total *const sid
                          sides[1]->n_images == 1 ? "" : "s");
     if (has_alpha(sides[0]) != has_alpha(sides[1]))
         ih_messages_note(m, m->options->paths[has_alpha(sides[1])],
-                         "has alpha and the other side has none: alpha is not compared");
+                         "has alpha and the other side does not: alpha is not compared");
 }
 
 /* ---- names that come again ---- */

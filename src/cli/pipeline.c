@@ -211,16 +211,16 @@ void ih_pipeline_resume(struct ih_pipeline *p, uint64_t size_bytes)
 /* ---- in the worker: one result through its stages into bytes ---- */
 
 /* What a worker makes of a result. */
-struct rendered {
+struct product {
     bool is_selected, is_matched; /* by --where, by --fail-if */
     size_t ends[1 + SINKS_MAX];   /* in bytes: of the line of --fail-if, and of each sink's part */
     char bytes[];
 };
 
 /* Renders a result for all sinks. Returns a product of malloc; NULL: out of memory. */
-static struct rendered *render(struct ih_pipeline *p, const struct ih_result *result)
+static struct product *render(struct ih_pipeline *p, const struct ih_result *result)
 {
-    struct rendered made = {.is_selected = true};
+    struct product made = {.is_selected = true};
     char line[IH_MESSAGE_MAX], *product;
     size_t n = 0;
     FILE *const f = ih_memory_stream(&product, &n);
@@ -239,7 +239,7 @@ static struct rendered *render(struct ih_pipeline *p, const struct ih_result *re
     if (!ih_memory_stream_close(f, &product))
         return NULL;
     memcpy(product, &made, sizeof made);
-    return (struct rendered *)product;
+    return (struct product *)product;
 }
 
 /* The first member of an archive: what seemed to be one image is many. Nothing has been rendered,
@@ -264,12 +264,12 @@ static bool needs_products(const struct ih_pipeline *p)
 }
 
 /* Selects a result and renders it. Threads: any. Returns as render. */
-static struct rendered *make(struct ih_pipeline *p, const struct ih_result *result)
+static struct product *make(struct ih_pipeline *p, const struct ih_result *result)
 {
     const bool is_selected = ih_where_take(p->options->where, result);
     if (is_selected && p->writes_images)
         return render(p, result);
-    struct rendered *product = calloc(1, sizeof *product);
+    struct product *product = calloc(1, sizeof *product);
     if (product)
         product->is_selected = is_selected;
     return product;
@@ -303,7 +303,7 @@ static bool is_worthless(const struct ih_pipeline *p, const struct ih_sink *sink
 
 /* Puts what has been rendered. The caller holds the lock. */
 static void put(struct ih_pipeline *p, const struct ih_result *result,
-                const struct rendered *product)
+                const struct product *product)
 {
     struct ih_error reason;
     for (size_t i = 0; i < p->n_sinks; i++) {
@@ -328,7 +328,7 @@ static void report_match(struct ih_pipeline *p, const char *path, const char *li
 
 /* Writes a result or a total, which --fail-if judges. The caller holds the lock. */
 static void write_result(struct ih_pipeline *p, const struct ih_result *result,
-                         const struct rendered *product)
+                         const struct product *product)
 {
     const uint64_t started_ns = ih_clock_ns();
     p->messages.n_judged += p->options->fail_if != NULL;
@@ -372,8 +372,8 @@ static void compare(struct ih_pipeline *p, struct ih_result *result)
 static void take_result(struct ih_pipeline *p, const struct ih_item *item,
                         const struct ih_result *result)
 {
-    const struct rendered *product = result->product;
-    struct rendered *made = NULL; /* here, of a result that no worker has finished */
+    const struct product *product = result->product;
+    struct product *made = NULL; /* here, of a result that no worker has finished */
     struct ih_result compared;
     if (!product && !result->is_total && needs_products(p)) {
         if (p->options->against && result->status == IH_OK) {
@@ -476,9 +476,9 @@ static bool is_kept(const struct ih_pipeline *p, const struct ih_sink *sink)
            (sink->is_standard && !p->options->only_total);
 }
 
-static struct rendered *must_render(struct ih_pipeline *p, const struct ih_result *result)
+static struct product *must_render(struct ih_pipeline *p, const struct ih_result *result)
 {
-    struct rendered *const product = render(p, result);
+    struct product *const product = render(p, result);
     if (!product)
         give_up(p, IH_EXIT_FAILED, result->path, "out of memory");
     return product;
@@ -489,7 +489,7 @@ static void give_total(void *pipeline, struct ih_result *total)
     struct ih_pipeline *const p = pipeline;
     if (p->options->against && total->histogram.n_pixels > 0)
         compare(p, total);
-    struct rendered *const product = must_render(p, total);
+    struct product *const product = must_render(p, total);
     write_result(p, total, product);
     free(product);
 }
@@ -502,7 +502,7 @@ static void give_end(struct ih_pipeline *p, uint64_t run)
                                   .n_shards = p->options->n_shards,
                                   .run = run,
                                   .n_images = p->n_records};
-    struct rendered *const product = must_render(p, &end);
+    struct product *const product = must_render(p, &end);
     put(p, &end, product);
     free(product);
 }

@@ -57,7 +57,7 @@ struct ih_count_vectors {
 };
 
 /* The state of a count, about 170 KiB. Small images touch at most 35 KiB of it. totals.bins must be
- * NULL at first, and ih_counter_reset releases what is left. Private, but tests may set
+ * NULL at first, and ih_counter_reset releases it. Private, but tests may set
  * `fold_pixels`, `pairs_from_pixels`, `vectors` and `finds_noise` between begin and end, and read
  * `n_unfolded`, `has_pairs` and `is_noise`. */
 struct ih_counter {
@@ -100,8 +100,8 @@ struct ih_count_method {
 extern const struct ih_count_method ih_count_tables;
 extern const struct ih_count_method ih_count_reference;
 
-/* Starts an image. spec is copied. Returns IH_OK or IH_MEMORY. Totals that nobody has taken keep
- * their memory for the next image of the same shape. */
+/* Starts an image. spec is copied. Returns IH_OK or IH_MEMORY. The memory of
+ * totals that were not taken serves the next image of the same shape. */
 static inline enum ih_status ih_counter_begin(struct ih_counter *counter,
                                               const struct ih_count_method *method,
                                               const struct ih_count_spec *spec,

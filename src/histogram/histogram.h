@@ -87,10 +87,11 @@ enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_c
 /* Empties a histogram, which keeps its shape and memory. */
 void ih_histogram_clear(struct ih_histogram *h);
 
-/* Releases the counters; h has none then. One that is all 0 may be reset. */
+/* Releases the counters and sets them to NULL. A histogram of zeros may be reset too. */
 void ih_histogram_reset(struct ih_histogram *h);
 
-/* Passes the counters on: the histogram that it returns owns them, and *h has none. */
+/* Returns the histogram with its counters, which the caller owns from now on. Sets those of *h to
+ * NULL. */
 struct ih_histogram ih_histogram_take(struct ih_histogram *h);
 
 /* Overwrites *h with a copy that has counters of its own. Returns as ih_histogram_init. */

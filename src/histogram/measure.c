@@ -91,7 +91,7 @@ static bool agree_bins(const struct ih_measure *asked, const struct ih_result *r
     return asked->takes_native ? r->measure.n_bins || !is_deep : !r->measure.n_bins;
 }
 
-/* The agreement: a line for each value. Of what a run asks for, only values that the user gave. */
+/* The agreement, a line for each value. A run demands only the values that the user gave. */
 static enum ih_status check(const struct ih_joint_measure *j, const struct ih_result *r,
                             struct ih_error *err)
 {

@@ -235,8 +235,8 @@ static bool sums_records(const struct shards *s, const struct ih_result *r)
            (s->current->n_read > 1 || (s->has_position && r->n_images + r->n_failed == 0));
 }
 
-/* Reads the next record of the whole run, of which all shards have been added. *result: borrowed
- * until the next call; NULL at the end. *path: of the file that the result or the error is about;
+/* Reads the next record of the whole run; all its shards have been added. *result: borrowed until
+ * the next call; NULL at the end. *path: of the file that the result or the error is about;
  * borrowed until close. */
 static enum ih_status shards_next(struct shards *s, const struct ih_result **result,
                                   const char **path, struct ih_error *err)

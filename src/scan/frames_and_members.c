@@ -48,7 +48,7 @@ static void fail_for_memory(struct scan *s)
 {
     pthread_mutex_lock(&s->lock);
     ih_error_set(&s->error, IH_MEMORY, "out of memory");
-    scan_stop(s);
+    ih_scan_stop(s);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -82,7 +82,7 @@ void ih_slot_empty(struct slot *slot)
     free(slot->input.array);
 }
 
-void scan_stop(struct scan *s)
+void ih_scan_stop(struct scan *s)
 {
     s->is_stopping = true;
     pthread_cond_broadcast(&s->on_work);
@@ -107,7 +107,7 @@ void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result)
     pthread_mutex_lock(&s->lock);
     if (has_result && result->status == IH_UNAVAILABLE) {
         s->error = result->error; /* no device or decoder process: every input would fail */
-        scan_stop(s);
+        ih_scan_stop(s);
     }
     slot->has_result = has_result;
     slot->is_ready = true;

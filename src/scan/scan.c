@@ -119,7 +119,7 @@ static void give_failure(struct scan *s, enum ih_item_kind kind, const struct ih
 
 /* ---- the next item ---- */
 
-/* Makes the item of a slot. False: it has none. */
+/* Makes the item of a slot. Returns false for a slot without an item. */
 static bool next_result(struct scan *s, struct slot *slot, struct ih_error *err)
 {
     const struct ih_input *input = &slot->input;
@@ -237,9 +237,9 @@ static void scan_close(void *scan)
     struct scan *s = scan;
     struct ih_error ignored;
     pthread_mutex_lock(&s->lock);
-    scan_stop(s);
+    ih_scan_stop(s);
     pthread_mutex_unlock(&s->lock);
-    wait_for_workers(s); /* none waits for room after scan_stop */
+    wait_for_workers(s); /* none waits for room after ih_scan_stop */
     ih_workers_end(s, &ignored);
     for (struct slot *slot = s->taken; slot; slot = slot->next)
         ih_slot_empty(slot);

@@ -134,7 +134,7 @@ void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result);
 bool ih_is_in_shard(const struct scan *s, uint64_t input, uint64_t member);
 
 /* Starts no more inputs, and ends those of several images. The caller holds the lock. */
-void scan_stop(struct scan *s);
+void ih_scan_stop(struct scan *s);
 
 /* ---- workers.c ---- */
 

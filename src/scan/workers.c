@@ -362,7 +362,7 @@ static void *work(void *argument)
     struct ih_error error = {0}, ignored;
     if (open_worker(&w, s, &error) == IH_OK && work_on_inputs(s, &w, &error) != IH_OK) {
         pthread_mutex_lock(&s->lock);
-        scan_stop(s);
+        ih_scan_stop(s);
         pthread_mutex_unlock(&s->lock);
         work_on_inputs(s, &w, &ignored); /* those that the JPEG queue still returns */
     }
@@ -375,7 +375,7 @@ static void *work(void *argument)
     s->n_working--;
     if (error.status != IH_OK) {
         s->error = error;
-        scan_stop(s);
+        ih_scan_stop(s);
     }
     pthread_cond_signal(&s->on_result);
     pthread_cond_broadcast(&s->on_work); /* n_queued may have become 0 without a signal */

@@ -87,7 +87,8 @@ static void count(struct ih_counter *counter, const struct ih_count_method *meth
     ih_counter_end(counter, out);
 }
 
-/* For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS], of which the image's are overwritten.
+/* For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS]; those of the image's planes are
+ * overwritten.
  * Returns 0, or 1: out of memory. */
 int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins);
 

@@ -29,7 +29,7 @@ static inline enum ih_status count_pixels(struct ih_decode *d, struct ih_histogr
     return status;
 }
 
-/* Counts the planes; leaves no counts if the image has none. */
+/* Counts the planes. An image without planes has no counts. */
 static inline enum ih_status count_planes(struct ih_decode *d, struct ih_histogram *got,
                                           struct ih_error *err)
 {
