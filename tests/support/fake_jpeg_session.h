@@ -15,6 +15,7 @@ enum { NEVER = 1000000 };
 /* What the sessions do, and what has happened. */
 static struct {
     unsigned fails_at;     /* the batch in which the GPU fails */
+    bool fails_late;       /* once the next has begun, on another GPU */
     bool fails_on;         /* and in all later ones */
     bool is_missing;       /* no session starts */
     bool has_tried;        /* to start a session */
@@ -118,7 +119,10 @@ static inline enum ih_status fake_batch(struct ih_jpeg_session *session, struct 
         pthread_cond_wait(&fake.on_change, &fake.lock);
     const bool fails =
         fake.n_batches == fake.fails_at || (fake.fails_on && fake.n_batches > fake.fails_at);
-    fake.n_batches++;
+    const unsigned batch = fake.n_batches++;
+    pthread_cond_broadcast(&fake.on_change);
+    while (fake.fails_late && batch == fake.fails_at && fake.n_batches == batch + 1)
+        pthread_cond_wait(&fake.on_change, &fake.lock);
     fake.n_largest = n > fake.n_largest ? n : fake.n_largest;
     for (unsigned i = 0; i < n; i++)
         fake.n_jobs += jobs[i].is_planned;

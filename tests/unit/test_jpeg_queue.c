@@ -82,7 +82,7 @@ FOLDER_TEST(sessions_that_fail)
     fake.fails_on = false;
     assert_int_equal(all.n_taken, all.n_inputs);
     assert_int_equal(all.n_by_gpu, 0);
-    assert_int_equal(fake.n_batches, fake_sessions.n_sessions);
+    assert_in_range(fake.n_batches, 1, fake_sessions.n_sessions);
 }
 
 /* One session of two GPUs fails, and the others go on. Some files are not counted. */
@@ -91,6 +91,7 @@ FOLDER_TEST(two_units_and_returned_files)
     struct ih_error err;
     count_on_cpu(*state);
     fake.n_units = 2;
+    fake.fails_late = true;
     for (unsigned returns = 0; returns < 3; returns++)
         for (unsigned fails_at = 0; fails_at < 2; fails_at++) {
             struct run r = gpu_run_compared(*state, MANY);
@@ -99,9 +100,10 @@ FOLDER_TEST(two_units_and_returned_files)
             assert_int_equal(run(&r, 32, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
             assert_int_equal(r.n_by_gpu, r.report.n_decoded);
-            assert_true(fake.n_batches > fails_at + 1);
+            assert_true(r.n_by_gpu > 0 || returns == 1); /* which returns every job */
         }
     fake.n_units = fake.rejects = 0;
+    fake.fails_late = false;
 }
 
 /* How often a watched file has been opened for reading and closed. */
