@@ -6,7 +6,7 @@
 # before. Complete logs are kept in BUILD/test-logs/. At the end each reason for skipped tests is shown
 # once, with their number, and failures in full. The last line is `N passed, N failed, N skipped`.
 #
-# TEST_TIMEOUT: seconds that a suite may take (300). TEST_JOBS: suites that run at the same time; by default one
+# TEST_TIMEOUT: seconds that a suite may take (600). TEST_JOBS: suites that run at the same time; by default one
 # per CPU core, at most 4, because most suites run several threads.
 set -u
 
@@ -21,7 +21,7 @@ unset IMGHIST_DEVICE CMOCKA_XML_FILE
 logs=$build/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
-limit_s=${TEST_TIMEOUT:-300}
+limit_s=${TEST_TIMEOUT:-600}
 n_cores=$(nproc)
 n_jobs=${TEST_JOBS:-$((n_cores < 4 ? n_cores : 4))}
 [ "$n_jobs" -ge 1 ] 2>/dev/null || { echo "run.sh: TEST_JOBS=$n_jobs is not a number of suites" >&2; exit 1; }
