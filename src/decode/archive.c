@@ -106,8 +106,8 @@ uint64_t ih_archive_find_zip(const char *path)
 
 bool ih_archive_is_name(const char *path)
 {
-    static const char *const endings[] = {".tar",     ".zip",  ".tar.gz", ".tgz",
-                                          ".tar.zst", ".tzst", ".tar.xz", ".txz"};
+    static const char *const endings[] = {".tar",  ".zip",    ".tar.gz", ".tgz", ".tar.zst",
+                                          ".tzst", ".tar.xz", ".txz",    ".npz"};
     const size_t n = strlen(path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t n_ending = strlen(endings[i]);

@@ -37,7 +37,6 @@ struct signature {
 #define SCIENCE                                                                      \
     "read it in Python and count its arrays, or export PNG or TIFF of 8 or 16 bits " \
     "(--bins=native keeps every value)"
-#define NUMPY "count it in Python, as in imghist.count(numpy.load('IN'))"
 #define MICROSCOPE \
     "export its images first, for example with 'bfconvert IN OUT%s.tif' of Bio-Formats"
 #define TABLE "it is a table; read it in Python, where imghist.scan counts images in a column"
@@ -69,7 +68,6 @@ static const struct signature signatures[] = {
     {"FITS", SCIENCE, ONE(0, "SIMPLE  =")},
     {"DICOM", SCIENCE, ONE(128, "DICM")},
     {"HDF5", SCIENCE, ONE(0, "\x89HDF\r\n\x1A\n")},
-    {"a NumPy array", NUMPY, ONE(0, "\x93NUMPY")},
     {"NIfTI", SCIENCE, ONE(344, "n+1\0")},
     {"NIfTI", SCIENCE, ONE(344, "ni1\0")},
     {"NIfTI", SCIENCE, ONE(4, "n+2\0\r\n\x1A\n")},

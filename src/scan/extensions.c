@@ -21,6 +21,7 @@ static const char images[] = " png apng"
                              " pnm pbm pgm ppm pam"
                              " qoi"
                              " jp2 j2k j2c jpc jpf jpx"
+                             " npy"
                              " hdr"
                              " ico cur ";
 

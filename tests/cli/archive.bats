@@ -89,7 +89,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
 
 @test "archive: a file in a folder is a failure if it has the name of an archive but is not one" {
   dot d/a.pgm
-  for ending in tar zip TAR.GZ tgz tar.zst tzst tar.xz txz; do
+  for ending in tar zip TAR.GZ tgz tar.zst tzst tar.xz txz npz; do
     for content in "" text "$(head -c 600 /dev/zero | tr '\0' '\1')"; do
       printf %s "$content" >"d/b.$ending"
       imghist_status 1 d --check -q

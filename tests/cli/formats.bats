@@ -48,7 +48,31 @@ agree() {
 @test "formats: JPEG XL, lossless" { agree jxl jxl-lossless; }
 @test "formats: JPEG 2000, lossless" { agree jp2 jp2-; }
 @test "formats: QOI" { agree qoi qoi-; }
+@test "formats: NPY" { agree npy npy-; }
 @test "formats: Radiance HDR" { agree hdr hdr; }
+# The files of both orders hold the same array, so each part of the image has the same counts.
+@test "formats: NPY in Fortran's order has its pixels in their places, and NPZ is an archive" {
+  for pair in rgb:fortran 16-little:fortran-16-little 16-big:fortran-16-big; do
+    for region in 9x5+0+0 1x1+8+0 4x2+3+2; do
+      for file in "npy-${pair%:*}" "npy-${pair#*:}"; do
+        "$IMGHIST" "$FILES/$file.npy" --region=$region --bins=native --device=cpu --csv=long | cut -d, -f2- >"$file.csv"
+        [ "$(wc -l <"$file.csv")" -gt 1 ]
+      done
+      cmp "npy-${pair%:*}.csv" "npy-${pair#*:}.csv"
+    done
+  done
+  needs python3
+  "$IMGHIST" --list | grep -q '^  archives: .*libarchive [0-9]' || skip "no libarchive in this build"
+  mkdir d
+  python3 -c "import sys, zipfile
+with zipfile.ZipFile('d/a.npz', 'w') as archive:
+    for name in ('rgb', '16-big'):
+        archive.write('$FILES/npy-%s.npy' % name, name + '.npy')"
+  imghist_ok d --csv=stats --device=cpu
+  [ "$(cut -d, -f1,4,6 <<<"$output" | sed 1d)" = "$("$IMGHIST" "$FILES"/npy-{rgb,16-big}.npy --device=cpu --csv=stats |
+    cut -d, -f1,4,6 | sed "1d; s|^.*/npy-|d/a.npz/|")" ]
+}
+
 @test "formats: ICO and CUR" { agree ico ico-; }
 
 # Prints lines of FILE BITS: the bits of a sample in the file, or of a palette index.
@@ -62,6 +86,9 @@ tiff-gray-1.tif 1
 tiff-gray-12.tif 12
 tiff-palette-4.tif 4
 tiff-rgb-16.tif 16
+npy-16-big.npy 16
+npy-bool.npy 1
+npy-rgb.npy 8
 pnm-p1.pbm 1
 pnm-p2.pgm 8
 pnm-p6-16.ppm 16

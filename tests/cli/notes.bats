@@ -428,7 +428,9 @@ name it .hist.png" ] || fail "$chart"
   cat a.pgm "$SAMPLES/scene.jpg" >other.pgm
   printf 'qoif\0\0\0\1\0\0\0\1\3\0\300\0\0\0\0\0\0\0\1' >one.qoi
   cat one.qoi one.qoi >two.qoi
-  for file in two.pgm two.png other.pgm two.qoi; do
+  cp "$TESTS/formats/files/npy-bool.npy" one.npy
+  cat one.npy "$TESTS/formats/files/npy-fortran.npy" one.npy >two.npy # as numpy.save appends
+  for file in two.pgm two.png other.pgm two.qoi two.npy; do
     for how in '' --isolate; do
       # shellcheck disable=SC2086 # a word or none
       imghist_ok $file --csv=stats $how
@@ -440,5 +442,5 @@ name it .hist.png" ] || fail "$chart"
   { cat a.pgm; printf '\n'; } >padded.pgm
   { cat "$SAMPLES/scene.jpg"; echo a trailer; } >tail.jpg
   cp "$SAMPLES/palette.png" one.png
-  imghist_quiet a.pgm padded.pgm tail.jpg one.png one.qoi --csv=stats
+  imghist_quiet a.pgm padded.pgm tail.jpg one.png one.qoi one.npy --csv=stats
 }

@@ -9,7 +9,7 @@ first reader in `agree`, which uses the same library as imghist. Each reader the
 in any order of pixels. The column `agree` lists readers with the same pixels, `differ` the others. A reader
 that refuses the file or does not know its format is in neither.
 
-needs: python3-pil, python3-tifffile, imagemagick, netpbm, ffmpeg, libvips-tools
+needs: python3-pil, python3-numpy, python3-tifffile, imagemagick, netpbm, ffmpeg, libvips-tools
 """
 import array
 import pathlib
@@ -19,6 +19,7 @@ import tempfile
 from collections import Counter
 
 import make_files
+import numpy
 import tifffile
 from PIL import Image
 
@@ -108,6 +109,13 @@ def by_vips(path):
     return tuples(data, n)
 
 
+def by_numpy(path):
+    samples = numpy.load(path)
+    pixels = tuples(samples.ravel().tolist(), samples.size // (samples.shape[0] * samples.shape[1]))
+    top = {"bool": 1, "uint8": 255, "uint16": 65535}[samples.dtype.name]
+    return [tuple(make_files.to8(s, top) for s in p) for p in pixels]
+
+
 # The readers of each format. tifffile, netpbm (except for TIFF) and ffmpeg have their own decoders; ffmpeg is not
 # used for AVIF, HEIC and JPEG XL. Pillow and ImageMagick have their own for BMP, TGA, GIF, PSD and PNM.
 READERS = {
@@ -122,6 +130,7 @@ READERS = {
     "avif": {"vips": by_vips},
     "jxl": {"vips": by_vips},
     "qoi": {"ffmpeg": by_ffmpeg},
+    "npy": {"NumPy": by_numpy},
     "hdr": {},
     "ico": {"Pillow": by_pillow, "ffmpeg": by_ffmpeg},
     "jp2": {"Pillow": by_pillow, "ffmpeg": by_ffmpeg},

@@ -3,7 +3,7 @@
 
 usage: make_files.py
 
-BMP, TGA, PSD, PNM, QOI, HDR, ICO, GIF and most TIFFs are written byte by byte, according to the documents that
+BMP, TGA, PSD, PNM, QOI, NPY, HDR, ICO, GIF and most TIFFs are written byte by byte, according to the documents that
 the decoders' sources name. Pillow writes WebP, JPEG 2000 and compressed TIFF, vips writes HEIC, AVIF and JPEG XL (packages python3-pil and
 libvips-tools). A lossy file has no pixels here, because they depend on the decoding library.
 """
@@ -380,6 +380,20 @@ def qoi(pixels):
     return b"qoif" + struct.pack(">IIBB", W, H, n, 0) + body + bytes(7) + b"\1"
 
 
+def npy(descr, pixels, is_fortran=False):
+    """Samples of one byte, or of two in the byte order of descr. In Fortran's order, the first index changes fastest."""
+    n = len(pixels[0])
+    shape = f"({H}, {W})" if n == 1 else f"({H}, {W}, {n})"
+    head = f"{{'descr': '{descr}', 'fortran_order': {is_fortran}, 'shape': {shape}, }}"
+    head = head.ljust(-(-(len(head) + 11) // 64) * 64 - 11) + "\n"
+    order = [(i, c) for i in range(W * H) for c in range(n)]
+    if is_fortran:
+        order = [(y * W + x, c) for c in range(n) for x in range(W) for y in range(H)]
+    size, end = int(descr[2:]), "little" if descr[0] == "<" else "big"
+    body = b"".join(pixels[i][c].to_bytes(size, end) for i, c in order)
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + body
+
+
 def hdr(pixels):
     head = f"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {H} +X {W}\n".encode()
     return head + b"".join(bytes(p) for p in pixels)
@@ -426,6 +440,16 @@ def others():
     for n in (3, 4):
         repeated = [image(n)[i // 2] for i in range(W * H)]
         add(f"qoi-{n}.qoi", f"{n} channels", qoi(repeated), repeated)
+    for n, name in enumerate(("gray", "gray-alpha", "rgb", "rgba"), 1):
+        add(f"npy-{name}.npy", f"uint8, {n} channels", npy("|u1", image(n)), image(n))
+    add("npy-fortran.npy", "uint8 in Fortran's order, 3 channels", npy("|u1", image(3), True), image(3))
+    for order, name in (("<", "little"), (">", "big")):
+        deep = image(4 if order == "<" else 1, 65535)
+        deep = [tuple(s * 977 % 65536 for s in p) for p in deep]
+        add(f"npy-16-{name}.npy", f"uint16, {name}-endian, {len(deep[0])} channels", npy(f"{order}u2", deep), scaled(deep, 65535))
+        add(f"npy-fortran-16-{name}.npy", f"uint16 in Fortran's order, {name}-endian", npy(f"{order}u2", deep, True), scaled(deep, 65535))
+    truths = [(s % 2,) for (s,) in image(1)]
+    add("npy-bool.npy", "bool", npy("|b1", truths), [(255 * t,) for (t,) in truths])
     bright = [p + (120 + 2 * (i % 6),) for i, p in enumerate(image(3))]
     bright[0] = (3, 128, 7, 129)  # not the beginning of run lengths
     add("hdr.hdr", "RGBE without run lengths", hdr(bright), [tuple(hdr_value(s, p[3]) for s in p[:3]) for p in bright])
