@@ -249,13 +249,13 @@ struct ih_error {
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
- * alpha), and luma. Luma is computed from each pixel and always has the same index. Counts with the
- * setting luma "none" lack it. */
+ * alpha; or bands), and luma. Luma is computed from each pixel and always has the same index.
+ * Counts with the setting luma "none" lack it. */
 enum {
     IH_BINS = 256,
-    IH_CHANNELS_MAX = 4,
+    IH_CHANNELS_MAX = 4096,
     IH_LUMA = IH_CHANNELS_MAX,
-    IH_PLANES = IH_CHANNELS_MAX + 1
+    IH_PLANES_MAX = IH_CHANNELS_MAX + 1
 };
 
 /* Indices of ih_stats.percentile. */

@@ -49,9 +49,11 @@ const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v)
 {
     uint64_t tallest = 0;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
+    for (unsigned i = 0; i < h->n_planes; i++) {
+        const unsigned plane = ih_nth_plane(h, i);
         if (ih_chart_draws_plane(h, plane) && ih_bins(h, plane)[v] > tallest)
             tallest = ih_bins(h, plane)[v];
+    }
     return tallest;
 }
 

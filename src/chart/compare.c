@@ -58,10 +58,10 @@ static enum ih_status make_pair(const struct ih_comparison *c, struct pair *out,
     compare_scale(&out->line, n_a > n_b ? n_a : n_b);
     if (ih_histogram_copy(&out->heights, area, err) != IH_OK)
         return IH_MEMORY;
-    for (unsigned i = 0; i < area->n_channels * IH_BINS; i++)
+    for (unsigned i = 0; i < area->layout.n_channels * IH_BINS; i++)
         if (out->line.bins[i] > out->heights.bins[i])
             out->heights.bins[i] = out->line.bins[i];
-    out->heights.n_planes = out->heights.n_channels; /* luma is not drawn */
+    out->heights.n_planes = out->heights.layout.n_channels; /* luma is not drawn */
     return IH_OK;
 }
 
@@ -152,7 +152,7 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .values = &comparison->sides[0].histogram,
                              .n_values = shown_values(comparison),
                              .title = options->title ? options->title : title};
-    for (unsigned p = 0; p < ih_colour_channels(comparison->sides[1].histogram.n_channels); p++)
+    for (unsigned p = 0; p < comparison->sides[1].histogram.layout.n_colours; p++)
         add_entry(comparison, p, &chart.facts);
     add_facts(comparison, &chart.facts);
     if (status == IH_OK)

@@ -84,7 +84,7 @@ uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v);
 /* True for the planes that are drawn: the colour channels, and the luma of colour images. */
 static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
 {
-    unsigned n_colours = ih_colour_channels(h->n_channels);
+    unsigned n_colours = h->layout.n_colours;
     return plane < n_colours || (plane == IH_LUMA && n_colours > 1 && ih_has_luma(h));
 }
 

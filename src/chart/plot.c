@@ -123,7 +123,7 @@ static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
 static void draw_areas(struct ih_chart *chart)
 {
     const struct ih_histogram *h = chart->bars;
-    const unsigned n = ih_colour_channels(h->n_channels);
+    const unsigned n = h->layout.n_colours;
     uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
         for (unsigned v = 0; v < IH_BINS; v++)
@@ -217,7 +217,7 @@ static void draw_lines(struct ih_chart *chart)
 {
     const struct ih_histogram *h = chart->bars;
     const int32_t width = line_width(chart, EDGE_WIDTH);
-    for (unsigned plane = 0; plane < 3 && ih_colour_channels(h->n_channels) > 1; plane++)
+    for (unsigned plane = 0; plane < 3 && h->layout.n_colours > 1; plane++)
         draw_along(chart, ih_bins(h, plane), width, chart->theme->edges[plane], 255);
     if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
         draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
@@ -225,7 +225,7 @@ static void draw_lines(struct ih_chart *chart)
 
 static void draw_other(struct ih_chart *chart)
 {
-    const unsigned n = ih_colour_channels(chart->other->n_channels);
+    const unsigned n = chart->other->layout.n_colours;
     for (unsigned plane = 0; plane < n; plane++)
         draw_line(chart, ih_bins(chart->other, plane),
                   n > 1 ? chart->theme->lines[plane] : chart->theme->luma);
@@ -324,7 +324,7 @@ struct end {
 
 static void find_marks(const struct ih_histogram *h, struct end *end)
 {
-    const bool is_colour = ih_colour_channels(h->n_channels) > 1;
+    const bool is_colour = h->layout.n_colours > 1;
     for (unsigned plane = 0; plane < 3 && is_colour && end->any > 0; plane++)
         if (ih_count_range(ih_bins(h, plane), end->first, end->last) > 0)
             end->marks[end->n_marks++] = plane;
@@ -341,7 +341,7 @@ static void describe_end(const struct ih_chart *chart, struct end *end, enum det
 {
     const struct ih_histogram *h = &chart->result->histogram;
     char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX] = "";
-    bool is_colour = ih_colour_channels(h->n_channels) > 1;
+    bool is_colour = h->layout.n_colours > 1;
     if (end->any == 0)
         return;
     ih_label_percent(any, end->any, h->n_pixels);

@@ -215,7 +215,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
     *file = NULL;
     *size_bytes = 0;
     for (size_t i = 0; i < n; i++) {
-        if (results[i].histogram.n_channels > widest->histogram.n_channels)
+        if (results[i].histogram.layout.n_channels > widest->histogram.layout.n_channels)
             widest = &results[i];
     }
     if (look.width == 0) {

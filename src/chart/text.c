@@ -43,7 +43,7 @@ static void add_size(const struct ih_result *result, struct ih_chart_facts *fact
 /* The alpha plane of a total only counts images with alpha; all others are opaque. */
 static void add_transparency(const struct ih_histogram *h, struct ih_chart_facts *facts)
 {
-    const uint64_t *alpha = ih_bins(h, h->n_channels - 1);
+    const uint64_t *alpha = ih_bins(h, h->layout.n_channels - 1);
     char clear[IH_LABEL_MAX], partly[IH_LABEL_MAX];
     const uint64_t n_partly = ih_count_range(alpha, 1, h->n_bins - 2);
     ih_label_percent(clear, alpha[0], h->n_pixels);
@@ -107,7 +107,7 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     const struct ih_histogram *h = &result->histogram;
     *facts = (struct ih_chart_facts){0};
     add_size(result, facts);
-    if (h->n_pixels > 0 && h->n_channels != ih_colour_channels(h->n_channels))
+    if (h->n_pixels > 0 && h->layout.n_channels != h->layout.n_colours)
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
@@ -115,18 +115,18 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     if (n_shown < h->n_bins)
         snprintf(next_fact(facts), IH_LABEL_MAX, "values 0 to %u of %u, %u in a bar", n_shown - 1,
                  h->n_bins - 1, ih_bar_values(n_shown));
-    else if (h->sample_type == IH_SAMPLES_NATIVE)
+    else if (ih_is_native(h->type))
         snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_bins,
                  ih_bar_values(n_shown));
     if (result->info.format)
         add_format(result, facts);
-    if (h->n_channels != ih_colour_channels(h->n_channels) &&
-        ih_bins(h, h->n_channels - 1)[0] > 0 && result->measure.alpha == IH_ALPHA_COUNT)
+    if (h->layout.n_channels != h->layout.n_colours &&
+        ih_bins(h, h->layout.n_channels - 1)[0] > 0 && result->measure.alpha == IH_ALPHA_COUNT)
         snprintf(next_fact(facts), IH_LABEL_MAX,
                  "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        if (ih_chart_draws_plane(h, plane))
-            text_add_plane(result, plane, &facts->entries[facts->n_entries++]);
+    for (unsigned i = 0; i < h->n_planes; i++)
+        if (ih_chart_draws_plane(h, ih_nth_plane(h, i)))
+            text_add_plane(result, ih_nth_plane(h, i), &facts->entries[facts->n_entries++]);
 }
 
 /* ---- alternative text ---- */

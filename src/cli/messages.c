@@ -201,7 +201,7 @@ void ih_messages_open(struct ih_messages *m)
 /* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
 static unsigned few_bits(const struct ih_result *r)
 {
-    const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
+    const unsigned n_colours = r->histogram.layout.n_colours;
     const unsigned n_bins = r->histogram.n_bins;
     unsigned largest = 0, bits = 8;
     if (r->info.source_depth != 16 || r->measure.range.high)
@@ -230,7 +230,8 @@ static void note_depth(struct ih_messages *m, const char *path, const struct ih_
         ih_messages_note(m, path,
                          "its samples go up to %" PRIu32 ", and those above %" PRIu32
                          " count as %" PRIu32 "; --depth is too small",
-                         r->info.extremes.end - 1, high, r->measure.n_bins ? high : 255);
+                         r->info.extremes.end - 1, high,
+                         ih_is_native(r->measure.type) ? high : 255);
     }
 }
 
@@ -256,11 +257,11 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
             ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
     if (r->info.n_not_counted && is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
-        static const char *const counted[IH_CHANNELS_MAX] = {"gray was", "gray and alpha were",
-                                                             "red, green and blue were",
-                                                             "red, green, blue and alpha were"};
+        static const char *const counted[IH_PIXEL_CHANNELS_MAX] = {
+            "gray was", "gray and alpha were", "red, green and blue were",
+            "red, green, blue and alpha were"};
         ih_messages_note(m, path, "only %s counted; %u further sample%s of each pixel %s not",
-                         counted[r->info.n_channels - 1], r->info.n_not_counted,
+                         counted[r->info.layout.n_channels - 1], r->info.n_not_counted,
                          r->info.n_not_counted == 1 ? "" : "s",
                          r->info.n_not_counted == 1 ? "was" : "were");
     }
@@ -366,8 +367,8 @@ void ih_messages_chart(struct ih_messages *m, const char *chart, unsigned long c
 static bool has_alpha(const struct ih_total *total)
 {
     const struct ih_histogram *h = &total->sum;
-    return ih_has_alpha(h->n_channels) &&
-           ih_count_range(ih_bins(h, h->n_channels - 1), 0, h->n_bins - 1) > 0;
+    return h->layout.has_alpha &&
+           ih_count_range(ih_bins(h, h->layout.n_channels - 1), 0, h->n_bins - 1) > 0;
 }
 
 void ih_messages_compare(struct ih_messages *m, const struct ih_total *const sides[2])

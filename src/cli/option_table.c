@@ -390,7 +390,7 @@ const struct ih_option ih_option_table[] = {
      .set = set_shard, .once = "a run counts one part"},
     {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson already has"), FIELD(resumes)},
     {ROW(INPUT, RUN, "raw", "inputs are headerless interleaved samples"), RARE, TEXT("CHANNELS"),
-     FIELD(raw_channels), NUMBER(IH_CHANNELS_MAX, "a number of channels, 1 to 4")},
+     FIELD(raw_channels), NUMBER(IH_PIXEL_CHANNELS_MAX, "a number of channels, 1 to 4")},
     {ROW(INPUT, RUN, "raw-depth", "bits and byte order of --raw (8)"), RARE,
      CHOICE([IH_RAW_8] = "8", [IH_RAW_16LE] = "16le", [IH_RAW_16BE] = "16be"), FIELD(raw_depth)},
     {ROW(INPUT, RUN, "size", "size of each image of --raw, in pixels"), RARE, TEXT("WxH"),

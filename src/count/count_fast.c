@@ -37,7 +37,7 @@ static void end(struct ih_counter *t)
     ih_count_chunk(t, true);
     if (t->has_tables)
         ih_count_fold(t);
-    if (t->spec.n_channels >= 3 && !ih_count_has_luma(t))
+    if (t->spec.layout.n_channels >= 3 && !ih_count_has_luma(t))
         join_clips(h, &t->spec);
     h->adds_up = true;
     for (unsigned i = 0; i < ih_own_planes(h); i++) {

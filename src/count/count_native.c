@@ -38,13 +38,14 @@ enum {
 /* Tables of one copy: the channels and, of colour, luma. Luma of gray follows from its bins. */
 static unsigned n_tables(const struct ih_count_spec *spec)
 {
-    return spec->n_channels + (spec->n_channels >= 3 && spec->luma != &ih_luma_none);
+    return spec->layout.n_channels + (spec->layout.n_channels >= 3 && spec->luma != &ih_luma_none);
 }
 
 enum ih_status ih_native_begin(struct ih_native_counter *c, const struct ih_count_spec *spec,
                                struct ih_error *err)
 {
-    const unsigned n_copies = spec->n_channels < 3 && spec->n_bins <= COPIED_BINS ? COPIES : 1;
+    const unsigned n_copies =
+        spec->layout.n_channels < 3 && spec->n_bins <= COPIED_BINS ? COPIES : 1;
     const size_t n_entries = (size_t)n_copies * n_tables(spec) * spec->n_bins;
     if (c->totals.bins) /* of an unfinished image */
         memset(c->tables, 0, c->n_entries);
@@ -282,11 +283,11 @@ static void add_clips(struct ih_native_counter *c, const uint8_t *p, size_t n)
     /* v is not clipped if v - first < n_inside, modulo 2^16. */
     const uint16_t first = (uint16_t)(c->spec.clip_low + 1);
     const uint16_t n_inside = (uint16_t)(c->spec.clip_high - first);
-    uint16_t is_clipped = n < PIECE || c->spec.n_channels == 4;
+    uint16_t is_clipped = n < PIECE || c->spec.layout.n_channels == 4;
     if (!is_clipped)
         for (unsigned i = 0; i < 6 * PIECE; i += 2)
             is_clipped |= (uint16_t)(load_1(p + i) - first) >= n_inside;
-    for (unsigned i = 0; i < n && is_clipped; i++, p += 2 * c->spec.n_channels) {
+    for (unsigned i = 0; i < n && is_clipped; i++, p += 2 * c->spec.layout.n_channels) {
         unsigned n_low = 0, n_high = 0;
         for (unsigned k = 0; k < 6; k += 2) {
             n_low += load_1(p + k) <= c->spec.clip_low;
@@ -351,15 +352,15 @@ ALWAYS_INLINE void add_colour(struct ih_native_counter *c, const uint8_t *p, siz
 
 void ih_native_add(struct ih_native_counter *c, const void *pixels, size_t n_pixels)
 {
-    const bool has_luma = n_tables(&c->spec) > c->spec.n_channels;
+    const bool has_luma = n_tables(&c->spec) > c->spec.layout.n_channels;
     c->totals.n_pixels += n_pixels;
-    if (c->spec.n_channels == 1)
+    if (c->spec.layout.n_channels == 1)
         add_gray(c, pixels, n_pixels);
-    else if (c->spec.n_channels == 2)
+    else if (c->spec.layout.n_channels == 2)
         add_gray_alpha(c, pixels, n_pixels);
-    else if (c->spec.n_channels == 3 && has_luma)
+    else if (c->spec.layout.n_channels == 3 && has_luma)
         add_colour(c, pixels, n_pixels, 3, true);
-    else if (c->spec.n_channels == 3)
+    else if (c->spec.layout.n_channels == 3)
         add_colour(c, pixels, n_pixels, 3, false);
     else if (has_luma)
         add_colour(c, pixels, n_pixels, 4, true);

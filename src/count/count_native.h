@@ -10,17 +10,18 @@
 /* Zero at first. Keeps its tables from image to image; release it with ih_native_reset. */
 struct ih_native_counter {
     struct ih_count_spec spec;
-    struct ih_histogram totals;    /* multiples of 256; owned until ih_native_end */
-    bool has_totals;               /* false: the bins of totals are not set, none is needed yet */
-    bool has_narrow;               /* n_counted and sums lack the pixels of totals */
-    uint64_t n_counted[IH_PLANES]; /* pixels in totals: [ih_own_planes] */
+    struct ih_histogram totals; /* multiples of 256; owned until ih_native_end */
+    bool has_totals;            /* false: the bins of totals are not set, none is needed yet */
+    bool has_narrow;            /* n_counted and sums lack the pixels of totals */
+    uint64_t n_counted[IH_PIXEL_CHANNELS_MAX + 1]; /* pixels in totals: [ih_own_planes] */
     uint8_t *tables;  /* [n_copies][ih_own_planes][n_bins], owned, 0 at first: the rest of the
                          totals */
     size_t n_entries; /* allocated */
     unsigned n_copies;
 };
 
-/* Starts an image and drops an unfinished one. spec is copied; its n_bins is not 0. Returns IH_OK
+/* Starts an image and drops an unfinished one. spec is copied; its type has
+ * samples of two bytes. Returns IH_OK
  * or IH_MEMORY. */
 enum ih_status ih_native_begin(struct ih_native_counter *counter, const struct ih_count_spec *spec,
                                struct ih_error *err);

@@ -10,7 +10,7 @@
 static void add_clips(struct ih_histogram *h, const struct ih_count_spec *spec,
                       const uint8_t *pixel)
 {
-    unsigned n_colours = ih_colour_channels(spec->n_channels);
+    unsigned n_colours = spec->layout.n_colours;
     unsigned n_low = 0, n_high = 0;
     for (unsigned c = 0; c < n_colours; c++) {
         if (pixel[c] <= spec->clip_low)
@@ -33,12 +33,12 @@ static void add(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixe
     const struct ih_count_spec *spec = &counter->spec;
     struct ih_histogram *h = &counter->totals;
     for (size_t i = 0; i < n_pixels; i++) {
-        const uint8_t *pixel = pixels + i * spec->n_channels;
-        for (unsigned c = 0; c < spec->n_channels; c++) {
+        const uint8_t *pixel = pixels + i * spec->layout.n_channels;
+        for (unsigned c = 0; c < spec->layout.n_channels; c++) {
             ih_bins(h, c)[pixel[c]]++;
             *ih_sum(h, c) += pixel[c];
         }
-        if (spec->n_channels >= 3 && spec->luma != &ih_luma_none) {
+        if (spec->layout.n_channels >= 3 && spec->luma != &ih_luma_none) {
             const uint8_t luma = ih_luma(spec->luma, pixel[0], pixel[1], pixel[2]);
             ih_bins(h, IH_LUMA)[luma]++;
             *ih_sum(h, IH_LUMA) += luma;

@@ -233,7 +233,7 @@ static inline void count_colours(struct ih_counter *t, const uint8_t *p, size_t 
 
 static void count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
-    switch (t->spec.n_channels) {
+    switch (t->spec.layout.n_channels) {
     case 1:
         count_gray(t, pixels, n_pixels);
         break;
@@ -250,8 +250,8 @@ static void count_interleaved(struct ih_counter *t, const uint8_t *pixels, size_
 
 static void count_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
 {
-    const unsigned n_channels = t->spec.n_channels;
-    const uint8_t *at[IH_CHANNELS_MAX];
+    const unsigned n_channels = t->spec.layout.n_channels;
+    const uint8_t *at[IH_PIXEL_CHANNELS_MAX];
     size_t n_done = 0, n = 1;
     for (; n > 0 && n_done < n_pixels; n_done += n) {
         for (unsigned c = 0; c < n_channels; c++)
@@ -259,7 +259,7 @@ static void count_planar(struct ih_counter *t, const uint8_t *const samples[], s
         n = t->vectors->planar(t, at, n_pixels - n_done);
     }
     for (; n_done < n_pixels; n_done++) {
-        uint8_t pixel[IH_CHANNELS_MAX];
+        uint8_t pixel[IH_PIXEL_CHANNELS_MAX];
         for (unsigned c = 0; c < n_channels; c++)
             pixel[c] = samples[c][n_done];
         ih_count_same(t, pixel, 1, n_channels);
@@ -270,7 +270,7 @@ static void count_planar(struct ih_counter *t, const uint8_t *const samples[], s
 
 void ih_count_clear(struct ih_counter *t)
 {
-    const unsigned n_channels = t->spec.n_channels;
+    const unsigned n_channels = t->spec.layout.n_channels;
     memset(t->subtables, 0,
            n_channels * ih_count_subtables_each(n_channels) * sizeof *t->subtables);
     if (n_channels >= 3 && ih_count_has_luma(t))
@@ -311,7 +311,8 @@ static void fold_pairs(uint32_t *restrict table, const uint32_t *restrict rows)
 void ih_count_fold(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
-    const unsigned n_channels = t->spec.n_channels, n_each = ih_count_subtables_each(n_channels);
+    const unsigned n_channels = t->spec.layout.n_channels,
+                   n_each = ih_count_subtables_each(n_channels);
     const bool has_luma = n_channels >= 3 && ih_count_has_luma(t);
     for (unsigned c = 0; t->has_pairs && c < 4; c++)
         fold_pairs(c < 3 ? t->subtables[c * n_each] : t->luma[0], t->pairs[c]);
@@ -331,7 +332,7 @@ size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
         ih_count_fold(t);
         ih_count_clear(t);
     }
-    if (t->spec.n_channels >= 3 && ih_count_has_luma(t) && !t->has_pairs &&
+    if (t->spec.layout.n_channels >= 3 && ih_count_has_luma(t) && !t->has_pairs &&
         t->totals.n_pixels >= t->pairs_from_pixels) {
         memset(t->pairs, 0, sizeof t->pairs);
         t->has_pairs = true;
@@ -374,7 +375,7 @@ static void look(struct ih_counter *t, const uint8_t *p, size_t n_bytes, unsigne
  * (8 x 8 pixels, RGB, AMD EPYC: 0.2 us of 1.9 for a call from Python). */
 static void count_few(struct ih_counter *t, const uint8_t *p, size_t n)
 {
-    const unsigned n_channels = t->spec.n_channels;
+    const unsigned n_channels = t->spec.layout.n_channels;
     const struct ih_luma_weights *w = t->spec.luma;
     uint64_t *const bins = t->totals.bins;
     for (; n > 0; n--, p += n_channels) {
@@ -397,19 +398,19 @@ void ih_count_add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
     while (n_pixels > 0) {
         const size_t n = ih_count_make_room(t, n_pixels);
         if (t->finds_noise)
-            look(t, pixels, n * t->spec.n_channels, t->spec.n_channels);
+            look(t, pixels, n * t->spec.layout.n_channels, t->spec.layout.n_channels);
         count_interleaved(t, pixels, n);
-        pixels += n * t->spec.n_channels;
+        pixels += n * t->spec.layout.n_channels;
         n_pixels -= n;
     }
 }
 
 void ih_count_add_planar(struct ih_counter *t, const uint8_t *const samples[], size_t n_pixels)
 {
-    const uint8_t *at[IH_CHANNELS_MAX];
+    const uint8_t *at[IH_PIXEL_CHANNELS_MAX];
     for (size_t n_done = 0; n_done < n_pixels;) {
         const size_t n = ih_count_make_room(t, n_pixels - n_done);
-        for (unsigned c = 0; c < t->spec.n_channels; c++)
+        for (unsigned c = 0; c < t->spec.layout.n_channels; c++)
             at[c] = samples[c] + n_done;
         if (t->finds_noise)
             look(t, at[0], n, 1);

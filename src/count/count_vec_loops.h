@@ -499,7 +499,7 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
     begin_groups(&all, t);
     for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= GROUP;) {
         const size_t n_flat =
-            !is_ycc && t->spec.n_channels == 4 ? 0 : flat_length(samples, n_done, n_pixels);
+            !is_ycc && t->spec.layout.n_channels == 4 ? 0 : flat_length(samples, n_done, n_pixels);
         if (n_flat > 0) {
             const uint8_t rgb[3] = {samples[0][n_done], samples[1][n_done], samples[2][n_done]};
             if (is_ycc)
@@ -541,7 +541,7 @@ ALWAYS_INLINE size_t count_plane_groups(struct ih_counter *t, const uint8_t *con
             else
                 count_planar(t, at);
         }
-        if (!is_ycc && t->spec.n_channels == 4)
+        if (!is_ycc && t->spec.layout.n_channels == 4)
             count_alpha(t, vec_read(samples[3] + n_done), samples[3] + n_done, 1);
         n_done += GROUP;
         i++;

@@ -845,8 +845,8 @@ static enum ih_status open_archive(struct ih_reader *src, const struct ih_decode
         status = open_gzip(s, err);
     if (status == IH_OK)
         status = open_libarchive(s, err);
-    *info =
-        (struct ih_image_info){.width = ROW_BYTES, .height = 1, .n_channels = 1, .source_depth = 8};
+    *info = (struct ih_image_info){
+        .width = ROW_BYTES, .height = 1, .layout = IH_LAYOUT(1), .source_depth = 8};
     return status;
 }
 

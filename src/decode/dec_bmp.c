@@ -261,7 +261,7 @@ static enum ih_status open_bmp(struct ih_reader *src, const struct ih_decode_opt
     s->row_bytes = (size_t)(((uint64_t)s->width * s->bits + 31) / 32 * 4);
     info->width = s->width;
     info->height = s->height;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = bmp_depth(s);
     if (status == IH_OK && options->takes_native && info->source_depth > 8)
         status = ih_native_refuse("BMP", info->source_depth, err);

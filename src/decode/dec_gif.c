@@ -189,7 +189,7 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
                                     .top = (uint32_t)frame->Top};
     s->n_uncovered = info->width * info->height - (uint64_t)s->width * s->n_rows;
     s->n_channels = s->transparent != NO_TRANSPARENT_COLOR || s->n_uncovered > 0 ? 4 : 3;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = 8;
     info->range = IH_RANGE_FULL;
     return load_palette(s, err);
@@ -364,7 +364,7 @@ static enum ih_status next_gif(void *state, struct ih_image_info *info, bool *ha
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     if (status == IH_OK)
         status = draw_frame(s, false, err);
-    info->n_channels = s->canvas.n_channels;
+    info->layout = ih_layout_of(s->canvas.n_channels);
     return status;
 }
 

@@ -98,7 +98,7 @@ static enum ih_status read_header(struct hdr_state *s, const struct ih_decode_op
                             INT_MAX / PIXEL_BYTES);
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
-    info->n_channels = N_CHANNELS;
+    info->layout = ih_layout_of(N_CHANNELS);
     info->source_depth = 8;
     return ih_whole_file_more(&s->whole, n_pixels * PIXEL_BYTES, err);
 }

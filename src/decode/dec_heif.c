@@ -335,11 +335,12 @@ static enum ih_status heif_open_image(struct heif_state *s, struct ih_image_info
         return ih_error_set(err, IH_UNSUPPORTED,
                             "HEIF with alpha of another size, crop, rotation or mirroring than its "
                             "colours is not supported");
-    info->n_channels = s->n_channels - (s->told.is_gray ? 2 : 0);
+    info->layout = ih_layout_of(s->n_channels - (s->told.is_gray ? 2 : 0));
     info->source_depth = (unsigned)bits;
     const struct ih_sample_range none = {0, 0};
     if (ih_native_choose(&s->native, s->takes_native, none, (1u << bits) - 1, err) != IH_OK)
         return err->status;
+    info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     heif_read_metadata(s, info);
     const uint64_t n_samples = (uint64_t)width * (uint64_t)height *
@@ -474,7 +475,7 @@ static enum ih_status heif_check_image(struct heif_state *s, struct ih_error *er
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two depths");
     s->stride = (size_t)stride;
     s->max = (1u << bits) - 1;
-    if (s->native.n_bins && s->max != s->native.max)
+    if (ih_is_native(s->native.type) && s->max != s->native.max)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two depths");
     s->is_limited = s->is_limited && bits >= 8;
     s->alpha_is_limited = s->told.alpha_range == IH_RANGE_LIMITED && bits >= 8;
@@ -558,7 +559,7 @@ static uint16_t heif_sample(const struct heif_state *s, const uint8_t *row, size
         return row[i];
     uint32_t v = ih_le16(row + 2 * i);
     v = v < s->max ? v : s->max;
-    return s->native.n_bins ? (uint16_t)v : ih_sample_scale(v, s->max);
+    return ih_is_native(s->native.type) ? (uint16_t)v : ih_sample_scale(v, s->max);
 }
 
 /* Sample i of a row of limited range, expanded to 0 to 255: black and white are 16 and 235 with 8
@@ -578,13 +579,13 @@ static uint16_t heif_alpha(const struct heif_state *s, const uint8_t *row, size_
     const uint32_t unit = (s->max + 1) / 256, black = 16 * unit, white = 235 * unit;
     const uint32_t v = s->is_deep ? ih_le16(row + 2 * i) : row[i], n = white - black;
     const uint32_t full = v <= black ? 0 : v >= white ? s->max : ((v - black) * s->max + n / 2) / n;
-    return s->native.n_bins ? (uint16_t)full : ih_sample_scale(full, s->max);
+    return ih_is_native(s->native.type) ? (uint16_t)full : ih_sample_scale(full, s->max);
 }
 
 /* Writes sample i of the pixels. */
 static void heif_put(const struct heif_state *s, uint8_t *pixels, size_t i, uint16_t v)
 {
-    if (s->native.n_bins)
+    if (ih_is_native(s->native.type))
         ih_native_put(pixels, i, v);
     else
         pixels[i] = (uint8_t)v;
@@ -597,7 +598,7 @@ static enum ih_status heif_convert_gray_row(const struct heif_state *s, uint8_t 
     const uint8_t *row = s->plane + s->row * s->stride;
     const size_t sample_bytes = s->is_deep ? 2 : 1;
     size_t n = 0;
-    if (s->is_limited && s->native.n_bins)
+    if (s->is_limited && ih_is_native(s->native.type))
         return ih_native_refuse("gray HEIF of limited range", (unsigned)s->bits, err);
     for (size_t i = 0; i < s->width * s->n_channels; i += s->n_channels) {
         const uint8_t *red = row + i * sample_bytes;
@@ -632,9 +633,9 @@ static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pi
         return err->status;
     for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
         if (!s->told.is_gray)
-            heif_convert_row(s, pixels + n * ih_pixel_bytes(s->n_channels, s->native.n_bins));
+            heif_convert_row(s, pixels + n * ih_pixel_bytes(s->n_channels, s->native.type));
         else if (heif_convert_gray_row(
-                     s, pixels + n * ih_pixel_bytes(s->n_channels - 2, s->native.n_bins), err) !=
+                     s, pixels + n * ih_pixel_bytes(s->n_channels - 2, s->native.type), err) !=
                  IH_OK)
             return err->status;
     }

@@ -184,9 +184,9 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
     ih_reader_open_memory(&s->src, e->bytes, e->size_bytes);
     if (ih_decoder_open(s->decoder, &s->src, &own, info, &s->image, err) != IH_OK)
         return err->status;
-    assert(!s->mask || info->n_channels == 3); /* without compression there is no alpha */
+    assert(!s->mask || info->layout.n_channels == 3); /* without compression there is no alpha */
     if (s->mask)
-        info->n_channels = 4;
+        info->layout = ih_layout_of(4);
     return IH_OK;
 }
 

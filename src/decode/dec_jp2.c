@@ -411,7 +411,7 @@ static enum ih_status jp2_read_header(struct jp2_state *s, const struct ih_decod
     s->height = image->comps[0].h;
     info->width = s->width;
     info->height = s->height;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = image->comps[0].prec;
     s->info = info;
     const uint32_t depth = image->comps[0].prec;
@@ -422,6 +422,7 @@ static enum ih_status jp2_read_header(struct jp2_state *s, const struct ih_decod
     if (ih_native_choose(&s->native, is_native, options->sample_range, (1u << depth) - 1, err) !=
         IH_OK)
         return err->status;
+    info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     if (n_samples > UINT64_MAX / SAMPLE_BYTES)
         return ih_error_set(err, IH_LIMIT, "image too large");
@@ -474,7 +475,7 @@ static enum ih_status jp2_take_channel(struct jp2_state *s, unsigned channel,
                               s->image->y0 % (2 * s->image->comps[0].dy) != 0))
         return jp2_unsupported(err, "this kind of YCbCr");
     const uint32_t max = (1u << c->prec) - 1;
-    if (s->native.n_bins && max != s->native.max)
+    if (ih_is_native(s->native.type) && max != s->native.max)
         return jp2_damaged(err, "two depths");
     s->scaled[channel] = malloc((size_t)max + 1);
     if (!s->scaled[channel])
@@ -525,7 +526,7 @@ static uint32_t jp2_sample(const opj_image_comp_t *c, size_t i)
  * Entries of a palette are no samples. */
 static void jp2_note_extremes(struct jp2_state *s)
 {
-    const unsigned n_colours = ih_colour_channels(s->n_channels);
+    const unsigned n_colours = ih_layout_of(s->n_channels).n_colours;
     const uint32_t depth = s->channels[0]->prec;
     for (unsigned i = 0; i < n_colours; i++)
         if (s->channels[i]->prec != depth || depth <= 8 || s->colours == YCC ||
@@ -556,7 +557,7 @@ static void jp2_put(const struct jp2_state *s, unsigned channel, uint8_t *pixels
 {
     const uint32_t clamped = (uint32_t)(v < 0 ? 0 : v > max ? max : v);
     const bool is_alpha = channel == (s->n_channels < 3 ? 1 : 3);
-    if (s->native.n_bins)
+    if (ih_is_native(s->native.type))
         ih_native_put(pixels, i,
                       is_alpha ? ih_native_alpha(&s->native, clamped)
                                : ih_native_colour(&s->native, clamped));
@@ -603,7 +604,7 @@ static enum ih_status read_jp2(void *state, uint8_t *pixels, size_t capacity_pix
     if (!s->is_decoded && jp2_decode(s, err) != IH_OK)
         return err->status;
     for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
-        uint8_t *row = pixels + n * ih_pixel_bytes(s->n_channels, s->native.n_bins);
+        uint8_t *row = pixels + n * ih_pixel_bytes(s->n_channels, s->native.type);
         if (s->colours == YCC)
             jp2_convert_ycc_row(s, row);
         else

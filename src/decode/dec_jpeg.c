@@ -80,17 +80,17 @@ static void read_file_header(struct jpeg_state *s, struct ih_image_info *info)
     switch (c->jpeg_color_space) {
     case JCS_GRAYSCALE:
         c->out_color_space = JCS_GRAYSCALE;
-        info->n_channels = 1;
+        info->layout = ih_layout_of(1);
         break;
     case JCS_RGB:
     case JCS_YCbCr:
         c->out_color_space = JCS_RGB;
-        info->n_channels = 3;
+        info->layout = ih_layout_of(3);
         break;
     case JCS_CMYK:
     case JCS_YCCK:
         c->out_color_space = JCS_CMYK;
-        info->n_channels = 3;
+        info->layout = ih_layout_of(3);
         break;
     default:
         ih_jpeg_reader_fail(&s->reader, IH_UNSUPPORTED,

@@ -138,11 +138,12 @@ static enum ih_status jxl_read_header(struct jxl_state *s, const struct ih_decod
     s->is_deep = bits != 8 || (s->info.alpha_bits != 0 && s->info.alpha_bits != 8);
     info->width = s->info.xsize;
     info->height = s->info.ysize;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = bits;
     if (ih_native_choose(&s->native, options->takes_native, options->sample_range,
                          ((uint64_t)1 << bits) - 1, err) != IH_OK)
         return err->status;
+    info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     info->range = IH_RANGE_FULL;
     info->n_frames = s->info.have_animation ? 0 : 1;
@@ -294,7 +295,7 @@ static size_t jxl_give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacit
         uint16_t v;
         memcpy(&v, samples + 2 * i, sizeof v);
         const bool is_alpha = s->info.alpha_bits > 0 && i % s->n_channels == s->n_channels - 1;
-        if (s->native.n_bins) {
+        if (ih_is_native(s->native.type)) {
             const uint32_t value = jxl_value(v, s->native.max);
             ih_native_put(pixels, i,
                           is_alpha ? ih_native_alpha(&s->native, value)

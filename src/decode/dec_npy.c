@@ -201,17 +201,17 @@ static enum ih_status choose_npy_shape(const struct npy_header *h, struct ih_ima
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%llu", i ? ", " : "",
                  (unsigned long long)h->shape[i]);
     const uint64_t n_channels = h->n_dimensions == 3 ? h->shape[2] : 1;
-    if (h->n_dimensions < 2 || h->n_dimensions > 3 || n_channels > IH_CHANNELS_MAX ||
+    if (h->n_dimensions < 2 || h->n_dimensions > 3 || n_channels > IH_PIXEL_CHANNELS_MAX ||
         h->shape[0] > UINT32_MAX || h->shape[1] > UINT32_MAX)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "an array of shape %s%s is no image: it is not (height, width) or "
                             "(height, width, 1 to %d channels)",
-                            shape, h->n_dimensions > 3 ? ", ...)" : ")", IH_CHANNELS_MAX);
+                            shape, h->n_dimensions > 3 ? ", ...)" : ")", IH_PIXEL_CHANNELS_MAX);
     if (h->shape[0] == 0 || h->shape[1] == 0 || n_channels == 0)
         return ih_error_set(err, IH_UNSUPPORTED, "an array of shape %s) has no pixels", shape);
     info->height = h->shape[0];
     info->width = h->shape[1];
-    info->n_channels = (unsigned)n_channels;
+    info->layout = ih_layout_of((unsigned)n_channels);
     return IH_OK;
 }
 
@@ -231,7 +231,7 @@ static enum ih_status hold_planes(struct npy_state *s, const struct ih_image_inf
                                   const struct ih_decode_options *options, struct ih_error *err)
 {
     struct ih_whole_file *const h = &s->planes;
-    const unsigned pixel_bytes = info->n_channels * s->sample_bytes;
+    const unsigned pixel_bytes = info->layout.n_channels * s->sample_bytes;
     if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK)
         return err->status;
     h->budget = options->budget;
@@ -241,7 +241,7 @@ static enum ih_status hold_planes(struct npy_state *s, const struct ih_image_inf
         ih_read_bytes(s->src, "NPY", h->pixels, h->n_pixels * pixel_bytes, err) != IH_OK)
         return err->status;
     if (s->sample_bytes == 2)
-        make_native(s, h->pixels, h->n_pixels * info->n_channels, h->pixels);
+        make_native(s, h->pixels, h->n_pixels * info->layout.n_channels, h->pixels);
     return IH_OK;
 }
 
@@ -254,13 +254,14 @@ static enum ih_status open_npy(struct ih_reader *src, const struct ih_decode_opt
     if (read_npy_header(src, &h, err) != IH_OK || choose_npy_type(s, &h, info, err) != IH_OK ||
         choose_npy_shape(&h, info, err) != IH_OK)
         return err->status;
-    const unsigned n = info->n_channels;
+    const unsigned n = info->layout.n_channels;
     ih_samples_init(&s->samples, n < 3 ? IH_SAMPLES_GRAY : IH_SAMPLES_RGB, 8 * s->sample_bytes,
-                    ih_has_alpha(n), false);
+                    info->layout.has_alpha, false);
     s->samples.extremes = s->sample_bytes == 2 ? &info->extremes : NULL;
     if (ih_samples_set_target(&s->samples, options->sample_range, options->takes_native, err) !=
         IH_OK)
         return err->status;
+    info->type = s->samples.native.type;
     info->n_bins = s->samples.native.n_bins;
     if (h.is_fortran)
         info->order = (struct ih_pixel_order){
@@ -315,7 +316,7 @@ static enum ih_status read_npy(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct npy_state *const s = state;
-    const size_t pixel_bytes = ih_pixel_bytes(s->samples.n_planes, s->samples.native.n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(s->samples.n_planes, s->samples.native.type);
     const size_t n = capacity_pixels < s->n_left ? capacity_pixels : (size_t)s->n_left;
     enum ih_status status = IH_OK;
     *n_pixels = n;

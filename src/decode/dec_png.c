@@ -82,7 +82,7 @@ static enum ih_status change_to_stream(struct png_state *s, struct ih_error *err
     enum ih_status status = ih_png_stream_open(&s->file, s->told, &s->stream, err);
     assert(status != IH_OK ||
            (s->told->width == s->info.width && s->told->height == s->info.height &&
-            s->told->n_channels == s->info.n_channels));
+            s->told->layout.n_channels == s->info.layout.n_channels));
     return status;
 }
 

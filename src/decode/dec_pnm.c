@@ -239,7 +239,7 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
             if (append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
                 return err->status;
     }
-    if (depth > IH_CHANNELS_MAX || (depth && n_expected && depth != n_expected))
+    if (depth > IH_PIXEL_CHANNELS_MAX || (depth && n_expected && depth != n_expected))
         return ih_error_set(err, IH_UNSUPPORTED, "PAM with %llu samples a pixel is not supported%s",
                             (unsigned long long)depth, n_expected ? " for its tuple type" : "");
     s->n_channels = (unsigned)depth;
@@ -334,11 +334,12 @@ static enum ih_status open_pnm(struct ih_reader *src, const struct ih_decode_opt
     if (ih_native_choose(&s->native, options->takes_native, options->sample_range, maxval, err) !=
         IH_OK)
         return err->status;
+    info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     fill_table(s, options->sample_range);
     info->width = s->width;
     info->height = height;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = pnm_depth(maxval);
     info->range = IH_RANGE_FULL;
     return IH_OK;
@@ -357,7 +358,7 @@ static bool is_alpha(struct pnm_state *s)
 {
     const unsigned channel = s->next_channel;
     s->next_channel = (channel + 1) % s->n_channels;
-    return channel == ih_colour_channels(s->n_channels);
+    return channel == ih_layout_of(s->n_channels).n_colours;
 }
 
 /* Writes sample i of more than 8 bits. */
@@ -366,7 +367,7 @@ static void put_deep(struct pnm_state *s, uint8_t *dst, size_t i, uint32_t v)
     const bool is_of_alpha = is_alpha(s);
     if (!is_of_alpha)
         ih_extremes_add(s->extremes, v);
-    if (s->native.n_bins)
+    if (ih_is_native(s->native.type))
         ih_native_put(
             dst, i, is_of_alpha ? ih_native_alpha(&s->native, v) : ih_native_colour(&s->native, v));
     else
@@ -446,7 +447,7 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
                 dst[i] = s->scaled[v];
         }
         ih_reader_consume(s->text.src, unit * n_here);
-        dst += n_here * (s->native.n_bins ? 2 : 1);
+        dst += n_here * (ih_is_native(s->native.type) ? 2 : 1);
         n -= n_here;
     }
     return IH_OK;

@@ -198,8 +198,9 @@ static enum ih_status open_file(struct psd_state *s, struct ih_reader *src,
     if (ih_samples_set_target(&s->samples, options->sample_range, options->takes_native, err) !=
         IH_OK)
         return err->status;
+    info->type = s->samples.native.type;
     info->n_bins = s->samples.native.n_bins;
-    info->n_channels = s->samples.n_channels;
+    info->layout = ih_layout_of(s->samples.n_channels);
     info->source_depth = s->samples.bits;
     info->n_frames = 1;
     info->n_not_counted = s->n_channels - s->samples.n_planes;
@@ -282,7 +283,7 @@ static enum ih_status read_psd(void *state, uint8_t *pixels, size_t capacity_pix
         }
         ih_samples_convert(&s->samples, planes, s->width,
                            pixels +
-                               n * ih_pixel_bytes(s->samples.n_channels, s->samples.native.n_bins));
+                               n * ih_pixel_bytes(s->samples.n_channels, s->samples.native.type));
         n += s->width;
     }
     *n_pixels = n;

@@ -47,11 +47,11 @@ static enum ih_status open_qoi(struct ih_reader *src, const struct ih_decode_opt
         return err->status;
     info->width = ih_be32(h + 4);
     info->height = ih_be32(h + 8);
-    info->n_channels = h[12];
+    info->layout = ih_layout_of(h[12]);
     info->source_depth = 8;
     if (info->width == 0 || info->height == 0)
         return damaged(err, "it has no pixels");
-    if (info->n_channels != 3 && info->n_channels != 4)
+    if (info->layout.n_channels != 3 && info->layout.n_channels != 4)
         return damaged(err, "a number of channels other than 3 and 4");
     if (h[13] > 1)
         return damaged(err, "an unknown colour space");
@@ -60,7 +60,7 @@ static enum ih_status open_qoi(struct ih_reader *src, const struct ih_decode_opt
     struct qoi_state *s = state;
     s->src = src;
     s->n_left = info->width * info->height;
-    s->n_channels = info->n_channels;
+    s->n_channels = info->layout.n_channels;
     s->colour[3] = 255;
     return IH_OK;
 }

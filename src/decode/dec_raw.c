@@ -79,7 +79,7 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
     s->n_pixels = s->n_left = options->raw_width * options->raw_height;
     info->width = options->raw_width;
     info->height = options->raw_height;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = options->raw_depth == IH_RAW_8 ? 8 : 16;
     info->range = IH_RANGE_FULL;
     s->depth = options->raw_depth;
@@ -88,6 +88,7 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
     const enum ih_status status =
         ih_native_choose(&s->native, options->takes_native, options->sample_range,
                          (1u << info->source_depth) - 1, err);
+    info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     return status;
 }
@@ -95,14 +96,14 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
 /* Converts n samples of 16 bits; the first is of the first channel. */
 static void convert_deep(const struct raw_state *s, size_t n, uint8_t *pixels)
 {
-    const unsigned n_colours = ih_colour_channels(s->n_channels);
+    const unsigned n_colours = ih_layout_of(s->n_channels).n_colours;
     for (size_t i = 0; i < n; i++) {
         const uint8_t *at = s->piece + 2 * i;
         const unsigned v = s->depth == IH_RAW_16LE ? ih_le16(at) : ih_be16(at);
         const bool is_colour = i % s->n_channels < n_colours;
         if (is_colour)
             ih_extremes_add(s->extremes, v);
-        if (s->native.n_bins)
+        if (ih_is_native(s->native.type))
             ih_native_put(pixels, i,
                           is_colour ? ih_native_colour(&s->native, v)
                                     : ih_native_alpha(&s->native, v));

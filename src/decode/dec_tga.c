@@ -129,7 +129,7 @@ static enum ih_status tga_read_header(struct tga_state *s, const struct ih_decod
         s->n_channels = s->unit_bytes;
     else
         s->n_channels = (s->has_palette ? entry_bits : bits) == 32 ? 4 : 3;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK ||
         ih_skip_bytes(s->src, "TGA", h[0], err) != IH_OK) /* the image ID, usually a name */
         return err->status;

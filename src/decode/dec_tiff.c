@@ -199,11 +199,12 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
         status = plan_blocks(s, t, err);
     if (status == IH_OK)
         status = ih_samples_set_target(&s->samples, s->sample_range, s->takes_native, err);
+    info->type = s->samples.native.type;
     info->n_bins = s->samples.native.n_bins;
     s->samples.extremes = &info->extremes;
     info->width = s->width;
     info->height = s->height;
-    info->n_channels = s->samples.n_channels;
+    info->layout = ih_layout_of(s->samples.n_channels);
     info->source_depth = s->samples.bits;
     if (s->kind == IH_TIFF_TILE)
         info->order = (struct ih_pixel_order){
@@ -339,8 +340,8 @@ static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pi
             return err->status;
         if (capacity_pixels - n < s->block_width)
             break;
-        tiff_convert_row(
-            s, pixels + n * ih_pixel_bytes(s->samples.n_channels, s->samples.native.n_bins));
+        tiff_convert_row(s, pixels +
+                                n * ih_pixel_bytes(s->samples.n_channels, s->samples.native.type));
         s->row++;
         n += s->block_width;
     }

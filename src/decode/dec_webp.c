@@ -150,7 +150,7 @@ static enum ih_status next_webp(void *state, struct ih_image_info *info, bool *h
     if (!*has_next)
         return IH_OK;
     enum ih_status status = webp_decode_next(s, err);
-    info->n_channels = s->canvas.n_channels;
+    info->layout = ih_layout_of(s->canvas.n_channels);
     return status;
 }
 
@@ -181,7 +181,7 @@ static enum ih_status open_webp(struct ih_reader *src, const struct ih_decode_op
     s->takes_frames = options->takes_frames && s->is_animated;
     info->width = s->width;
     info->height = s->height;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = 8;
     return status;
 }

@@ -33,11 +33,14 @@ enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_reade
     if (!opened)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = decoder->open(src, options, info, opened, err);
-    if (status == IH_OK)
-        *state = opened;
-    else
+    if (status != IH_OK) {
         ih_decoder_close(decoder, opened);
-    return status;
+        return status;
+    }
+    if (info->n_bins == 0) /* the decoder has no other samples */
+        info->n_bins = IH_BINS;
+    *state = opened;
+    return IH_OK;
 }
 
 void ih_decoder_close(const struct ih_decoder *decoder, void *state)
@@ -174,7 +177,7 @@ static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *e
     enum ih_status status = ih_decode_check_pixels(info->width, info->height, d->max_pixels, err);
     if (status != IH_OK)
         return status;
-    if (info->width > row_samples_max / info->n_channels)
+    if (info->width > row_samples_max / info->layout.n_channels)
         return ih_error_set(err, IH_LIMIT, "image too wide: %llu pixels, a row may take %llu MiB",
                             (unsigned long long)info->width,
                             (unsigned long long)(ROW_BYTES_MAX >> 20));
@@ -223,7 +226,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_reader *src,
                   : ih_decoder_open(d->decoder, src, options, &d->info, &d->state, err);
     if (status != IH_OK)
         return status;
-    assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
+    assert(ih_layout_is_possible(&d->info.layout));
     status = check_limits(d, err);
     if (status != IH_OK)
         ih_decode_close(d);
@@ -261,7 +264,7 @@ size_t ih_decode_row_bytes(const struct ih_decode *d)
 {
     uint64_t width = d->info.width ? d->info.width : 1;
     /* at most ROW_BYTES_MAX: check_limits */
-    return (size_t)width * ih_pixel_bytes(d->info.n_channels, d->info.n_bins);
+    return (size_t)width * ih_pixel_bytes(d->info.layout.n_channels, d->info.type);
 }
 
 /* Adds n_pixels to the pixels read and compares the sum with the image's size. n_pixels is 0 at the
@@ -294,7 +297,7 @@ static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct 
 enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
                               size_t *n_pixels, struct ih_error *err)
 {
-    assert(capacity_pixels * ih_pixel_bytes(d->info.n_channels, d->info.n_bins) >=
+    assert(capacity_pixels * ih_pixel_bytes(d->info.layout.n_channels, d->info.type) >=
            ih_decode_row_bytes(d));
     ih_time_limit_resume(&d->src->time);
     enum ih_status status =

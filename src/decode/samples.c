@@ -21,7 +21,7 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
     s->is_inverted = is_inverted;
     s->has_range = false;
     s->extremes = NULL;
-    s->native = (struct ih_native){0, 0, 0, 0};
+    s->native = (struct ih_native){.n_bins = IH_BINS};
     for (uint32_t v = 0; v <= max; v++)
         s->scaled[v] = ih_sample_scale(v, max);
 }
@@ -36,7 +36,7 @@ enum ih_status ih_native_choose(struct ih_native *native, bool wanted, struct ih
                                 uint64_t max, struct ih_error *err)
 {
     const bool has_range = range.high > 0 && max > UINT16_MAX / 2;
-    *native = (struct ih_native){0, 0, 0, 0};
+    *native = (struct ih_native){.n_bins = IH_BINS};
     if (!wanted || max < IH_BINS || (has_range && range.high < IH_BINS))
         return IH_OK;
     if (max >= IH_NATIVE_BINS_MAX)
@@ -45,6 +45,7 @@ enum ih_status ih_native_choose(struct ih_native *native, bool wanted, struct ih
     native->low = has_range ? range.low : 0;
     native->high = has_range ? range.high : (uint16_t)max;
     native->max = (uint32_t)max;
+    native->type = IH_UINT16;
     native->n_bins = native->high + 1u;
     return IH_OK;
 }
@@ -80,7 +81,7 @@ static unsigned sample(const struct ih_samples *s, const uint8_t *bytes, size_t 
 void ih_extremes_add_be16(struct ih_extremes *extremes, const uint8_t *bytes, size_t n_pixels,
                           unsigned n_channels)
 {
-    const unsigned n_colours = ih_colour_channels(n_channels);
+    const unsigned n_colours = ih_layout_of(n_channels).n_colours;
     const size_t n = n_colours == n_channels ? n_pixels * n_channels : n_colours;
     const size_t n_runs = n_colours == n_channels ? 1 : n_pixels;
     unsigned min = UINT16_MAX, max = 0;
@@ -228,12 +229,12 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
 {
     uint8_t values[IH_SAMPLES_PLANES_MAX][PIECE];
     assert(s->n_colour >= 1 && s->n_planes >= s->n_colour);
-    bool is_plain = (s->bits == 8 || s->native.n_bins) && !s->is_inverted &&
+    bool is_plain = (s->bits == 8 || ih_is_native(s->native.type)) && !s->is_inverted &&
                     (s->kind == IH_SAMPLES_GRAY || s->kind == IH_SAMPLES_RGB);
     for (unsigned p = 0; p < s->n_planes; p++)
         is_plain = is_plain && planes[p].bytes == planes[0].bytes && planes[p].first == p &&
                    planes[p].step == s->n_channels;
-    if (s->native.n_bins) {
+    if (ih_is_native(s->native.type)) {
         keep_samples(s, planes, n, is_plain, pixels);
         return;
     }

@@ -12,7 +12,9 @@
 
 /* Which values the samples of an image have when they are counted. */
 struct ih_native {
-    unsigned n_bins; /* of struct ih_image_info; 0: samples become 8-bit ones, no field applies */
+    enum ih_sample_type type; /* of struct ih_image_info */
+    unsigned n_bins;          /* the same */
+    /* Of native samples: */
     uint16_t low, high; /* colours are clamped to these */
     uint32_t max;       /* the largest sample, also of alpha */
 };

@@ -170,7 +170,7 @@ enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_er
 /* Whether ih_lane_count_here works. It counts n_rows rows of n_pixels where they lie, before it
  * returns.
  *
- * samples   [IH_CHANNELS_MAX], of the first row: [0] alone: interleaved pixels; or, of 3 or 4
+ * samples   [IH_PIXEL_CHANNELS_MAX], of the first row: [0] alone: interleaved pixels; or, of 3 or 4
  *           channels, each channel, uint8 [n_pixels]; NULL after the last
  */
 bool ih_lane_counts_here(const struct ih_lane *lane);

@@ -68,7 +68,7 @@ struct cpu_lane {
 
 static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
 {
-    if (l->spec.n_bins)
+    if (ih_is_native(l->spec.type))
         ih_native_add(&l->native, stripe->pixels, stripe->n_pixels);
     else if (stripe->n_pixels > 0)
         ih_counter_add(&l->counter, stripe->pixels, stripe->n_pixels);
@@ -209,7 +209,7 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
     struct cpu_lane *l = lane;
     wait_for_thread(l, 0); /* the thread may still count an abandoned image */
     l->spec = *spec;
-    if (spec->n_bins)
+    if (ih_is_native(spec->type))
         return ih_native_begin(&l->native, spec, err);
     return ih_counter_begin(&l->counter, cpu_methods[l->index], spec, err);
 }
@@ -266,7 +266,8 @@ static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *er
     struct cpu_lane *l = lane;
     struct cpu_stripe *stripe = next_stripe(l);
     (void)err;
-    assert(n_pixels <= stripe->size_bytes / ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
+    assert(n_pixels <=
+           stripe->size_bytes / ih_pixel_bytes(l->spec.layout.n_channels, l->spec.type));
     if (n_pixels == 0)
         return IH_OK;
     stripe->n_pixels = n_pixels;
@@ -281,10 +282,10 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
     struct cpu_lane *l = lane;
     wait_for_thread(l, 0);
     for (size_t y = 0; y < n_rows; y++) {
-        const uint8_t *row[IH_CHANNELS_MAX] = {NULL};
-        for (unsigned c = 0; c < IH_CHANNELS_MAX && samples[c]; c++)
+        const uint8_t *row[IH_PIXEL_CHANNELS_MAX] = {NULL};
+        for (unsigned c = 0; c < IH_PIXEL_CHANNELS_MAX && samples[c]; c++)
             row[c] = samples[c] + (ptrdiff_t)y * row_stride_bytes;
-        if (l->spec.n_bins)
+        if (ih_is_native(l->spec.type))
             ih_native_add(&l->native, row[0], n_pixels);
         else if (row[1])
             ih_counter_add_planar(&l->counter, row, n_pixels);
@@ -305,7 +306,7 @@ static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *plane
     struct cpu_lane *l = lane;
     struct cpu_stripe *stripe = next_stripe(l);
     (void)err;
-    assert(l->spec.n_channels == 3 && l->spec.n_bins == 0);
+    assert(l->spec.layout.n_channels == 3 && !ih_is_native(l->spec.type));
     stripe->n_pixels = 0;
     stripe->planes = *planes;
     count_next(l);
@@ -318,7 +319,7 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
     struct cpu_lane *l = lane;
     (void)err;
     wait_for_thread(l, 0);
-    if (l->spec.n_bins)
+    if (ih_is_native(l->spec.type))
         ih_native_end(&l->native, out);
     else
         ih_counter_end(&l->counter, out);

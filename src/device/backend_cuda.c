@@ -131,7 +131,7 @@ static enum ih_status lane_open(void *state, void **lane, struct ih_error *err)
 /* The planes that the kernel counts: luma and clip counts of gray follow from its bins. */
 static unsigned native_planes(const struct ih_count_spec *spec)
 {
-    return spec->n_channels + (spec->n_channels >= 3);
+    return spec->layout.n_channels + (spec->layout.n_channels >= 3);
 }
 
 static size_t native_counters(const struct ih_count_spec *spec)
@@ -164,9 +164,9 @@ static cudaError_t native_count(const struct cuda_lane *l, uint64_t n_pixels)
         .d_pixels = (const uint16_t *)l->slots[l->current].d_pixels,
         .n_pixels = n_pixels,
         .n_images = 1,
-        .n_channels = l->spec.n_channels,
+        .n_channels = l->spec.layout.n_channels,
         .n_bins = l->spec.n_bins,
-        .has_luma = l->spec.n_channels >= 3,
+        .has_luma = l->spec.layout.n_channels >= 3,
         .measures = ih_gpu_measures_make(&l->spec),
         .d_bins = l->d_native,
         .d_clips = l->d_native + native_counters(&l->spec) - IH_GPU_BATCH_CLIPS,
@@ -210,8 +210,9 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     l->has_planes = false;
     cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: after the work of an unfinished image */
-        e = spec->n_bins ? native_begin(l)
-                         : cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
+        e = ih_is_native(spec->type)
+                ? native_begin(l)
+                : cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
     return ih_cuda_status(err, e, "GPU");
 }
 
@@ -257,9 +258,9 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
     struct cuda_lane *l = lane;
     const struct ih_gpu_histogram_args args = ih_cuda_args(
         l->device, &l->spec, l->slots[l->current].d_pixels, n_pixels, l->d_totals, l->stream);
-    cudaError_t e = upload(l, n_pixels * ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins));
+    cudaError_t e = upload(l, n_pixels * ih_pixel_bytes(l->spec.layout.n_channels, l->spec.type));
     if (e == cudaSuccess)
-        e = l->spec.n_bins ? native_count(l, n_pixels) : ih_histogram_replicated(&args);
+        e = ih_is_native(l->spec.type) ? native_count(l, n_pixels) : ih_histogram_replicated(&args);
     return finish_launch(l, e, n_pixels, err);
 }
 
@@ -295,7 +296,7 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
 {
     struct cuda_lane *l = lane;
     cudaError_t e = use_device(l);
-    const bool is_native = l->spec.n_bins > 0;
+    const bool is_native = ih_is_native(l->spec.type);
     if (e == cudaSuccess)
         e = is_native ? cudaMemcpyAsync(l->native, l->d_native,
                                         native_counters(&l->spec) * sizeof *l->native,
@@ -319,7 +320,7 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
 /* Counts one pixel: loads the kernel and checks that this GPU can run it. */
 static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
 {
-    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_histogram h = {.bins = NULL};
     void *lane = NULL;
     uint8_t *pixels;

@@ -42,8 +42,9 @@ struct worker {
     pthread_t thread;
     struct ih_counter counter;
     struct ih_error error; /* its status is IH_OK unless memory was lacking */
-    uint8_t chunk[CHUNK_PIXELS * IH_CHANNELS_MAX];
-    uint16_t samples[CHUNK_PIXELS * IH_CHANNELS_MAX]; /* of pixels that are counted one by one */
+    uint8_t chunk[CHUNK_PIXELS * IH_PIXEL_CHANNELS_MAX];
+    uint16_t
+        samples[CHUNK_PIXELS * IH_PIXEL_CHANNELS_MAX]; /* of pixels that are counted one by one */
 };
 
 /* Whether pixels are counted one by one, straight into the results. */
@@ -182,7 +183,8 @@ static void count_pixel(const struct ih_batch_job *job, const uint16_t *pixel, u
                         uint64_t *sums)
 {
     const struct ih_count_spec *spec = &job->spec;
-    const unsigned n_channels = spec->n_channels, n_colours = ih_colour_channels(n_channels);
+    const unsigned n_channels = spec->layout.n_channels,
+                   n_colours = ih_layout_of(n_channels).n_colours;
     const size_t n_bins = n_bins_of(&job->batch);
     unsigned n_low = 0, n_high = 0;
     for (unsigned c = 0; c < n_channels; c++)
@@ -223,7 +225,7 @@ static void count_pixels(struct worker *w, const struct piece *piece)
             for (uint32_t i = 0; i < n; i++) {
                 const size_t label = labels ? labels[x + i] : 0;
                 if (label < n_labels)
-                    count_pixel(job, w->samples + (size_t)i * job->spec.n_channels,
+                    count_pixel(job, w->samples + (size_t)i * job->spec.layout.n_channels,
                                 bins + label * n_planes * n_bins,
                                 sums ? sums + label * n_sums : NULL);
             }

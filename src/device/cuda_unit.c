@@ -61,7 +61,7 @@ struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
     return (struct ih_gpu_histogram_args){
         .d_pixels = d_pixels,
         .n_pixels = n_pixels,
-        .n_channels = spec->n_channels,
+        .n_channels = spec->layout.n_channels,
         .without_luma = spec->luma == &ih_luma_none,
         .measures = ih_gpu_measures_make(spec),
         .d_totals = d_totals,
@@ -79,10 +79,10 @@ enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
         return status;
     out->n_pixels = n_pixels;
     for (unsigned i = 0; i < ih_own_planes(out); i++) {
-        const unsigned plane = ih_own_plane(out, i);
+        const unsigned plane = i < out->layout.n_channels ? i : (unsigned)IH_GPU_LUMA;
         for (unsigned v = 0; v < IH_BINS; v++)
-            ih_bins(out, plane)[v] = totals->bins[plane][v];
-        *ih_sum(out, plane) = totals->sum[plane];
+            out->bins[i * IH_BINS + v] = totals->bins[plane][v];
+        out->sums[i] = totals->sum[plane];
     }
     out->any_low = totals->any_low;
     out->any_high = totals->any_high;

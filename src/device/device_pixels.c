@@ -23,14 +23,14 @@ enum {
     /* Rows with gaps are counted as a batch of parts, each of less than 2^31 pixels. */
     PART_PIXELS_MAX = INT32_MAX,
     PARTS_MAX = IH_GPU_BATCH_IMAGES,
-    PART_SUMS = IH_PLANES + IH_GPU_BATCH_CLIPS
+    PART_SUMS = (IH_PIXEL_CHANNELS_MAX + 1) + IH_GPU_BATCH_CLIPS
 };
 
 /* The counts of the parts, as the kernel for batches packs them: uint64 [n_parts][n_planes +
  * clips], then uint32 [n_parts][n_planes][256]. */
 struct part_counts {
     unsigned long long sums[PARTS_MAX * PART_SUMS];
-    uint32_t bins[PARTS_MAX * IH_PLANES * IH_BINS];
+    uint32_t bins[PARTS_MAX * (IH_PIXEL_CHANNELS_MAX + 1) * IH_BINS];
 };
 
 struct ih_device_pixels {
@@ -76,12 +76,12 @@ static struct ih_gpu_histogram_args make_args(const struct ih_device_pixels *p,
 
 static bool has_luma(const struct ih_device_pixels *p)
 {
-    return p->spec.n_channels >= 3 && p->spec.luma != &ih_luma_none;
+    return p->spec.layout.n_channels >= 3 && p->spec.luma != &ih_luma_none;
 }
 
 static unsigned planes_of(const struct ih_device_pixels *p)
 {
-    return p->spec.n_channels + has_luma(p);
+    return p->spec.layout.n_channels + has_luma(p);
 }
 
 /* Counts rows with gaps in n_parts parts, the last of which may be smaller. plan 1: that for large
@@ -89,7 +89,7 @@ static unsigned planes_of(const struct ih_device_pixels *p)
 static cudaError_t count_rows(const struct ih_device_pixels *p, const struct ih_pixels *image,
                               cudaStream_t stream)
 {
-    const unsigned c = p->spec.n_channels,
+    const unsigned c = p->spec.layout.n_channels,
                    n_sums = p->n_parts * (planes_of(p) + IH_GPU_BATCH_CLIPS);
     const uint64_t n_rows = PART_PIXELS_MAX / image->width;
     struct ih_gpu_batch_args args = {
@@ -128,8 +128,8 @@ static cudaError_t warm_up(struct ih_device_pixels *p)
     const uint8_t *d_zeros = (const uint8_t *)(p->d_totals + 1);
     e = cudaMemsetAsync(p->d_totals, 0, sizeof *p->d_totals + WARM_UP_BYTES, stream);
     p->n_parts = 1;
-    for (unsigned c = 1; e == cudaSuccess && c <= IH_CHANNELS_MAX; c++) {
-        p->spec.n_channels = c;
+    for (unsigned c = 1; e == cudaSuccess && c <= IH_PIXEL_CHANNELS_MAX; c++) {
+        p->spec.layout.n_channels = c;
         const struct ih_gpu_histogram_args args = make_args(p, d_zeros, WARM_UP_BYTES / c, stream);
         e = ih_histogram_replicated(&args);
         for (unsigned start = 0; e == cudaSuccess && start < 2; start++) {
@@ -248,7 +248,7 @@ static cudaError_t count_packed(const struct ih_device_pixels *p, const uint8_t 
         uint64_t n = n_pixels < LAUNCH_PIXELS_MAX ? n_pixels : LAUNCH_PIXELS_MAX;
         const struct ih_gpu_histogram_args args = make_args(p, d_pixels, n, stream);
         e = ih_histogram_replicated(&args);
-        d_pixels += n * p->spec.n_channels;
+        d_pixels += n * p->spec.layout.n_channels;
         n_pixels -= n;
     }
     return e;
@@ -299,7 +299,7 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
     enum ih_status status = IH_OK;
     if (p->is_enqueued)
         return ih_error_set(err, IH_USAGE, "the count before this one has not been finished");
-    p->spec.n_channels = image->n_channels;
+    p->spec.layout.n_channels = image->n_channels;
     p->n_pixels = image->width * image->height;
     if (divide(p, image, err) != IH_OK)
         return err->status;

@@ -110,7 +110,7 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
 static bool needs_cpu(const struct ih_lane *l)
 {
     const struct ih_device *d = l->device;
-    if (!l->spec.n_bins || !d->backend->takes_native)
+    if (!ih_is_native(l->spec.type) || !d->backend->takes_native)
         return false;
     unsigned i = 0;
     while (i < d->n_units && d->backend->takes_native(d->units[i]))
@@ -152,7 +152,7 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
 static enum ih_status count_staged(struct ih_lane *l, const struct staged_stripe *staged,
                                    struct ih_error *err)
 {
-    const size_t pixel_bytes = ih_pixel_bytes(l->spec.n_channels, l->spec.n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(l->spec.layout.n_channels, l->spec.type);
     const uint8_t *from = staged->pixels;
     enum ih_status status = IH_OK;
     for (size_t n_left = staged->n_pixels, n; status == IH_OK && n_left > 0; n_left -= n) {
@@ -187,7 +187,7 @@ static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec,
                              struct ih_error *err)
 {
-    assert(spec->n_channels >= 1 && spec->n_channels <= IH_CHANNELS_MAX);
+    assert(spec->layout.n_channels >= 1 && spec->layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
     assert(spec->clip_low < spec->clip_high);
     if (l->n_staged > 0)
         drop_staged(l);
@@ -260,7 +260,7 @@ void ih_lane_count_here(struct ih_lane *l, const uint8_t *const samples[], size_
 
 bool ih_lane_takes_planes(const struct ih_lane *l)
 {
-    return l->lane && l->spec.n_bins == 0 && l->backend->takes_planes &&
+    return l->lane && !ih_is_native(l->spec.type) && l->backend->takes_planes &&
            l->backend->takes_planes(l->unit);
 }
 

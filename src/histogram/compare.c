@@ -71,22 +71,22 @@ static struct ih_distance distance(const uint64_t *a, const uint64_t *b, unsigne
     return (struct ih_distance){wide_divide(most, whole), wide_divide(sum, whole)};
 }
 
-/* Of each plane of images that have the channels of both; those that a side lacks are NaN. Returns
- * the largest. */
+/* Of each plane of images of a layout that has the channels of both; those that a side lacks are
+ * NaN. Returns the largest. planes: NULL if only that is wanted. */
 static struct ih_distance compare_planes(const struct ih_histogram *a, const struct ih_histogram *b,
-                                         struct ih_distance planes[IH_PLANES])
+                                         struct ih_layout layout, struct ih_distance *planes)
 {
-    const unsigned n_channels = ih_channels_of_both(a->n_channels, b->n_channels);
     struct ih_distance largest = {(double)NAN, (double)NAN};
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const bool is_plane = p < n_channels || p == IH_LUMA;
-        const unsigned p_a = is_plane ? ih_plane_as(a, n_channels, p) : (unsigned)IH_PLANES;
-        const unsigned p_b = is_plane ? ih_plane_as(b, n_channels, p) : (unsigned)IH_PLANES;
-        planes[p] = (struct ih_distance){(double)NAN, (double)NAN};
-        if (p_a < IH_PLANES && p_b < IH_PLANES && a->n_bins == b->n_bins)
-            planes[p] = distance(ih_bins(a, p_a), ih_bins(b, p_b), a->n_bins);
-        largest.ks = fmax(largest.ks, planes[p].ks); /* ignores NaN */
-        largest.emd = fmax(largest.emd, planes[p].emd);
+    for (unsigned i = 0; i <= layout.n_channels; i++) {
+        const unsigned p = i < layout.n_channels ? i : (unsigned)IH_LUMA;
+        const unsigned p_a = ih_plane_as(a, layout, p), p_b = ih_plane_as(b, layout, p);
+        struct ih_distance d = {(double)NAN, (double)NAN};
+        if (p_a < IH_PLANES_MAX && p_b < IH_PLANES_MAX && a->n_bins == b->n_bins)
+            d = distance(ih_bins(a, p_a), ih_bins(b, p_b), a->n_bins);
+        if (planes)
+            planes[p] = d;
+        largest.ks = fmax(largest.ks, d.ks); /* ignores NaN */
+        largest.emd = fmax(largest.emd, d.emd);
     }
     return largest;
 }
@@ -94,10 +94,12 @@ static struct ih_distance compare_planes(const struct ih_histogram *a, const str
 enum ih_status ih_totals_compare(struct ih_total *a, struct ih_total *b, struct ih_comparison *out,
                                  struct ih_error *err)
 {
-    const unsigned n_channels = ih_channels_of_both(a->sum.n_channels, b->sum.n_channels);
-    out->largest = compare_planes(&a->sum, &b->sum, out->planes);
-    if (ih_histogram_widen(&a->sum, n_channels, err) != IH_OK ||
-        ih_histogram_widen(&b->sum, n_channels, err) != IH_OK)
+    struct ih_layout layout;
+    if (!ih_layout_join(a->sum.layout, b->sum.layout, &layout))
+        return ih_error_set(err, IH_USAGE, "the images of both sides have different bands");
+    out->largest = compare_planes(&a->sum, &b->sum, layout, out->planes);
+    if (ih_histogram_widen(&a->sum, layout, err) != IH_OK ||
+        ih_histogram_widen(&b->sum, layout, err) != IH_OK)
         return IH_MEMORY;
     ih_total_result(a, &out->sides[0]);
     ih_total_result(b, &out->sides[1]);
@@ -109,14 +111,16 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
 {
     const struct ih_histogram *h = &result->histogram, *of_reference = &reference->sum;
     struct ih_joint_measure measure = reference->measure;
-    struct ih_distance planes[IH_PLANES];
+    struct ih_layout layout;
     if (h->n_bins != of_reference->n_bins && h->n_pixels > 0 && of_reference->n_pixels > 0)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "has %u bins, the reference %u: counts of different bins are not "
                             "compared; count both again with 256 bins",
                             h->n_bins, of_reference->n_bins);
+    if (!ih_layout_join(h->layout, of_reference->layout, &layout))
+        return ih_error_set(err, IH_UNSUPPORTED, "has other bands than the reference");
     const enum ih_status status = ih_joint_measure_add(&measure, result, err);
     if (status == IH_OK)
-        *distance = compare_planes(h, of_reference, planes);
+        *distance = compare_planes(h, of_reference, layout, NULL);
     return status;
 }

@@ -22,8 +22,8 @@
 struct ih_comparison {
     struct ih_result sides[2]; /* totals with the same channels, whose counters they borrow; the
                                   caller sets their paths */
-    struct ih_distance planes[IH_PLANES]; /* of the planes that sides have */
-    struct ih_distance largest;           /* of any plane */
+    struct ih_distance planes[IH_PLANES_MAX]; /* of the planes that sides have */
+    struct ih_distance largest;               /* of any plane */
 };
 
 /* Compares two totals of images, with the same measure and bins. Gray beside colour counts as

@@ -27,13 +27,14 @@ static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
 enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_count_spec *spec,
                                        struct ih_error *err)
 {
-    assert(spec->n_channels <= IH_CHANNELS_MAX);
-    assert(spec->n_bins == 0 || (spec->n_bins > IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX));
+    assert(spec->layout.n_channels <= IH_CHANNELS_MAX);
+    assert(spec->n_bins >= IH_BINS && spec->n_bins <= IH_NATIVE_BINS_MAX);
     *h = (struct ih_histogram){
-        .sample_type = spec->n_bins ? IH_SAMPLES_NATIVE : IH_SAMPLES_REDUCED,
-        .n_bins = spec->n_bins ? spec->n_bins : IH_BINS,
-        .n_channels = spec->n_channels,
-        .n_planes = spec->n_channels + (spec->luma != &ih_luma_none),
+        .type = spec->type,
+        .n_bins = spec->n_bins,
+        .layout = spec->layout,
+        .n_planes =
+            spec->layout.n_channels + (spec->luma != &ih_luma_none && spec->layout.n_colours > 0),
     };
     return allocate(h, err);
 }
@@ -87,31 +88,40 @@ enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogr
 
 /* ---- adding ---- */
 
-unsigned ih_channels_of_both(unsigned n, unsigned m)
+/* Colours and perhaps alpha, without further bands. */
+static bool is_plain(struct ih_layout l)
 {
-    const unsigned n_colours = n >= 3 || m >= 3 ? 3 : n > 0 || m > 0;
-    return n_colours + (ih_has_alpha(n) || ih_has_alpha(m));
+    return l.n_channels == l.n_colours + l.has_alpha && (l.n_channels == 0 || l.n_colours > 0);
 }
 
-unsigned ih_plane_as(const struct ih_histogram *h, unsigned n_channels, unsigned plane)
+bool ih_layout_join(struct ih_layout a, struct ih_layout b, struct ih_layout *both)
 {
-    const unsigned n_colours = ih_colour_channels(h->n_channels);
+    const unsigned n_colours = a.n_colours > b.n_colours ? a.n_colours : b.n_colours;
+    *both = a.n_channels ? a : b;
+    if (a.n_channels == 0 || b.n_channels == 0 || ih_layout_is_same(a, b))
+        return true;
+    *both = ih_layout_of(n_colours + (a.has_alpha || b.has_alpha));
+    return is_plain(a) && is_plain(b);
+}
+
+unsigned ih_plane_as(const struct ih_histogram *h, struct ih_layout layout, unsigned plane)
+{
     if (plane == IH_LUMA)
-        return ih_has_luma(h) ? IH_LUMA : IH_PLANES;
-    if (plane == ih_colour_channels(n_channels))
-        return ih_has_alpha(h->n_channels) ? n_colours : IH_PLANES;
-    return n_colours == 1 ? 0 : plane;
+        return ih_has_luma(h) ? IH_LUMA : IH_PLANES_MAX;
+    if (layout.has_alpha && plane + 1 == layout.n_channels)
+        return h->layout.has_alpha ? h->layout.n_channels - 1 : (unsigned)IH_PLANES_MAX;
+    return h->layout.n_colours == 1 && layout.n_colours == 3 ? 0 : plane;
 }
 
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
-    assert(h->n_channels >= other->n_channels && h->n_bins == other->n_bins);
+    assert(h->layout.n_channels >= other->layout.n_channels && h->n_bins == other->n_bins);
     h->n_pixels += other->n_pixels;
     h->adds_up = false;
     for (unsigned i = 0; i < ih_own_planes(h); i++) {
-        const unsigned plane = ih_own_plane(h, i);
-        const unsigned from_plane = ih_plane_as(other, h->n_channels, plane);
-        if (from_plane == IH_PLANES)
+        const unsigned plane = ih_nth_plane(h, i);
+        const unsigned from_plane = ih_plane_as(other, h->layout, plane);
+        if (from_plane == IH_PLANES_MAX)
             continue;
         uint64_t *const to = ih_bins(h, plane);
         const uint64_t *const from = ih_bins(other, from_plane);
@@ -125,13 +135,14 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->all_high += other->all_high;
 }
 
-enum ih_status ih_histogram_widen(struct ih_histogram *h, unsigned n_channels, struct ih_error *err)
+enum ih_status ih_histogram_widen(struct ih_histogram *h, struct ih_layout layout,
+                                  struct ih_error *err)
 {
     struct ih_histogram wide = *h;
-    if (n_channels == h->n_channels)
+    if (ih_layout_is_same(layout, h->layout))
         return IH_OK;
-    wide.n_channels = n_channels;
-    wide.n_planes = n_channels + ih_has_luma(h);
+    wide.layout = layout;
+    wide.n_planes = layout.n_channels + ih_has_luma(h);
     if (allocate(&wide, err) != IH_OK)
         return IH_MEMORY;
     ih_histogram_clear(&wide);
@@ -144,7 +155,7 @@ enum ih_status ih_histogram_widen(struct ih_histogram *h, unsigned n_channels, s
 unsigned ih_shown_values(const struct ih_histogram *h)
 {
     unsigned highest = 0, n = IH_BINS;
-    for (unsigned p = 0; p < ih_colour_channels(h->n_channels) && h->n_bins > IH_BINS; p++)
+    for (unsigned p = 0; p < h->layout.n_colours && h->n_bins > IH_BINS; p++)
         for (unsigned v = h->n_bins - 1; v > highest; v--)
             if (ih_bins(h, p)[v] > 0)
                 highest = v;
@@ -177,7 +188,7 @@ uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
 
 void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
-    if (ih_colour_channels(h->n_channels) > 1)
+    if (h->layout.n_colours != 1)
         return;
     h->any_low = h->all_low = ih_count_range(h->bins, 0, spec->clip_low);
     h->any_high = h->all_high = ih_count_range(h->bins, spec->clip_high, h->n_bins - 1);
@@ -347,7 +358,7 @@ static void describe_values(const uint64_t *bins, struct ih_stats *s)
 static void describe(const struct ih_histogram *h, unsigned plane, const struct ih_measure *measure,
                      struct ih_stats *out)
 {
-    assert(ih_plane_name(h->n_channels, plane));
+    assert(ih_plane_name(h->layout, plane));
     const uint64_t *bins = ih_bins(h, plane);
     const unsigned last = h->n_bins - 1;
     memset(out, 0, sizeof *out);
@@ -417,7 +428,7 @@ void ih_srgb_decode(double linear[IH_BINS])
 double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS])
 {
     static const double weights[3] = {0.2126, 0.7152, 0.0722};
-    unsigned n_colours = ih_colour_channels(h->n_channels);
+    unsigned n_colours = h->layout.n_colours;
     if (h->n_pixels == 0)
         return (double)NAN;
     const uint64_t *bins[3] = {NULL};
@@ -432,7 +443,7 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
                        weights[2] * (double)(int64_t)bins[2][v];
         else if (n_colours == 1)
             weighted = (double)bins[0][v];
-        if (h->sample_type == IH_SAMPLES_REDUCED)
+        if (h->type == IH_UINT8)
             y += linear[v] * weighted;
         else if (weighted > 0)
             y += srgb_decode((double)v / (n_bins - 1)) * weighted;

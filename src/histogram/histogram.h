@@ -14,19 +14,13 @@
 
 #include "histogram/measure.h"
 
-/* How a stored sample becomes a bin. */
-enum ih_sample_type {
-    IH_SAMPLES_REDUCED, /* unsigned, of 8 bits or reduced to them: IH_BINS bins */
-    IH_SAMPLES_NATIVE   /* unsigned, of 9 to 16 bits: a bin for each value */
-};
-
 struct ih_histogram {
-    enum ih_sample_type sample_type;
-    unsigned n_bins;     /* of each plane */
-    unsigned n_channels; /* planes 0 .. n_channels-1 are valid */
-    unsigned n_planes;   /* n_channels, or one more: IH_LUMA is valid too */
-    bool adds_up;        /* n_pixels and sums fit the bins: what counted them has checked it */
-    uint64_t n_pixels;   /* in each plane, except the alpha of a total (total.h) */
+    enum ih_sample_type type;
+    unsigned n_bins;         /* of each plane */
+    struct ih_layout layout; /* planes 0 .. n_channels-1 are valid */
+    unsigned n_planes;       /* n_channels, or one more: IH_LUMA is valid too */
+    bool adds_up;            /* n_pixels and sums fit the bins: what counted them has checked it */
+    uint64_t n_pixels;       /* in each plane, except the alpha of a total (total.h) */
     /* Pixels clipped in any, or in all, colour channels (without alpha and luma). */
     uint64_t any_low, any_high, all_low, all_high;
     /* [ih_own_planes][n_bins], the channels and then luma; owned. NULL: no counters. */
@@ -36,25 +30,27 @@ struct ih_histogram {
 
 static inline bool ih_has_luma(const struct ih_histogram *h)
 {
-    return h->n_planes > h->n_channels;
+    return h->n_planes > h->layout.n_channels;
 }
 
 /* Planes with counters of their own. The luma of gray is its gray. */
 static inline unsigned ih_own_planes(const struct ih_histogram *h)
 {
-    return h->n_channels == 1 || h->n_channels == 2 ? h->n_channels : h->n_planes;
+    return h->layout.n_colours == 1 ? h->layout.n_channels : h->n_planes;
 }
 
-/* The plane that has counters of its own at this place. */
-static inline unsigned ih_own_plane(const struct ih_histogram *h, unsigned at)
+/* The plane at this place, below n_planes: the channels and then luma. */
+static inline unsigned ih_nth_plane(const struct ih_histogram *h, unsigned at)
 {
-    return at < h->n_channels ? at : (unsigned)IH_LUMA;
+    return at < h->layout.n_channels ? at : (unsigned)IH_LUMA;
 }
 
 /* The place of a valid plane among those with counters of their own. */
 static inline unsigned ih_plane_at(const struct ih_histogram *h, unsigned plane)
 {
-    return plane != IH_LUMA ? plane : ih_own_planes(h) == h->n_channels ? 0 : h->n_channels;
+    return plane != IH_LUMA                           ? plane
+           : ih_own_planes(h) == h->layout.n_channels ? 0
+                                                      : h->layout.n_channels;
 }
 
 /* The counters of a valid plane: [n_bins]. */
@@ -72,7 +68,7 @@ static inline uint64_t *ih_sum(const struct ih_histogram *h, unsigned plane)
 /* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
 static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
 {
-    return plane == IH_LUMA && !ih_has_luma(h) ? NULL : ih_plane_name(h->n_channels, plane);
+    return plane == IH_LUMA && !ih_has_luma(h) ? NULL : ih_plane_name(h->layout, plane);
 }
 
 /* Overwrites *h with an empty histogram of images of spec. Returns IH_OK, or IH_MEMORY and *h has
@@ -98,18 +94,19 @@ struct ih_histogram ih_histogram_take(struct ih_histogram *h);
 enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogram *other,
                                  struct ih_error *err);
 
-/* The channels that images of n and of m channels have together; 0: no images. */
-unsigned ih_channels_of_both(unsigned n, unsigned m);
+/* Sets *both to the channels that images of both layouts have together: gray counts as RGB. Without
+ * channels a layout is that of no images. Returns false if images of one have bands that images of
+ * the other lack. */
+bool ih_layout_join(struct ih_layout a, struct ih_layout b, struct ih_layout *both);
 
-/* Converts a histogram to one of images of n_channels, with at least its channels: gray counts as
+/* Converts a histogram to one of images of a layout that ih_layout_join gave for it: gray counts as
  * red, green and blue, and a new alpha has no pixels. Returns IH_OK, or IH_MEMORY with *h
  * unchanged. */
-enum ih_status ih_histogram_widen(struct ih_histogram *h, unsigned n_channels,
+enum ih_status ih_histogram_widen(struct ih_histogram *h, struct ih_layout layout,
                                   struct ih_error *err);
 
-/* The plane of h that counts as this plane of images of n_channels, at least those of h;
- * IH_PLANES: none does. */
-unsigned ih_plane_as(const struct ih_histogram *h, unsigned n_channels, unsigned plane);
+/* The plane of h that counts as this plane of images of such a layout; IH_PLANES_MAX: none does. */
+unsigned ih_plane_as(const struct ih_histogram *h, struct ih_layout layout, unsigned plane);
 
 /* h += other. Both have the same bins. h has the channels of other or more, as
  * ih_histogram_widen. */

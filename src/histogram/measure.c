@@ -43,13 +43,16 @@ const char *ih_alpha_name(enum ih_alpha alpha)
 
 /* ---- of an image ---- */
 
-enum ih_status ih_measure_image(struct ih_measure *m, unsigned n_channels, unsigned n_bins,
-                                struct ih_count_spec *spec, struct ih_error *err)
+enum ih_status ih_measure_image(struct ih_measure *m, struct ih_count_spec *spec,
+                                struct ih_error *err)
 {
-    const unsigned largest = (n_bins ? n_bins : IH_BINS) - 1;
-    m->n_bins = n_bins;
+    const unsigned largest = spec->n_bins - 1;
+    m->type = spec->type;
+    m->n_bins = spec->n_bins;
     m->clip_high = m->clip_high ? m->clip_high : (uint16_t)largest;
-    *spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high, n_bins};
+    spec->luma = m->luma;
+    spec->clip_low = m->clip_low;
+    spec->clip_high = m->clip_high;
     return m->clip_high <= largest && m->clip_low < m->clip_high
                ? IH_OK
                : ih_error_set(err, IH_UNSUPPORTED,
@@ -88,7 +91,8 @@ static bool agree_bins(const struct ih_measure *asked, const struct ih_result *r
     const bool is_deep = r->is_total ? r->info.extremes.end > IH_BINS : r->info.source_depth > 8;
     if (!r->is_read || !(asked->stated & IH_STATED_BINS))
         return true;
-    return asked->takes_native ? r->measure.n_bins || !is_deep : !r->measure.n_bins;
+    const bool is_native = ih_is_native(r->measure.type);
+    return asked->takes_native ? is_native || !is_deep : !is_native;
 }
 
 /* The agreement, a line for each value. A run demands only the values that the user gave. */
@@ -110,13 +114,14 @@ static enum ih_status check(const struct ih_joint_measure *j, const struct ih_re
     }
     if (!agree_bins(&j->asked, r))
         return ih_error_set(err, IH_USAGE, "counted with %s bins; this run asks for %s",
-                            own->n_bins ? "native" : "256", own->n_bins ? "256" : "native ones");
+                            ih_is_native(own->type) ? "native" : "256",
+                            ih_is_native(own->type) ? "256" : "native ones");
     if ((stated & IH_STATED_ALPHA) && m->alpha != own->alpha)
         return differ(is_asked, "alpha", ih_alpha_name(own->alpha), ih_alpha_name(m->alpha), err);
     if ((!is_asked || m->range.high) &&
         (m->range.low != own->range.low || m->range.high != own->range.high)) {
-        ih_reduction_print(own->range, own->n_bins, a);
-        ih_reduction_print(m->range, m->n_bins, b);
+        ih_reduction_print(own->range, ih_is_native(own->type), a);
+        ih_reduction_print(m->range, ih_is_native(m->type), b);
         return differ(is_asked, "samples reduced by", a, b, err);
     }
     if (has_selection && !is_same_text(m->region, own->region))

@@ -49,7 +49,8 @@ struct ih_measure {
     const struct ih_luma_weights *luma; /* static */
     uint16_t clip_low, clip_high; /* as in ih_count_spec; high 0: each image's largest value */
     bool takes_native;            /* samples of 9 to 16 bits keep their values */
-    unsigned n_bins;              /* of a result: as in ih_count_spec; of a run: 0 */
+    enum ih_sample_type type;     /* of a result: as in ih_count_spec */
+    unsigned n_bins;              /* the same; of a run: 0 */
     enum ih_alpha alpha;
     struct ih_sample_range range; /* of the run, whatever the image's depth; high 0: none */
     const char *region, *mask;    /* as recorded; NULL: the whole image; borrowed */
@@ -61,15 +62,14 @@ struct ih_measure {
 #define IH_MEASURE_DEFAULT ((struct ih_measure){.luma = &ih_luma_bt709})
 
 /*
- * Makes the measure of a run that of an image: sets n_bins and the default of clip_high.
+ * Makes the measure of a run that of an image: sets type, n_bins and the default of clip_high.
  *
- * n_bins   of struct ih_count_spec
- * spec     filled: what a backend counts
+ * spec     layout, type and n_bins are set; the rest is filled
  *
  * Returns IH_OK, or IH_UNSUPPORTED if the image's values do not reach the clip limits.
  */
-enum ih_status ih_measure_image(struct ih_measure *measure, unsigned n_channels, unsigned n_bins,
-                                struct ih_count_spec *spec, struct ih_error *err);
+enum ih_status ih_measure_image(struct ih_measure *measure, struct ih_count_spec *spec,
+                                struct ih_error *err);
 
 /* What results have in common, or what they have to agree with if there are none yet. Begins as
  * {.asked = the measure of the run}. The struct can be copied. */

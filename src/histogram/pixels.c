@@ -16,6 +16,15 @@ const struct ih_luma_weights *ih_luma_find(const char *name)
     return NULL;
 }
 
+bool ih_layout_is_possible(const struct ih_layout *l)
+{
+    const unsigned char has_alpha =
+        *(const unsigned char *)&l->has_alpha; /* a bool may hold more */
+    return l->n_channels >= 1 && l->n_channels <= IH_CHANNELS_MAX && has_alpha <= 1 &&
+           (l->n_colours == 0 || l->n_colours == 1 || l->n_colours == 3) &&
+           l->n_colours + has_alpha <= l->n_channels;
+}
+
 /* Copies every pixel, but advances only past those that stay: no branch depends on the data. */
 size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
 {
@@ -52,16 +61,40 @@ size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_c
     return (size_t)(to - pixels) / pixel_bytes;
 }
 
-const char *ih_plane_name(unsigned n_channels, unsigned plane)
+/* "band1" to "band4096". */
+#define NUMBER(n) "band" #n,
+#define TEN(n)   \
+    NUMBER(n##0) \
+    NUMBER(n##1) \
+    NUMBER(n##2) \
+    NUMBER(n##3) NUMBER(n##4) NUMBER(n##5) NUMBER(n##6) NUMBER(n##7) NUMBER(n##8) NUMBER(n##9)
+#define HUNDRED(n) \
+    TEN(n##0)      \
+    TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
+#define THOUSAND(n)                                                                     \
+    HUNDRED(n##0)                                                                       \
+    HUNDRED(n##1)                                                                       \
+    HUNDRED(n##2)                                                                       \
+    HUNDRED(n##3) HUNDRED(n##4) HUNDRED(n##5) HUNDRED(n##6) HUNDRED(n##7) HUNDRED(n##8) \
+        HUNDRED(n##9)
+static const char bands[][9] = {
+    NUMBER(1) NUMBER(2) NUMBER(3) NUMBER(4) NUMBER(5) NUMBER(6) NUMBER(7) NUMBER(8) NUMBER(9) TEN(1)
+        TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) HUNDRED(1) HUNDRED(2) HUNDRED(3)
+            HUNDRED(4) HUNDRED(5) HUNDRED(6) HUNDRED(7) HUNDRED(8) HUNDRED(9) THOUSAND(1)
+                THOUSAND(2) THOUSAND(3) TEN(400) TEN(401) TEN(402) TEN(403) TEN(404) TEN(405)
+                    TEN(406) TEN(407) TEN(408) NUMBER(4090) NUMBER(4091) NUMBER(4092) NUMBER(4093)
+                        NUMBER(4094) NUMBER(4095) NUMBER(4096)};
+
+_Static_assert(sizeof bands / sizeof *bands == IH_CHANNELS_MAX, "a name for each");
+
+const char *ih_plane_name(struct ih_layout layout, unsigned plane)
 {
-    static const char *const names[IH_CHANNELS_MAX + 1][IH_CHANNELS_MAX] = {
-        {NULL, NULL, NULL, NULL},          {"gray", NULL, NULL, NULL},
-        {"gray", "alpha", NULL, NULL},     {"red", "green", "blue", NULL},
-        {"red", "green", "blue", "alpha"},
-    };
+    static const char *const rgb[] = {"red", "green", "blue"};
     if (plane == IH_LUMA)
         return "luma";
-    if (n_channels > IH_CHANNELS_MAX || plane >= IH_CHANNELS_MAX)
+    if (plane >= layout.n_channels || layout.n_channels > IH_CHANNELS_MAX)
         return NULL;
-    return names[n_channels][plane];
+    if (layout.has_alpha && plane + 1 == layout.n_channels)
+        return "alpha";
+    return plane >= layout.n_colours ? bands[plane] : layout.n_colours == 1 ? "gray" : rgb[plane];
 }

@@ -1,11 +1,9 @@
 /*
  * The pixels that decoders produce and backends count.
  *
- * A decoder produces 8-bit samples, or native ones of 16 bits on request, interleaved: 1 channel is
- * gray; 2 are gray, alpha; 3 are red, green, blue; 4 are red, green, blue, alpha. JPEG may instead
- * produce YCbCr planes (struct ih_planes). Luma is one more plane of counts. It is computed from
- * each pixel and never stored; its index is IH_LUMA for every number of channels, so a table
- * [IH_PLANES] fits all layouts.
+ * A decoder produces samples of one type, interleaved; the layout says which channels a pixel has.
+ * JPEG may instead produce YCbCr planes (struct ih_planes). Luma is one more plane of counts. It is
+ * computed from each pixel and never stored; its index is IH_LUMA for every layout.
  */
 #ifndef IH_HISTOGRAM_PIXELS_H
 #define IH_HISTOGRAM_PIXELS_H
@@ -43,32 +41,70 @@ static inline uint16_t ih_luma_native(const struct ih_luma_weights *w, uint16_t 
     return (uint16_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
 }
 
+/* Which channels a pixel has: colours first, then further bands, alpha last. */
+struct ih_layout {
+    unsigned n_channels; /* 1 to IH_CHANNELS_MAX; 0: no image */
+    unsigned n_colours;  /* 0: bands without colours; 1: gray; 3: red, green, blue */
+    bool has_alpha;
+};
+
+/* Initializes the layout that most formats have: gray; gray, alpha; RGB; RGBA. n is evaluated more
+ * than once. */
+#define IH_LAYOUT(n)                                              \
+    {                                                             \
+        (n), (n) == 0 ? 0 : (n) < 3 ? 1 : 3, (n) == 2 || (n) == 4 \
+    }
+
+/* The same as a value; n: 0 to IH_PIXEL_CHANNELS_MAX. */
+static inline struct ih_layout ih_layout_of(unsigned n)
+{
+    return (struct ih_layout)IH_LAYOUT(n);
+}
+
+/* Channels of the layouts of ih_layout_of, which all counters and kernels take. */
+enum { IH_PIXEL_CHANNELS_MAX = 4 };
+
+static inline bool ih_layout_is_same(struct ih_layout a, struct ih_layout b)
+{
+    return a.n_channels == b.n_channels && a.n_colours == b.n_colours && a.has_alpha == b.has_alpha;
+}
+
+/* Whether an image can have this layout; a decoder process may send any. */
+bool ih_layout_is_possible(const struct ih_layout *layout);
+
 enum { IH_NATIVE_BINS_MAX = 65536 };
+
+/* How a stored sample becomes a bin. */
+enum ih_sample_type {
+    IH_UINT8, /* unsigned, of 8 bits or reduced to them: IH_BINS bins */
+    IH_UINT16 /* unsigned, of 9 to 16 bits: a bin for each value */
+};
+
+/* Bytes of a sample in a stripe. */
+static inline unsigned ih_sample_bytes(enum ih_sample_type type)
+{
+    return type == IH_UINT8 ? 1 : 2;
+}
+
+/* Whether the bins are those of the stored values. */
+static inline bool ih_is_native(enum ih_sample_type type)
+{
+    return type != IH_UINT8;
+}
 
 /* What to count. The same for every stripe of an image. */
 struct ih_count_spec {
-    unsigned n_channels;                /* 1 to IH_CHANNELS_MAX */
+    struct ih_layout layout;
+    enum ih_sample_type type;
+    unsigned n_bins;                    /* of each plane; all samples are below it */
     const struct ih_luma_weights *luma; /* borrowed, static */
     uint16_t clip_low, clip_high;       /* low < high; values <= low and >= high are clipped */
-    unsigned n_bins; /* of native samples: uint16, all below n_bins, which is above IH_BINS. 0:
-                        samples are uint8, with IH_BINS bins */
 };
 
 /* Bytes of an interleaved pixel. */
-static inline size_t ih_pixel_bytes(unsigned n_channels, unsigned n_bins)
+static inline size_t ih_pixel_bytes(unsigned n_channels, enum ih_sample_type type)
 {
-    return (size_t)n_channels * (n_bins ? 2 : 1);
-}
-
-/* Channels without alpha: 1 or 3. */
-static inline unsigned ih_colour_channels(unsigned n_channels)
-{
-    return n_channels < 3 ? 1 : 3;
-}
-
-static inline bool ih_has_alpha(unsigned n_channels)
-{
-    return n_channels == 2 || n_channels == 4;
+    return (size_t)n_channels * ih_sample_bytes(type);
 }
 
 /*
@@ -83,9 +119,9 @@ size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_c
 /* The same for native pixels, uint16 [n_pixels][n_channels]. */
 size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
 
-/* Static name of a plane: "gray", "red", "green", "blue", "alpha" or "luma". NULL if images of
- * n_channels have no such plane; IH_LUMA always exists. */
-const char *ih_plane_name(unsigned n_channels, unsigned plane);
+/* Static name of a plane: "gray", "red", "green", "blue", "alpha", "luma", or "band4": its number
+ * from 1. NULL if images of this layout have no such plane; IH_LUMA always exists. */
+const char *ih_plane_name(struct ih_layout layout, unsigned plane);
 
 enum {
     IH_PLANES_PADDING = 16,  /* readable bytes after each row of Cb and Cr */

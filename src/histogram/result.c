@@ -22,7 +22,7 @@ void ih_result_compute_stats(struct ih_result *r)
     const unsigned n = h->bins ? ih_own_planes(h) : 0;
     r->stats = n > 0 ? malloc(n * sizeof *r->stats) : NULL;
     for (unsigned i = 0; i < n && r->stats; i++)
-        ih_stats_compute(h, ih_own_plane(h, i), &r->measure, &r->stats[i]);
+        ih_stats_compute(h, ih_nth_plane(h, i), &r->measure, &r->stats[i]);
 }
 
 /* ---- checking ---- */
@@ -67,7 +67,7 @@ static bool is_size_possible(const struct ih_result *r)
 static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t any, uint64_t all)
 {
     const struct ih_histogram *h = &r->histogram;
-    const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
+    const unsigned n_colours = h->layout.n_colours;
     uint64_t most = 0, least = h->n_pixels, n_clipped = 0;
     for (unsigned c = 0; c < n_colours; c++) {
         const uint64_t *bins = ih_bins(h, c);
@@ -86,16 +86,14 @@ enum ih_status ih_result_check(struct ih_result *r, struct ih_error *err)
 {
     struct ih_histogram *h = &r->histogram;
     const bool is_empty_total = r->is_total && r->n_images == 0;
-    if (is_empty_total ? h->n_channels != 0 || h->n_pixels != 0
-                       : h->n_channels < 1 || h->n_channels > IH_CHANNELS_MAX)
+    if (is_empty_total ? h->layout.n_channels != 0 || h->n_pixels != 0
+                       : h->layout.n_channels < 1 || h->layout.n_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_CORRUPT, "no image has these channels");
     if (r->measure.clip_low >= r->measure.clip_high || r->measure.clip_high >= h->n_bins)
         return ih_error_set(err, IH_CORRUPT, "the clip limits contradict each other");
-    const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_histogram_plane(h, p))
-            continue;
-        const bool is_alpha = p == n_colours && p != IH_LUMA;
+    for (unsigned i = 0; i < h->n_planes; i++) {
+        const unsigned p = ih_nth_plane(h, i);
+        const bool is_alpha = h->layout.has_alpha && i + 1 == h->layout.n_channels;
         const uint64_t n = add_up(h, p);
         if (r->is_total && is_alpha ? n > h->n_pixels : n != h->n_pixels)
             return ih_error_set(err, IH_CORRUPT, "the histogram of %s has another number of pixels",

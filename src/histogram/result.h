@@ -36,11 +36,12 @@ static inline void ih_extremes_add(struct ih_extremes *to, uint32_t sample)
 /* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
  * a decoder that does not know it leaves it 0. */
 struct ih_image_info {
-    const char *format;     /* static: the decoder's name, "png" */
-    uint64_t width, height; /* pixels; for raw samples the number of pixels and 1 */
-    unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
-    unsigned n_bins;        /* of struct ih_count_spec: of native samples; 0: 8-bit samples */
-    unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
+    const char *format;      /* static: the decoder's name, "png" */
+    uint64_t width, height;  /* pixels; for raw samples the number of pixels and 1 */
+    struct ih_layout layout; /* of the decoded samples */
+    enum ih_sample_type type;
+    unsigned n_bins;       /* of the type: all samples are below it; 0: IH_BINS */
+    unsigned source_depth; /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
     struct ih_extremes extremes;
     unsigned warnings;      /* set of enum ih_warning */

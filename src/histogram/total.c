@@ -44,16 +44,23 @@ static enum ih_status check_bins(const struct ih_total *t, const struct ih_resul
 static enum ih_status take_channels(struct ih_total *t, const struct ih_histogram *h,
                                     struct ih_error *err)
 {
-    const unsigned n_channels = ih_channels_of_both(t->sum.n_channels, h->n_channels);
+    struct ih_layout layout;
     if (t->n_images == 0) {
         const struct ih_count_spec spec = {
-            .n_channels = n_channels,
+            .layout = h->layout,
+            .type = h->type,
+            .n_bins = h->n_bins,
             .luma = ih_has_luma(h) ? NULL : &ih_luma_none,
-            .n_bins = h->sample_type == IH_SAMPLES_NATIVE ? h->n_bins : 0,
         };
         return ih_histogram_init(&t->sum, &spec, err);
     }
-    return ih_histogram_widen(&t->sum, n_channels, err);
+    return ih_layout_join(t->sum.layout, h->layout, &layout)
+               ? ih_histogram_widen(&t->sum, layout, err)
+               : ih_error_set(
+                     err, IH_USAGE,
+                     "%s and others have other channels: counts of different bands are not "
+                     "added",
+                     *t->first ? t->first : "the first image");
 }
 
 /* Before the result is added. */
@@ -104,13 +111,12 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
 void ih_total_result(const struct ih_total *t, struct ih_result *out)
 {
     static const uint64_t no_pixels[IH_BINS + 1]; /* and their sum */
-    const unsigned n_channels = t->sum.n_channels;
     memset(out, 0, sizeof *out);
     out->path = IH_TOTAL_NAME;
     out->is_total = true;
     out->n_images = t->n_images;
     out->n_failed = t->n_failed;
-    out->info.n_channels = n_channels;
+    out->info.layout = t->sum.layout;
     out->measure = ih_joint_measure_get(&t->measure);
     if (t->measure.has_results && t->n_images > 0)
         out->version = t->version;

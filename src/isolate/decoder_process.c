@@ -458,19 +458,26 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     struct ih_wire_reply r;
     if (next_reply(p, &r, err) != IH_OK)
         return err->status;
-    const bool has_possible_bins =
-        r.info.n_bins == 0 ||
-        (p->takes_native && r.info.n_bins > IH_BINS && r.info.n_bins <= IH_NATIVE_BINS_MAX);
-    if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
-        r.info.source_depth > 32 || !has_possible_bins ||
+    const bool has_possible_bins = r.info.type == IH_UINT8
+                                       ? r.info.n_bins == IH_BINS
+                                       : r.info.type == IH_UINT16 && p->takes_native &&
+                                             r.info.n_bins > IH_BINS &&
+                                             r.info.n_bins <= IH_NATIVE_BINS_MAX;
+    const unsigned n_channels = r.info.layout.n_channels;
+    if (r.kind != IH_WIRE_OPENED || !ih_layout_is_possible(&r.info.layout) ||
+        n_channels > IH_PIXEL_CHANNELS_MAX ||
+        !ih_layout_is_same(r.info.layout, ih_layout_of(n_channels)) || r.info.source_depth > 32 ||
+        !has_possible_bins ||
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
-    p->n_channels = r.info.n_channels;
+    p->n_channels = r.info.layout.n_channels;
+    p->type = r.info.type;
     p->n_bins = r.info.n_bins;
     p->info->order = r.info.order;
     p->info->width = r.info.width;
     p->info->height = r.info.height;
-    p->info->n_channels = r.info.n_channels;
+    p->info->layout = r.info.layout;
+    p->info->type = r.info.type;
     p->info->n_bins = r.info.n_bins;
     p->info->source_depth = r.info.source_depth;
     return IH_OK;
@@ -550,7 +557,7 @@ static bool give_back(struct ih_decoder_process *p)
 static bool are_possible(const struct ih_decoder_process *p, const uint8_t *pixels, size_t n_pixels)
 {
     unsigned most = 0;
-    if (p->n_bins == 0 || p->n_bins == IH_NATIVE_BINS_MAX)
+    if (p->type == IH_UINT8 || p->n_bins == IH_NATIVE_BINS_MAX)
         return true;
     for (size_t i = 0; i < n_pixels * p->n_channels; i++) {
         uint16_t v;
@@ -564,7 +571,7 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
                                   size_t capacity_pixels, size_t *n_pixels, struct ih_error *err)
 {
     struct ih_decoder_process *p = process_of(remote);
-    const size_t pixel_bytes = ih_pixel_bytes(p->n_channels, p->n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(p->n_channels, p->type);
     *n_pixels = 0;
     if (p->n_pixels_left == 0) {
         struct ih_wire_reply r;

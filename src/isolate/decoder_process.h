@@ -190,6 +190,7 @@ struct ih_decoder_process {
     unsigned timeout_s;       /* 0: only the limits above */
     uint64_t taken_bytes;     /* from the budget, for the process */
     unsigned n_channels, n_bins;
+    enum ih_sample_type type;
     struct ih_image_info *info; /* borrowed: the caller's, for the warnings */
     size_t n_pixels_left;       /* in the current piece, from next on */
     const uint8_t *next;

@@ -103,7 +103,7 @@ static enum ih_status send_pixels(struct server *s, const struct ih_decoder *dec
 /* A buffer for one row, or NULL. */
 static uint8_t *grow_row(struct server *s, const struct ih_image_info *info, struct ih_error *err)
 {
-    const uint64_t wanted = info->width * ih_pixel_bytes(info->n_channels, info->n_bins);
+    const uint64_t wanted = info->width * ih_pixel_bytes(info->layout.n_channels, info->type);
     if (!s->row || wanted > s->row_bytes) {
         free(s->row);
         s->row = wanted < SIZE_MAX ? malloc((size_t)wanted) : NULL;
@@ -119,7 +119,7 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
                                      void *state, const struct ih_image_info *info,
                                      struct ih_error *err)
 {
-    const size_t pixel_bytes = ih_pixel_bytes(info->n_channels, info->n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(info->layout.n_channels, info->type);
     const size_t n_max = IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes;
     uint8_t *const row = grow_row(s, info, err);
     if (!row)
@@ -147,7 +147,7 @@ static enum ih_status send_image(struct server *s, const struct ih_decoder *deco
     struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED, .info = *info};
     opened.info.format = NULL;
     send_reply(&opened);
-    const size_t pixel_bytes = ih_pixel_bytes(info->n_channels, info->n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(info->layout.n_channels, info->type);
     const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes;
     return has_long_rows ? send_long_rows(s, decoder, state, info, err)
                          : send_pixels(s, decoder, state, pixel_bytes, err);

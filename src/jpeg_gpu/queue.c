@@ -146,7 +146,8 @@ static void complete(const struct batch *b, const struct ih_jpeg_job *job)
     r->info = (struct ih_image_info){.format = "jpeg",
                                      .width = plan->width,
                                      .height = plan->height,
-                                     .n_channels = plan->n_components,
+                                     .layout = ih_layout_of(plan->n_components),
+                                     .n_bins = IH_BINS,
                                      .source_depth = 8,
                                      .range = IH_RANGE_FULL,
                                      .not_applied = plan->notes.not_applied,
@@ -328,7 +329,8 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
         return ih_error_set(err, IH_MEMORY, "out of memory");
     struct ih_error ignored; /* limits above 255 leave all files to the CPU */
     q->options = *options;
-    ih_measure_image(&q->options.measure, 1, 0, &q->spec, &ignored);
+    q->spec = (struct ih_count_spec){.layout = IH_LAYOUT(1), .n_bins = IH_BINS};
+    ih_measure_image(&q->options.measure, &q->spec, &ignored);
     q->device = device;
     q->deliver = deliver;
     q->user = user;
@@ -466,7 +468,7 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
         return is_small ? IH_JPEG_REASON_NOT_A_FILE : reason ? reason : IH_JPEG_REASON_NOT_A_FILE;
     }
     job->spec = q->spec;
-    job->spec.n_channels = job->plan.n_components;
+    job->spec.layout = ih_layout_of(job->plan.n_components);
     return IH_JPEG_REASON_NONE;
 }
 

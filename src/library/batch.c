@@ -88,7 +88,7 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
     enum ih_status status = copy_batch(batch, b, err);
     if (status != IH_OK)
         return status;
-    if (b->n_channels < 1 || b->n_channels > IH_CHANNELS_MAX)
+    if (b->n_channels < 1 || b->n_channels > IH_PIXEL_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "batch: %u channels, must be 1 to 4", b->n_channels);
     if (b->n_labels > IH_BATCH_LABELS_MAX)
         return ih_error_set(err, IH_USAGE, "batch: %u labels, must be at most %d", b->n_labels,
@@ -106,7 +106,9 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
         b->image_stride = b->labels_image_stride = 0; /* not checked, and must not overflow */
     if (status == IH_OK)
         status = shape_make(b, &job->shape, err);
-    job->spec.n_channels = b->n_channels;
+    job->spec = (struct ih_count_spec){.layout = ih_layout_of(b->n_channels),
+                                       .type = b->n_bins ? IH_UINT16 : IH_UINT8,
+                                       .n_bins = b->n_bins ? b->n_bins : IH_BINS};
     job->has_luma = b->n_channels >= 3 && !b->without_luma;
     return status;
 }
@@ -126,11 +128,10 @@ static enum ih_status context_job_make(const struct ih_context *context,
         job->batch.n_threads = context->n_cores;
     if (job->batch.without_luma)
         measure->luma = &ih_luma_none;
-    status = ih_measure_image(measure, job->batch.n_channels, job->batch.n_bins, &job->spec, err);
+    status = ih_measure_image(measure, &job->spec, err);
     if (status != IH_OK)
         return status;
-    const bool has_alpha = job->batch.n_channels != ih_colour_channels(job->batch.n_channels);
-    if (measure->alpha == IH_ALPHA_SKIP_TRANSPARENT && has_alpha)
+    if (measure->alpha == IH_ALPHA_SKIP_TRANSPARENT && job->spec.layout.has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");
     return IH_OK;
 }
@@ -209,7 +210,7 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
                             label);
     const struct ih_batch_image described = ih_batch_image_at(&job, image);
     const size_t record = image * job.shape.n_labels + label, n_planes = job.shape.n_planes;
-    const size_t n_bins = job.batch.n_bins ? job.batch.n_bins : IH_BINS;
+    const size_t n_bins = job.spec.n_bins;
     struct ih_result *result = &counts->result;
     memset(result, 0, sizeof *result);
     result->measure = measure;
@@ -218,8 +219,9 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
     result->info = (struct ih_image_info){.format = "",
                                           .width = described.width,
                                           .height = described.height,
-                                          .n_channels = job.spec.n_channels,
-                                          .n_bins = job.batch.n_bins,
+                                          .layout = job.spec.layout,
+                                          .type = job.spec.type,
+                                          .n_bins = job.spec.n_bins,
                                           .source_depth = 8};
     while (n_bins > (size_t)1 << result->info.source_depth)
         result->info.source_depth++;

@@ -100,9 +100,9 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
         return ih_error_set(err, IH_USAGE,
                             "clip: 0 <= clip_low (%u) < clip_high (%u) <= %u does not hold",
                             s->clip_low, clip_high, largest);
-    if (s->raw_channels > IH_CHANNELS_MAX)
+    if (s->raw_channels > IH_PIXEL_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "raw_channels: %u is more than %d", s->raw_channels,
-                            IH_CHANNELS_MAX);
+                            IH_PIXEL_CHANNELS_MAX);
     if (s->lenient > 1 || s->raw_preview > 1)
         return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
                             s->lenient > 1 ? "lenient" : "raw_preview");

@@ -89,12 +89,12 @@ struct ih_pending {
 enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pending **pending,
                                struct ih_error *err)
 {
-    struct ih_count_spec spec;
+    struct ih_count_spec spec = {.layout = IH_LAYOUT(1), .n_bins = IH_BINS};
     struct ih_pending *p = calloc(1, sizeof *p);
     if (!p)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     p->measure = context->options.measure;
-    enum ih_status status = ih_measure_image(&p->measure, 1, 0, &spec, err);
+    enum ih_status status = ih_measure_image(&p->measure, &spec, err);
     if (status == IH_OK)
         status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);
     if (status == IH_OK)
@@ -110,7 +110,7 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
     struct ih_pixels p;
     enum ih_status status = ih_pixels_normalize(pixels, &p, err);
     if (status == IH_OK && pending->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT &&
-        p.n_channels != ih_colour_channels(p.n_channels))
+        ih_layout_of(p.n_channels).has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels in GPU memory");
     if (status == IH_OK)
         status = ih_device_pixels_count(pending->pixels, &p, stream, err);
@@ -118,7 +118,8 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
         pending->info = (struct ih_image_info){.format = "",
                                                .width = pixels->width,
                                                .height = pixels->height,
-                                               .n_channels = p.n_channels,
+                                               .layout = ih_layout_of(p.n_channels),
+                                               .n_bins = IH_BINS,
                                                .source_depth = 8};
     return status;
 }

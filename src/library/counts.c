@@ -44,7 +44,7 @@ void ih_counts_clear(struct ih_counts *counts)
 static void set_full(struct ih_counts *c)
 {
     c->is_empty = false;
-    ih_reduction_print(c->result.measure.range, c->result.measure.n_bins, c->reduction);
+    ih_reduction_print(c->result.measure.range, ih_is_native(c->result.measure.type), c->reduction);
 }
 
 void ih_counts_set_image(struct ih_counts *counts)
@@ -176,7 +176,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.n_pixels = h->n_pixels;
         s.width = r->info.width;
         s.height = r->info.height;
-        s.n_channels = h->n_channels;
+        s.n_channels = h->layout.n_channels;
         s.source_depth = r->info.source_depth;
         s.format = r->info.format ? r->info.format : "";
         s.decoder = r->library ? r->library : "";

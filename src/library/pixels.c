@@ -19,7 +19,7 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
 {
     struct ih_pixels p = *pixels;
     size_t row_bytes, span_bytes = 0;
-    if (p.n_channels < 1 || p.n_channels > IH_CHANNELS_MAX)
+    if (p.n_channels < 1 || p.n_channels > IH_PIXEL_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "pixels: %u channels, must be 1 to 4", p.n_channels);
     if (p.width == 0 || p.height == 0) {
         *out = (struct ih_pixels){NULL, 0, 0, 0, p.n_channels};

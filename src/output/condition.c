@@ -550,12 +550,12 @@ bool ih_condition_uses(const struct ih_condition *condition, unsigned in)
 
 static struct ih_field_value operand_value(const struct operand *o, struct ih_record_view *view)
 {
-    const unsigned n_channels = view->result->histogram.n_channels;
+    const struct ih_histogram *const h = &view->result->histogram;
     if (!o->channel)
         return ih_record_value(view, &o->column);
-    for (unsigned p = 0; p < IH_PLANES && (o->column.in & view->kind); p++) {
-        const char *const name = ih_plane_name(n_channels, p);
-        if (name && strcmp(name, o->channel) == 0)
+    for (unsigned i = 0; i < h->n_planes && (o->column.in & view->kind); i++) {
+        const unsigned p = ih_nth_plane(h, i);
+        if (strcmp(ih_histogram_plane(h, p), o->channel) == 0)
             return ih_channel_value(view, p, &o->column);
     }
     return (struct ih_field_value){.type = IH_TYPE_NONE};

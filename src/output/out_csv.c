@@ -111,13 +111,12 @@ static void image_channels(const struct csv_state *s, FILE *f, const char *name,
 {
     struct ih_record_view view;
     ih_record_view_init(&view, r);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_histogram_plane(&r->histogram, p))
-            continue;
+    for (unsigned i = 0; i < r->histogram.n_planes; i++) {
+        const unsigned p = ih_nth_plane(&r->histogram, i);
         put_stats(s, f, name, &view, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
-            if (r->histogram.sample_type == IH_SAMPLES_NATIVE) /* its bins have no columns */
+            if (ih_is_native(r->histogram.type)) /* its bins have no columns */
                 *end++ = ',';
             else
                 end = format_field(end, ih_bins(&r->histogram, p)[v]);
@@ -137,7 +136,8 @@ static void image_bins(const struct csv_state *s, FILE *f, const char *name,
 {
     (void)s;
     const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned i = 0; i < r->histogram.n_planes; i++) {
+        const unsigned p = ih_nth_plane(&r->histogram, i);
         const char *channel = ih_histogram_plane(&r->histogram, p);
         for (unsigned c = 0; channel && c < N_BINS_COLUMNS; c++)
             if (strcmp(channel, bins_columns[c]) == 0)
@@ -147,7 +147,7 @@ static void image_bins(const struct csv_state *s, FILE *f, const char *name,
     const size_t n_prefix = strlen(name);
     memcpy(row, name, n_prefix);
     for (unsigned v = 0; v < r->histogram.n_bins; v++) {
-        bool occurs = r->histogram.sample_type == IH_SAMPLES_REDUCED;
+        bool occurs = !ih_is_native(r->histogram.type);
         char *end = format_field(row + n_prefix, v);
         for (unsigned c = 0; c < N_BINS_COLUMNS; c++) {
             if (columns[c])
@@ -167,15 +167,14 @@ static void image_long(const struct csv_state *s, FILE *f, const char *name,
                        const struct ih_result *r)
 {
     (void)s;
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned i = 0; i < r->histogram.n_planes; i++) {
+        const unsigned p = ih_nth_plane(&r->histogram, i);
         const char *channel = ih_histogram_plane(&r->histogram, p);
         char row[NAME_BYTES + CHANNEL_BYTES + 2 * (IH_COUNT_MAX + 1) + 1];
-        if (!channel)
-            continue;
-        const size_t n_prefix = (size_t)snprintf(row, sizeof row, "%s,%s", name, channel);
+        const size_t n_prefix = (size_t)(stpcpy(stpcpy(stpcpy(row, name), ","), channel) - row);
         const uint64_t *bins = ih_bins(&r->histogram, p);
         for (unsigned v = 0; v < r->histogram.n_bins; v++) {
-            if (r->histogram.sample_type == IH_SAMPLES_NATIVE && bins[v] == 0)
+            if (ih_is_native(r->histogram.type) && bins[v] == 0)
                 continue;
             char *end = format_field(row + n_prefix, v);
             end = format_field(end, bins[v]);
@@ -294,10 +293,10 @@ static void csv_compare(const void *state, const struct ih_comparison *c)
     for (const struct ih_column *const *k = columns; *k; k++)
         fprintf(f, ",%s_a,%s_b", (*k)->name, (*k)->name);
     putc('\n', f);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
-        if (!channel)
-            continue;
+    const struct ih_histogram *const h = &c->sides[0].histogram;
+    for (unsigned i_plane = 0; i_plane < h->n_planes; i_plane++) {
+        const unsigned p = ih_nth_plane(h, i_plane);
+        const char *channel = ih_histogram_plane(h, p);
         fprintf(f, "%s,%s,%s", names[0], names[1], channel);
         for (const struct ih_field *d = ih_distance_fields; d->key; d++) {
             ih_put_field(text, d, &c->planes[p], true);

@@ -42,7 +42,7 @@ static void put_value(FILE *f, const struct ih_field_value *value)
 static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
     static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
-    const unsigned n_curves = ih_colour_channels(h->n_channels) > 1 ? SMALL_CURVES : 1;
+    const unsigned n_curves = h->layout.n_colours > 1 ? SMALL_CURVES : 1;
     const unsigned n_bins = h->n_bins;
     uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, filled[SMALL_CURVES * SMALL_BARS];
     const size_t n = (size_t)n_curves * SMALL_BARS;
@@ -67,12 +67,13 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_columns *columns)
 {
     const struct ih_histogram *const h = &view->result->histogram;
-    const bool is_gray = ih_colour_channels(h->n_channels) == 1;
+    const bool is_gray = h->layout.n_colours == 1;
     const char *before = "";
     putc('{', f);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *const name = ih_plane_name(h->n_channels, p);
-        if (!name || (p == IH_LUMA && (is_gray || !ih_has_luma(h))))
+    for (unsigned i = 0; i < h->n_planes; i++) {
+        const unsigned p = ih_nth_plane(h, i);
+        const char *const name = ih_histogram_plane(h, p);
+        if (p == IH_LUMA && is_gray)
             continue;
         fprintf(f, "%s\"%s\":", before, name);
         for (const struct ih_column *const *c = columns->of_channel; *c; c++) {
@@ -142,7 +143,7 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         else
             fputs("null", f);
     }
-    if (result->status == IH_OK && result->histogram.sample_type == IH_SAMPLES_NATIVE)
+    if (result->status == IH_OK && ih_is_native(result->histogram.type))
         fprintf(f, ",%u", result->histogram.n_bins);
     putc(']', f);
 }
@@ -209,12 +210,12 @@ static void put_total(FILE *f, const struct html_state *s)
             s->is_mixed ? "true" : "false", total.measure.luma->name, total.measure.clip_low,
             total.measure.clip_high, total.histogram.n_bins);
     const struct ih_histogram *const h = &total.histogram;
-    const unsigned n_colours = ih_colour_channels(h->n_channels),
-                   n_in_bar = ih_bar_values(h->n_bins);
-    for (unsigned p = 0; p < IH_PLANES && total.n_images > 0 && !s->is_mixed; p++) {
-        if (p >= n_colours && (p != IH_LUMA || n_colours == 1 || !ih_has_luma(h)))
+    const unsigned n_colours = h->layout.n_colours, n_in_bar = ih_bar_values(h->n_bins);
+    for (unsigned i = 0; i < h->n_planes && total.n_images > 0 && !s->is_mixed; i++) {
+        const unsigned p = ih_nth_plane(h, i);
+        if (p >= n_colours && (p != IH_LUMA || n_colours == 1))
             continue; /* alpha; the luma of gray */
-        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(h->n_channels, p));
+        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(h->layout, p));
         for (unsigned v = 0; v < h->n_bins; v += n_in_bar) {
             const unsigned end = v + n_in_bar < h->n_bins ? v + n_in_bar : h->n_bins;
             fprintf(f, "%c%llu", v ? ',' : '[',

@@ -150,13 +150,11 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
     const struct ih_result *const r = view->result;
     const char *before = "";
     putc('[', f);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_histogram_plane(&r->histogram, p);
-        if (!name)
-            continue;
-        fprintf(f, "%s{\"name\":\"%s\"", before, name);
+    for (unsigned i = 0; i < r->histogram.n_planes; i++) {
+        const unsigned p = ih_nth_plane(&r->histogram, i);
+        fprintf(f, "%s{\"name\":\"%s\"", before, ih_histogram_plane(&r->histogram, p));
         json_put_statistics(f, ",", view, p, columns);
-        if (r->measure.n_bins)
+        if (ih_is_native(r->measure.type))
             put_ranges(f, ih_bins(&r->histogram, p), r->measure.n_bins);
         else
             put_histogram(f, ih_bins(&r->histogram, p));
@@ -321,11 +319,10 @@ static void json_compare(const void *state, const struct ih_comparison *c)
     }
     put_fields(f, ",", ih_distance_fields, &c->largest, true);
     fputs(",\"channels\":[", f);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *channel = ih_histogram_plane(&c->sides[0].histogram, p);
-        if (!channel)
-            continue;
-        fprintf(f, "%s\n{\"name\":\"%s\"", before, channel);
+    const struct ih_histogram *const h = &c->sides[0].histogram;
+    for (unsigned i_plane = 0; i_plane < h->n_planes; i_plane++) {
+        const unsigned p = ih_nth_plane(h, i_plane);
+        fprintf(f, "%s\n{\"name\":\"%s\"", before, ih_histogram_plane(h, p));
         put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);

@@ -134,9 +134,8 @@ static void text_describe(char facts[FACTS_MAX], const struct ih_result *r)
     int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", info->width,
                      info->height, info->format, info->source_depth,
                      info->source_depth == 1 ? "" : "s");
-    for (unsigned p = 0; p < info->n_channels && n > 0 && n < FACTS_MAX; p++)
-        n +=
-            snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->n_channels, p));
+    for (unsigned p = 0; p < info->layout.n_channels && n > 0 && n < FACTS_MAX; p++)
+        n += snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->layout, p));
 }
 
 static void describe_total(char facts[FACTS_MAX], const struct ih_result *r)
@@ -192,7 +191,7 @@ static void put_axis(const struct text *s, unsigned n_columns, unsigned n_bins, 
 static void put_plot(const struct text *s, const struct ih_histogram *h)
 {
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
-    const bool is_gray = ih_colour_channels(h->n_channels) == 1;
+    const bool is_gray = h->layout.n_colours == 1;
     const bool is_mixed = s->to.options.colour && !is_gray;
     const unsigned *planes = is_mixed ? rgb : ih_has_luma(h) ? luma : &rgb[!is_gray];
     struct ih_plot plot = {.n_columns = has_wide_layout(s) ? PLOT_COLUMNS_WIDE : PLOT_COLUMNS,
@@ -251,9 +250,10 @@ static void put_table(const struct text *s, struct ih_record_view *view)
     fprintf(s->to.stream, "%*s", INDENT + 5, "");
     put_headings(s, table_columns);
     fputs("  crushed   blown\n", s->to.stream);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned i = 0; i < h->n_planes; i++) {
+        const unsigned p = ih_nth_plane(h, i);
         const char *name = ih_histogram_plane(h, p);
-        if (!name || (p == IH_LUMA && ih_colour_channels(h->n_channels) == 1))
+        if (p == IH_LUMA && h->layout.n_colours == 1)
             continue; /* luma equals gray */
         const struct ih_stats *const t = ih_view_stats(view, p);
         if (t->count == 0)
@@ -271,7 +271,7 @@ static void put_table(const struct text *s, struct ih_record_view *view)
 
 static void put_clipped(const struct text *s, const struct ih_histogram *h, bool is_high)
 {
-    const bool is_colour = ih_colour_channels(h->n_channels) == 3;
+    const bool is_colour = h->layout.n_colours == 3;
     fputs(is_high ? "blown: " : "crushed: ", s->to.stream);
     if (is_colour) {
         fputs(is_high ? "any channel " : "any ", s->to.stream);
@@ -330,7 +330,7 @@ static void show_full(struct text *s, const struct ih_result *r)
 {
     struct ih_record_view view;
     ih_record_view_init(&view, r);
-    s->has_native = r->histogram.sample_type == IH_SAMPLES_NATIVE;
+    s->has_native = ih_is_native(r->histogram.type);
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
@@ -520,8 +520,8 @@ static void text_compare(const void *state, const struct ih_comparison *c)
     const struct text_state *const as = state;
     struct text s = as->text;
     FILE *const f = s.to.stream;
-    s.has_native = c->sides[0].histogram.sample_type == IH_SAMPLES_NATIVE;
-    const unsigned n_channels = c->sides[0].histogram.n_channels;
+    const struct ih_histogram *const h = &c->sides[0].histogram;
+    s.has_native = ih_is_native(h->type);
     const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
     struct ih_record_view sides[2];
@@ -531,9 +531,10 @@ static void text_compare(const void *state, const struct ih_comparison *c)
     fprintf(f, "\n%*s           ks  %*s   ", INDENT, "", emd_width, "emd");
     put_headings(&s, comparison_columns);
     putc('\n', f);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_histogram_plane(&c->sides[0].histogram, p);
-        if (!name || (p == IH_LUMA && ih_colour_channels(n_channels) == 1))
+    for (unsigned i = 0; i < h->n_planes; i++) {
+        const unsigned p = ih_nth_plane(h, i);
+        const char *name = ih_histogram_plane(h, p);
+        if (p == IH_LUMA && h->layout.n_colours == 1)
             continue; /* luma equals gray */
         fprintf(f, "%*s%s%-5s%s", INDENT, "", plane_style(&s, name), name, style(&s, PLAIN));
         if (isnan(c->planes[p].emd))

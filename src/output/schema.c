@@ -136,7 +136,7 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
     v->result = r;
     v->kind = ih_record_kind(r);
     v->linear = NULL;
-    v->has_stats = 0;
+    memset(v->kept, 0, sizeof v->kept);
 }
 
 const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
@@ -144,10 +144,12 @@ const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
     const struct ih_result *const r = v->result;
     if (r->stats)
         return &r->stats[ih_plane_at(&r->histogram, plane)];
-    if (!(v->has_stats >> plane & 1))
-        ih_stats_compute(&r->histogram, plane, &r->measure, &v->stats[plane]);
-    v->has_stats |= 1u << plane;
-    return &v->stats[plane];
+    const unsigned at = ih_plane_at(&r->histogram, plane);
+    struct ih_stats *const stats = &v->stats[at % IH_STATS_KEPT];
+    if (v->kept[at % IH_STATS_KEPT] != at + 1)
+        ih_stats_compute(&r->histogram, plane, &r->measure, stats);
+    v->kept[at % IH_STATS_KEPT] = at + 1;
+    return stats;
 }
 
 static const struct ih_field_value none = {.type = IH_TYPE_NONE};
@@ -238,8 +240,9 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     switch (f->kind) {
     case IH_FIELD_COUNT:
         return integer_value(*(const uint64_t *)at, true);
-    case IH_FIELD_UNSIGNED:
     case IH_FIELD_BINS:
+        return integer_value(r->measure.n_bins, ih_is_native(r->measure.type));
+    case IH_FIELD_UNSIGNED:
         n = *(const unsigned *)at;
         return integer_value(n, n > 0 || !(field->in & IH_OPTIONAL));
     case IH_FIELD_SOURCE_MIN:
@@ -270,7 +273,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_ALPHA:
         return text_value(ih_alpha_name(r->measure.alpha), true);
     case IH_FIELD_REDUCTION:
-        ih_reduction_print(r->measure.range, r->measure.n_bins, v->text);
+        ih_reduction_print(r->measure.range, ih_is_native(r->measure.type), v->text);
         return text_value(v->text, true);
     case IH_FIELD_SHARD:
         snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);

@@ -182,18 +182,21 @@ static inline bool ih_field_is_absent(const struct ih_column *c, const struct ih
 unsigned ih_record_kind(const struct ih_result *result);
 
 /* A result, and what is computed once for several columns, when the first of them needs it. */
+/* Enough for all planes of most images: those of others take turns. */
+enum { IH_STATS_KEPT = 8 };
+
 struct ih_record_view {
     const struct ih_result *result;
     unsigned kind;
-    const double *linear; /* of struct ih_columns; NULL: computed when it is needed */
-    unsigned has_stats;   /* a bit for each plane */
-    struct ih_stats stats[IH_PLANES];
+    const double *linear;         /* of struct ih_columns; NULL: computed when it is needed */
+    unsigned kept[IH_STATS_KEPT]; /* whose statistics follow: ih_plane_at, plus 1; 0: none */
+    struct ih_stats stats[IH_STATS_KEPT];
     char text[64];      /* of the last value whose text is nowhere else */
     char warnings[512]; /* room for all of them */
 };
 void ih_record_view_init(struct ih_record_view *view, const struct ih_result *result);
 
-/* The statistics of a plane that the result has. */
+/* The statistics of a plane that the result has; valid until the next call. */
 const struct ih_stats *ih_view_stats(struct ih_record_view *view, unsigned plane);
 
 /* The value of a field; of type OTHER: the record has one. A text lives as long as the result's and

@@ -82,7 +82,7 @@ static bool read_images(struct call *c, const char *letters)
                      letters, t->n_dimensions);
         return false;
     }
-    if (n_channels < 1 || n_channels > IH_CHANNELS_MAX)
+    if (n_channels < 1 || n_channels > 4)
         return PyErr_Format(PyExc_ValueError,
                             "%zd channels in layout %s: must be 1 to 4; is the layout %s?",
                             n_channels, letters, strcmp(letters, "NCHW") == 0 ? "NHWC" : "NCHW"),

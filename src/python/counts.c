@@ -13,13 +13,18 @@ struct counts {
     const uint64_t *table;                  /* [n_planes][n_bins]; NULL until it is needed */
     uint64_t *copy;                         /* owned; NULL if table is of counts */
     Py_ssize_t shape[2], strides[2];
-    unsigned planes[IH_PLANES]; /* the library's index of each plane */
-    unsigned n_planes, n_bins;
+    unsigned n_channels, n_planes, n_bins;
 };
 
 static struct counts *self_of(PyObject *object)
 {
     return (struct counts *)object;
+}
+
+/* The library's index of plane i: luma follows the channels. */
+static unsigned plane_at(const struct counts *self, unsigned i)
+{
+    return i < self->n_channels ? i : (unsigned)IH_LUMA;
 }
 
 PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObject *file)
@@ -32,9 +37,9 @@ PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObje
     self->counts = counts;
     self->file = Py_XNewRef(file);
     self->n_bins = ih_counts_n_bins(counts);
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_counts_plane(counts, p))
-            self->planes[self->n_planes++] = p;
+    while (ih_counts_plane(counts, self->n_channels) && self->n_channels < IH_LUMA)
+        self->n_channels++;
+    self->n_planes = self->n_channels + (ih_counts_plane(counts, IH_LUMA) != NULL);
     return (PyObject *)self;
 }
 
@@ -69,16 +74,17 @@ static bool make_table(struct counts *self)
     if (self->table)
         return true;
     const size_t n_bins = self->n_bins, size_bytes = n_bins * sizeof *self->copy;
-    const uint64_t *const first = ih_counts_bins(self->counts, self->planes[0]);
+    const uint64_t *const first = ih_counts_bins(self->counts, plane_at(self, 0));
     bool has_gaps = self->n_planes == 0;
     for (unsigned i = 1; i < self->n_planes; i++)
-        has_gaps |= ih_counts_bins(self->counts, self->planes[i]) != first + i * n_bins;
-    if (has_gaps && !(self->copy = PyMem_Malloc(IH_PLANES * size_bytes))) {
+        has_gaps |= ih_counts_bins(self->counts, plane_at(self, i)) != first + i * n_bins;
+    if (has_gaps && !(self->copy = PyMem_Malloc(self->n_planes * size_bytes))) {
         PyErr_NoMemory();
         return false;
     }
     for (unsigned i = 0; i < self->n_planes && has_gaps; i++)
-        memcpy(self->copy + i * n_bins, ih_counts_bins(self->counts, self->planes[i]), size_bytes);
+        memcpy(self->copy + i * n_bins, ih_counts_bins(self->counts, plane_at(self, i)),
+               size_bytes);
     self->table = has_gaps ? self->copy : first;
     self->shape[0] = self->n_planes;
     self->shape[1] = (Py_ssize_t)n_bins;
@@ -276,7 +282,7 @@ static PyObject *stats_attribute(PyObject *object, PyObject *name)
         PyObject *of = PyObject_GetAttrString(object, "_of"), *row = NULL, *counts;
         unsigned plane, i = 0;
         if (of && PyArg_ParseTuple(of, "OI:bins", &counts, &plane)) {
-            while (self_of(counts)->planes[i] != plane)
+            while (plane_at(self_of(counts), i) != plane)
                 i++;
             PyObject *number = PyLong_FromUnsignedLong(i);
             row = number ? counts_histogram(counts, number) : NULL;
@@ -356,7 +362,7 @@ static int find_plane(PyObject *object, PyObject *key)
     if (PyUnicode_Check(key)) {
         for (unsigned i = 0; i < self->n_planes; i++)
             if (PyUnicode_CompareWithASCIIString(
-                    key, ih_counts_plane(self->counts, self->planes[i])) == 0)
+                    key, ih_counts_plane(self->counts, plane_at(self, i))) == 0)
                 return (int)i;
         PyErr_SetObject(PyExc_KeyError, key);
         return -1;
@@ -378,7 +384,7 @@ static PyObject *counts_subscript(PyObject *object, PyObject *key)
     const int i = find_plane(object, key);
     if (i < 0)
         return NULL;
-    const unsigned plane = self_of(object)->planes[i];
+    const unsigned plane = plane_at(self_of(object), i);
     if (ih_counts_stats(self_of(object)->counts, plane, &stats, sizeof stats, &err) != IH_OK)
         return py_error_raise(py_state_of(object), &err, NULL);
     return stats_new(object, plane, &stats);
@@ -409,7 +415,7 @@ static PyObject *counts_planes(PyObject *object, void *closure)
     PyObject *names = PyTuple_New(self->n_planes);
     (void)closure;
     for (unsigned i = 0; names && i < self->n_planes; i++) {
-        PyObject *name = PyUnicode_FromString(ih_counts_plane(self->counts, self->planes[i]));
+        PyObject *name = PyUnicode_FromString(ih_counts_plane(self->counts, plane_at(self, i)));
         if (!name || PyTuple_SetItem(names, i, name) < 0)
             Py_CLEAR(names);
     }
@@ -548,10 +554,12 @@ static bool are_equal(PyObject *a, PyObject *b)
         return false;
     if (self_of(a)->n_bins != self_of(b)->n_bins)
         return false;
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        const uint64_t *x = ih_counts_bins(self_of(a)->counts, p);
-        const uint64_t *y = ih_counts_bins(self_of(b)->counts, p);
-        if (!x != !y || (x && memcmp(x, y, self_of(a)->n_bins * sizeof *x) != 0))
+    if (self_of(a)->n_planes != self_of(b)->n_planes)
+        return false;
+    for (unsigned i = 0; i < self_of(a)->n_planes; i++) {
+        const unsigned p = plane_at(self_of(a), i);
+        if (memcmp(ih_counts_bins(self_of(a)->counts, p), ih_counts_bins(self_of(b)->counts, p),
+                   self_of(a)->n_bins * sizeof(uint64_t)) != 0)
             return false;
     }
     return true;

@@ -16,13 +16,15 @@ enum { BUFFER_BYTES = 1 << 17 };
 enum { NAME_MAX_BYTES = 256 };
 
 struct reader {
-    struct ih_histogram room; /* owned: counters for any channels of a record */
+    uint64_t *room; /* owned: counters for the planes of a record, [n_room] */
+    size_t n_room;
+    uint64_t sums[IH_PLANES_MAX];
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
     char *bytes;  /* of its name; NULL: they are UTF-8 */
     char *reduction;
-    char *names[IH_PLANES];
+    char *names[IH_PLANES_MAX];
     unsigned n_channels; /* luma included, if it is counted */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */
@@ -180,24 +182,27 @@ static bool set_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
     if (n_bins <= IH_BINS || n_bins > IH_NATIVE_BINS_MAX || r->n_channels > 0)
         return ih_json_fail(in, impossible); /* or after the channels */
     r->result.histogram.n_bins = (unsigned)n_bins;
-    r->result.histogram.sample_type = IH_SAMPLES_NATIVE;
+    r->result.histogram.type = r->result.measure.type = IH_UINT16;
     return true;
 }
 
-/* Lends the record counters, which are not set. They are the reader's, so a record never takes more
- * than its bins. */
+/* Lends the record counters for the planes so far and one more, which are not set. They are the
+ * reader's, so a record never takes more than its bins. */
 static bool lend_counters(struct reader *r, struct ih_json_in *in)
 {
     struct ih_histogram *h = &r->result.histogram;
-    const struct ih_count_spec all = {.n_channels = IH_CHANNELS_MAX,
-                                      .n_bins = h->n_bins == IH_BINS ? 0 : h->n_bins};
-    if (!r->room.bins || r->room.n_bins != h->n_bins) {
-        ih_histogram_reset(&r->room);
-        if (ih_histogram_init_unset(&r->room, &all, NULL) != IH_OK)
+    const size_t n = ((size_t)r->n_channels + 1) * h->n_bins, n_room = r->n_room * 2;
+    if (n > r->n_room) {
+        const size_t n_new = n > n_room ? n : n_room;
+        uint64_t *const room =
+            n_new > SIZE_MAX / sizeof *room ? NULL : realloc(r->room, n_new * sizeof *room);
+        if (!room)
             return ih_json_fail(in, "more than there is memory for");
+        r->room = room;
+        r->n_room = n_new;
     }
-    h->bins = r->room.bins;
-    h->sums = r->room.sums;
+    h->bins = r->room;
+    h->sums = r->sums;
     return true;
 }
 
@@ -252,9 +257,9 @@ static bool read_channel(struct ih_json_in *in, void *to)
         {"name", CHANNEL_NAME, 0, NULL}, {"ranges", CHANNEL_RANGES, 0, NULL}, {NULL, 0, 0, NULL}};
     struct reader *r = to;
     const struct ih_field *const fields =
-        r->result.histogram.sample_type == IH_SAMPLES_NATIVE ? of_native : of_bins;
+        ih_is_native(r->result.histogram.type) ? of_native : of_bins;
     uint64_t seen;
-    if (r->n_channels == IH_PLANES)
+    if (r->n_channels == IH_PLANES_MAX)
         return ih_json_fail(in, impossible);
     if (!read_members(in, fields, read_channel_field, r, &seen))
         return false;
@@ -458,26 +463,40 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
 
 /* ---- what a record says must hold together ---- */
 
-/* Channels have the names of an image with their number, and luma is the last if it is counted. */
+/* The layout whose channels have the names of the record. */
+static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout *layout)
+{
+    *layout = (struct ih_layout){n, 0, false};
+    if (n > 0 && r->names[0])
+        layout->n_colours = strcmp(r->names[0], "gray") == 0  ? 1
+                            : strcmp(r->names[0], "red") == 0 ? 3
+                                                              : 0;
+    if (n > 0 && r->names[n - 1])
+        layout->has_alpha = strcmp(r->names[n - 1], "alpha") == 0;
+    for (unsigned i = 0; i < r->n_channels; i++) {
+        const char *name = ih_plane_name(*layout, i == n ? (unsigned)IH_LUMA : i);
+        if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
+            return false;
+    }
+    return n == 0 || ih_layout_is_possible(layout);
+}
+
+/* Channels have the names of a layout, and luma is the last if it is counted. */
 static bool use_channels(struct reader *r, struct ih_json_in *in)
 {
     struct ih_histogram *h = &r->result.histogram;
     const unsigned n_luma = r->result.measure.luma != &ih_luma_none;
-    if (r->n_channels < n_luma || r->n_channels > n_luma + IH_CHANNELS_MAX)
-        return ih_json_fail_field(in, "channels", impossible);
     const unsigned n = r->n_channels - n_luma;
-    h->n_channels = r->result.info.n_channels = n;
+    if (r->n_channels < n_luma || n > IH_CHANNELS_MAX || !layout_of_names(r, n, &h->layout))
+        return ih_json_fail_field(in, "channels", impossible);
+    r->result.info.layout = h->layout;
     h->n_planes = r->n_channels;
-    r->result.info.n_bins = r->result.measure.n_bins;
-    for (unsigned i = 0; i < r->n_channels; i++) {
-        const char *name = ih_plane_name(n, i == n ? (unsigned)IH_LUMA : i);
-        if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
-            return ih_json_fail_field(in, "channels", impossible);
-    }
+    r->result.info.type = r->result.measure.type;
+    r->result.info.n_bins = h->n_bins;
     if (!lend_counters(r, in))
         return false;
     const uint64_t *const luma = h->bins + (size_t)n * h->n_bins;
-    if (n_luma && (n == 1 || n == 2) && memcmp(h->bins, luma, h->n_bins * sizeof *luma) != 0)
+    if (n_luma && h->layout.n_colours == 1 && memcmp(h->bins, luma, h->n_bins * sizeof *luma) != 0)
         return ih_json_fail(in, "damaged record: the luma of gray is not its gray");
     return true;
 }
@@ -491,7 +510,7 @@ static bool use_counted(struct reader *r, struct ih_json_in *in)
         extremes->min = 0; /* neither is known */
     else if (extremes->min >= extremes->end)
         return ih_json_fail_field(in, "source_max", impossible);
-    if (!ih_reduction_parse(r->reduction, r->result.measure.n_bins, &range))
+    if (!ih_reduction_parse(r->reduction, ih_is_native(r->result.measure.type), &range))
         return ih_json_fail_field(in, "reduction", impossible);
     if (!use_channels(r, in))
         return false;
@@ -537,7 +556,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     r->bytes = r->reduction = NULL;
     memset(result, 0, sizeof *result);
     result->is_read = true;
-    result->histogram.n_bins = IH_BINS;
+    result->histogram.n_bins = result->measure.n_bins = IH_BINS;
     result->version = result->library = "";
     result->info.extremes.min = UINT32_MAX; /* none */
     if (!ih_json_object(in, &members, r, &seen))
@@ -598,7 +617,7 @@ void ih_records_close(struct ih_records *r)
 {
     if (!r)
         return;
-    ih_histogram_reset(&r->reader.room);
+    free(r->reader.room);
     free(r->buffer);
     free(r);
 }

@@ -56,7 +56,8 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
 {
     const unsigned n_channels = v->a.n_channels;
     for (unsigned c = 0; c < n_channels; c++) {
-        const bool is_alpha = c == ih_colour_channels(n_channels); /* the range is of the others */
+        const bool is_alpha =
+            c == ih_layout_of(n_channels).n_colours; /* the range is of the others */
         const uint32_t low = is_alpha ? 0 : v->a.range_low;
         const uint32_t high = is_alpha ? SAMPLE_16_MAX : v->a.range_high;
         const uint64_t per_step = is_alpha ? v->alpha_per_step : v->per_step;
@@ -70,7 +71,7 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
                 continue;
             }
             memcpy(&wide, at, sizeof wide);
-            if (v->native.n_bins) {
+            if (ih_is_native(v->native.type)) {
                 wide = is_alpha ? ih_native_alpha(&v->native, wide)
                                 : ih_native_colour(&v->native, wide);
                 ih_native_put(stripe, i * n_channels + c, wide);
@@ -93,9 +94,9 @@ static size_t fill_stripe(const struct view *v, uint64_t *done, uint8_t *stripe,
         const size_t n = room < n_left ? room : n_left;
         const uint8_t *from =
             (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
-        uint8_t *to = stripe + n_filled * ih_pixel_bytes(a->n_channels, v->native.n_bins);
+        uint8_t *to = stripe + n_filled * ih_pixel_bytes(a->n_channels, v->native.type);
         if (v->is_interleaved)
-            memcpy(to, from, n * ih_pixel_bytes(a->n_channels, v->native.n_bins));
+            memcpy(to, from, n * ih_pixel_bytes(a->n_channels, v->native.type));
         else if (a->depth == 8 && a->n_channels == 3)
             gather_rgb(v, from, to, n);
         else
@@ -116,7 +117,7 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
     enum ih_status status = IH_OK;
     for (uint64_t y = 0; y < a->height && status == IH_OK; y += rows_each)
         for (uint64_t x = 0; x < n_columns && status == IH_OK; x += n) {
-            const uint8_t *samples[IH_CHANNELS_MAX] = {NULL};
+            const uint8_t *samples[IH_PIXEL_CHANNELS_MAX] = {NULL};
             const uint8_t *from = (const uint8_t *)a->data + (ptrdiff_t)y * a->row_stride_bytes +
                                   (ptrdiff_t)x * a->pixel_stride_bytes;
             for (unsigned c = 0; c < (v->is_planar ? a->n_channels : 1); c++)
@@ -135,9 +136,9 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
                                  struct ih_error *err)
 {
     const unsigned n_channels = v->a.n_channels;
-    const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.type);
     const bool counts_here = ih_lane_counts_here(lane);
-    const bool starts_slowly = has_luma || v->native.n_bins > 0;
+    const bool starts_slowly = has_luma || ih_is_native(v->native.type);
     const uint64_t least = starts_slowly ? HERE_LEAST_SLOW : HERE_LEAST;
     enum ih_status status = IH_OK;
     struct view rest = *v; /* columns that are not counted where they lie */
@@ -163,8 +164,8 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
         size_t n = size_bytes / pixel_bytes;
         n = fill_stripe(&rest, &done, stripe, n < HERE_STEP ? n : n / HERE_STEP * HERE_STEP);
         if (drops_pixels)
-            n = v->native.n_bins ? ih_native_drop_transparent(stripe, n, n_channels)
-                                 : ih_pixels_drop_transparent(stripe, n, n_channels);
+            n = ih_is_native(v->native.type) ? ih_native_drop_transparent(stripe, n, n_channels)
+                                             : ih_pixels_drop_transparent(stripe, n, n_channels);
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }
@@ -189,7 +190,7 @@ static void exchange_red_and_blue(struct ih_histogram *h)
 static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
 {
     a->depth = a->depth ? a->depth : 8;
-    if (a->n_channels < 1 || a->n_channels > IH_CHANNELS_MAX)
+    if (a->n_channels < 1 || a->n_channels > IH_PIXEL_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to 4", a->n_channels);
     if (a->has_strides > 1)
         return ih_error_set(err, IH_USAGE, "array: has_strides is %u, must be 0 or 1",
@@ -294,20 +295,21 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
     result->measure = o->measure;
-    struct ih_count_spec spec;
     struct ih_native native;
     const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
     ih_native_choose(&native, o->measure.takes_native, range, (1u << array->depth) - 1,
                      &result->error); /* never more than 16 bits */
-    result->status =
-        ih_measure_image(&result->measure, n_channels, native.n_bins, &spec, &result->error);
+    struct ih_count_spec spec = {
+        .layout = ih_layout_of(n_channels), .type = native.type, .n_bins = native.n_bins};
+    result->status = ih_measure_image(&result->measure, &spec, &result->error);
     if (is_bgr && has_luma)
         spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,
-                                          .n_channels = n_channels,
-                                          .n_bins = native.n_bins,
+                                          .layout = spec.layout,
+                                          .type = spec.type,
+                                          .n_bins = spec.n_bins,
                                           .source_depth = array->depth};
     if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
         result->measure.range =
@@ -316,8 +318,8 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     struct ih_array_rows *rows = shared ? shared : &all;
     struct ih_time_limit time = {.interrupt = o->decode.interrupt};
     struct ih_error *err = &result->error;
-    const bool drops_pixels = o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT &&
-                              n_channels != ih_colour_channels(n_channels);
+    const bool drops_pixels =
+        o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec.layout.has_alpha;
     struct ih_array taken;
     if (result->status == IH_OK)
         result->status = ih_lane_begin(lane, &spec, err);

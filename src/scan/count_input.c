@@ -53,10 +53,10 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
-    const unsigned n_channels = spec->n_channels, n_bins = spec->n_bins;
-    const size_t pixel_bytes = ih_pixel_bytes(n_channels, n_bins);
-    const bool has_alpha = n_channels != ih_colour_channels(n_channels);
-    const bool skips_transparent = result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && has_alpha;
+    const unsigned n_channels = spec->layout.n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, spec->type);
+    const bool skips_transparent =
+        result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec->layout.has_alpha;
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, spec, err);
     const size_t planes_bytes =
@@ -80,8 +80,9 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         if (status == IH_OK && selection)
             n_pixels = ih_selection_keep(selection, buffer, n_pixels, pixel_bytes);
         if (status == IH_OK && skips_transparent)
-            n_pixels = n_bins ? ih_native_drop_transparent(buffer, n_pixels, n_channels)
-                              : ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
+            n_pixels = ih_is_native(spec->type)
+                           ? ih_native_drop_transparent(buffer, n_pixels, n_channels)
+                           : ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
         if (status == IH_OK && planes.n_rows > 0)
             status = ih_lane_count_planes(lane, &planes, err);
         else if (status == IH_OK && n_pixels > 0)
@@ -136,9 +137,10 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
                                   struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
 {
-    struct ih_count_spec spec;
-    enum ih_status status = ih_measure_image(&result->measure, decode->info.n_channels,
-                                             decode->info.n_bins, &spec, &result->error);
+    const struct ih_image_info *info = &decode->info;
+    struct ih_count_spec spec = {
+        .layout = info->layout, .type = info->type, .n_bins = info->n_bins};
+    enum ih_status status = ih_measure_image(&result->measure, &spec, &result->error);
     result->decoder_version = result->library = decode->decoder->version;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     const bool has_thumbnail = options->makes_thumbnails;

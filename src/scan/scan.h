@@ -297,6 +297,7 @@ struct ih_thumbnail {
     struct ih_pixel_order_walk walk;
     uint64_t image_width, image_height;
     unsigned width, height, n_channels, n_bins;
+    enum ih_sample_type type;
     uint64_t *sums; /* owned: [height][width][n_channels]; NULL: no thumbnail */
 };
 

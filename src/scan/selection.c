@@ -65,10 +65,10 @@ static enum ih_status load(struct ih_mask *mask, struct ih_reader *src,
         return status;
     mask->width = d.info.width;
     mask->height = d.info.height;
-    if (d.info.n_channels != 1)
+    if (d.info.layout.n_channels != 1)
         status = ih_error_set(err, IH_UNSUPPORTED,
                               "it is not gray, but has %u channels; convert it to gray",
-                              d.info.n_channels);
+                              d.info.layout.n_channels);
     else if (strcmp(d.info.format, "jpeg") == 0) /* of noise around edges, few pixels are 0 */
         status =
             ih_error_set(err, IH_UNSUPPORTED, "JPEG does not keep its zeros; save the mask as PNG");

@@ -29,7 +29,8 @@ enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_
     const bool is_small = longer <= IH_THUMBNAIL_SIDE;
     t->width = is_small ? (unsigned)w : scaled(w, longer);
     t->height = is_small ? (unsigned)h : scaled(h, longer);
-    t->n_channels = info->n_channels;
+    t->n_channels = info->layout.n_channels;
+    t->type = info->type;
     t->n_bins = info->n_bins;
     ih_pixel_order_start(&t->walk, &info->order, w, h);
     t->sums = calloc((size_t)t->width * t->height * t->n_channels, sizeof *t->sums);
@@ -39,8 +40,8 @@ enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_
 /* Adds n pixels of one box. */
 static void add_8_bit(uint64_t *sums, const uint8_t *pixels, size_t n, unsigned n_channels)
 {
-    uint64_t sum[IH_CHANNELS_MAX] = {0};
-    const unsigned n_colours = ih_colour_channels(n_channels);
+    uint64_t sum[IH_PIXEL_CHANNELS_MAX] = {0};
+    const unsigned n_colours = ih_layout_of(n_channels).n_colours;
     if (n_colours == n_channels) {
         for (size_t i = 0; i < n; i++, pixels += n_channels)
             for (unsigned c = 0; c < n_channels; c++)
@@ -61,8 +62,8 @@ static void add_8_bit(uint64_t *sums, const uint8_t *pixels, size_t n, unsigned 
 static void add_pixels(const struct ih_thumbnail *t, uint64_t *sums, const uint8_t *pixels,
                        size_t n)
 {
-    uint8_t pixel[IH_CHANNELS_MAX];
-    if (!t->n_bins) {
+    uint8_t pixel[IH_PIXEL_CHANNELS_MAX];
+    if (!ih_is_native(t->type)) {
         add_8_bit(sums, pixels, n, t->n_channels);
         return;
     }
@@ -91,7 +92,7 @@ static void add_run(struct ih_thumbnail *t, const struct ih_pixel_order_run *run
         const uint64_t n_left = (run->x_step < 0 ? x - first : end - 1 - x) / step + 1;
         const size_t n = n_left < run->n - done ? (size_t)n_left : run->n - done;
         add_pixels(t, row + (size_t)box * t->n_channels, pixels, n);
-        pixels += n * ih_pixel_bytes(t->n_channels, t->n_bins);
+        pixels += n * ih_pixel_bytes(t->n_channels, t->type);
         x += (uint64_t)run->x_step * n; /* modulo 2^64 */
         done += n;
     }
@@ -102,7 +103,7 @@ void ih_thumbnail_add(struct ih_thumbnail *t, const uint8_t *pixels, size_t n_pi
     struct ih_pixel_order_run run;
     for (size_t n = 0; t->sums && n < n_pixels && ih_pixel_order_next(&t->walk, n_pixels - n, &run);
          n += run.n)
-        add_run(t, &run, pixels + n * ih_pixel_bytes(t->n_channels, t->n_bins));
+        add_run(t, &run, pixels + n * ih_pixel_bytes(t->n_channels, t->type));
 }
 
 void ih_thumbnail_reset(struct ih_thumbnail *t)
@@ -116,7 +117,7 @@ enum { CHECK_SIDE = 8, CHECK_LIGHT = 255, CHECK_DARK = 216 };
 /* Rounds the means of a row. Transparent pixels show a checkerboard. */
 static void put_row(const struct ih_thumbnail *t, unsigned y, uint8_t *row)
 {
-    const unsigned n_colours = ih_colour_channels(t->n_channels);
+    const unsigned n_colours = ih_layout_of(t->n_channels).n_colours;
     const uint64_t *sums = t->sums + (size_t)y * t->width * t->n_channels;
     const uint64_t n_rows =
         box_start(y + 1, t->image_height, t->height) - box_start(y, t->image_height, t->height);
@@ -154,7 +155,7 @@ static enum ih_status encode(struct ih_jpeg_picture *picture, struct ih_bytes *f
 enum ih_status ih_thumbnail_end(struct ih_thumbnail *t, unsigned orientation, uint8_t **jpeg,
                                 size_t *n_bytes, struct ih_error *err)
 {
-    const unsigned n_colours = ih_colour_channels(t->n_channels);
+    const unsigned n_colours = ih_layout_of(t->n_channels).n_colours;
     const size_t row_bytes = (size_t)t->width * n_colours;
     struct ih_bytes file = {0};
     *jpeg = NULL;

@@ -34,20 +34,20 @@ static void naive_begin(struct ih_counter *t)
 
 static void naive_add(struct ih_counter *t, const uint8_t *p, size_t n)
 {
-    const unsigned n_channels = t->spec.n_channels;
+    const unsigned n_channels = t->spec.layout.n_channels;
     for (size_t i = 0; i < n; i++, p += n_channels) {
         for (unsigned c = 0; c < n_channels; c++)
             t->subtables[c][p[c]]++;
         if (n_channels >= 3)
-            t->subtables[IH_LUMA][ih_luma(t->spec.luma, p[0], p[1], p[2])]++;
+            t->subtables[4][ih_luma(t->spec.luma, p[0], p[1], p[2])]++;
     }
 }
 
 static void naive_end(struct ih_counter *t)
 {
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        for (unsigned v = 0; v < IH_BINS && ih_histogram_plane(&t->totals, plane); v++)
-            ih_bins(&t->totals, plane)[v] += t->subtables[plane][v];
+    for (unsigned i = 0; i < ih_own_planes(&t->totals); i++)
+        for (unsigned v = 0; v < IH_BINS; v++)
+            t->totals.bins[i * IH_BINS + v] += t->subtables[i][v];
 }
 
 static const struct ih_count_method naive = {
@@ -57,7 +57,7 @@ static const struct ih_count_method naive = {
 static void read_add(struct ih_counter *t, const uint8_t *p, size_t n)
 {
     uint64_t words[8], all[8] = {0};
-    for (size_t i = 0; i + sizeof words <= n * t->spec.n_channels; i += sizeof words) {
+    for (size_t i = 0; i + sizeof words <= n * t->spec.layout.n_channels; i += sizeof words) {
         memcpy(words, p + i, sizeof words);
         for (unsigned k = 0; k < 8; k++)
             all[k] ^= words[k];
@@ -77,7 +77,8 @@ static void count(struct ih_counter *counter, const struct ih_count_method *meth
                   const uint8_t *pixels, size_t n_pixels, unsigned n_channels,
                   struct ih_histogram *out)
 {
-    const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+    const struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT8, IH_BINS,
+                                       &ih_luma_bt709,        0,        255};
     const size_t n_stripe = STRIPE_BYTES / n_channels;
     if (ih_counter_begin(counter, method, &spec, NULL) != IH_OK)
         abort();
@@ -87,7 +88,7 @@ static void count(struct ih_counter *counter, const struct ih_count_method *meth
     ih_counter_end(counter, out);
 }
 
-/* For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS]; those of the image's planes are
+/* For cpu_count.py. bins: uint64 [5][IH_BINS]; those of the image's planes are
  * overwritten.
  * Returns 0, or 1: out of memory. */
 int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins);
@@ -230,7 +231,7 @@ int main(int argc, char **argv)
                "and\nclips; naive counts the planes and luma only.\n\n"
                "%-11s %-15s %7s %7s %9s %9s %9s\n",
                n_repeats, "pixels", "data", "tables", "MP/s", "reference", "naive", "/ naive");
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
         const size_t n_pixels = DATA_BYTES / n_channels;
         for (unsigned kind = 0; kind < N_KINDS; kind++) {
             double s[N_WAYS];

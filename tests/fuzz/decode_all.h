@@ -23,7 +23,7 @@
 struct decoded {
     enum ih_status status;
     uint64_t n_pixels;
-    uint64_t counts[IH_CHANNELS_MAX][IH_BINS];
+    uint64_t counts[IH_PIXEL_CHANNELS_MAX][IH_BINS];
 };
 
 static inline void check_error(enum ih_status status, const struct ih_error *err)
@@ -39,7 +39,7 @@ static inline void check_info(const struct ih_image_info *info,
                               const struct ih_decode_options *options)
 {
     unsigned depth = info->source_depth;
-    PROMISED(info->n_channels >= 1 && info->n_channels <= IH_CHANNELS_MAX);
+    PROMISED(info->layout.n_channels >= 1 && info->layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
     PROMISED(depth >= 1 && depth <= 32);
     PROMISED(info->format && info->format[0]);
     if (options->raw_channels)
@@ -53,7 +53,7 @@ static inline void check_info(const struct ih_image_info *info,
 static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct decoded *out,
                                       struct ih_error *err)
 {
-    unsigned n_channels = d->info.n_channels;
+    unsigned n_channels = d->info.layout.n_channels;
     size_t size = ih_decode_row_bytes(d) * n_rows, capacity = size / n_channels;
     uint8_t *pixels = malloc(size);
     enum ih_status status;
@@ -119,7 +119,7 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
                                  const struct decoded *expected, const struct ih_error *why)
 {
     static struct ih_counter counter;
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_histogram got;
     struct ih_reader src = {0};
     struct ih_decode d;

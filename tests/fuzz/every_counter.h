@@ -63,9 +63,13 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
         high++;
     else if (low == high)
         low--;
-    job.spec = (struct ih_count_spec){1 + (h[0] & 3u), h[0] & 4 ? &ih_luma_bt601 : &ih_luma_bt709,
-                                      (uint8_t)low, (uint8_t)high, 0};
-    const size_t data_bytes = size - HEADER_BYTES, n_channels = job.spec.n_channels;
+    job.spec = (struct ih_count_spec){IH_LAYOUT(1 + (h[0] & 3u)),
+                                      IH_UINT8,
+                                      IH_BINS,
+                                      h[0] & 4 ? &ih_luma_bt601 : &ih_luma_bt709,
+                                      (uint8_t)low,
+                                      (uint8_t)high};
+    const size_t data_bytes = size - HEADER_BYTES, n_channels = job.spec.layout.n_channels;
     const size_t bytes_max = h[REPEATS_AT] == LARGE_JOB ? LARGE_JOB_BYTES_MAX : JOB_BYTES_MAX;
     size_t n_repeats = h[REPEATS_AT] == LARGE_JOB ? bytes_max : (size_t)1 + h[REPEATS_AT];
     if (n_repeats > 1 + bytes_max / (data_bytes + 1))
@@ -106,9 +110,10 @@ static inline void begin(struct ih_counter *counter, const struct ih_count_metho
 static inline void check_counts(const struct ih_histogram *got, const struct ih_histogram *expected,
                                 const char *counter)
 {
-    bool is_same = got->n_channels == expected->n_channels && got->n_pixels == expected->n_pixels &&
-                   got->any_low == expected->any_low && got->any_high == expected->any_high &&
-                   got->all_low == expected->all_low && got->all_high == expected->all_high;
+    bool is_same = ih_layout_is_same(got->layout, expected->layout) &&
+                   got->n_pixels == expected->n_pixels && got->any_low == expected->any_low &&
+                   got->any_high == expected->any_high && got->all_low == expected->all_low &&
+                   got->all_high == expected->all_high;
     const size_t n = ih_own_planes(expected) * ((size_t)IH_BINS + 1); /* bins and sums */
     is_same = is_same && got->n_planes == expected->n_planes &&
               memcmp(got->bins, expected->bins, n * sizeof *got->bins) == 0;
@@ -123,7 +128,7 @@ static inline void check_counts(const struct ih_histogram *got, const struct ih_
 static inline void expect_counts(const struct count_job *job, struct ih_counter *counter,
                                  struct ih_histogram *out)
 {
-    const size_t n = job->spec.n_channels, n_pixels = (size_t)(job->width * job->height);
+    const size_t n = job->spec.layout.n_channels, n_pixels = (size_t)(job->width * job->height);
     begin(counter, &ih_count_reference, &job->spec);
     for (size_t i = 0; i < n_pixels; i++) {
         const uint8_t *pixel = job->pixels + i * n;
@@ -138,7 +143,7 @@ static inline void expect_counts(const struct count_job *job, struct ih_counter 
 static inline void check_loops(const struct count_job *job, struct ih_counter *counter,
                                const struct ih_histogram *expected)
 {
-    const size_t n = job->spec.n_channels, n_bytes = (size_t)(job->width * job->height) * n;
+    const size_t n = job->spec.layout.n_channels, n_bytes = (size_t)(job->width * job->height) * n;
     const size_t n_block =
         job->misalignment + n_bytes; /* ends with the last pixel, for sanitizers */
     uint8_t *block = malloc(n_block + (n_block == 0)), *pixels;
@@ -206,7 +211,7 @@ static inline size_t open_lanes(struct count_lane *lanes)
 static inline void check_lane(const struct count_job *job, const struct count_lane *l,
                               const struct ih_histogram *expected)
 {
-    const size_t n = job->spec.n_channels, n_pixels = (size_t)(job->width * job->height);
+    const size_t n = job->spec.layout.n_channels, n_pixels = (size_t)(job->width * job->height);
     struct ih_histogram got;
     struct ih_error err;
     const char *kernel;
@@ -244,7 +249,7 @@ static inline void check_rows(const struct count_job *job, const struct ih_histo
     context->options.measure.clip_low = job->spec.clip_low;
     context->options.measure.clip_high = job->spec.clip_high;
 
-    const size_t row_bytes = (size_t)job->width * job->spec.n_channels,
+    const size_t row_bytes = (size_t)job->width * job->spec.layout.n_channels,
                  height = (size_t)job->height;
     const size_t stride = row_bytes + (size_t)job->gap_bytes;
     uint8_t *block = malloc(job->misalignment + stride * height + 1);
@@ -252,7 +257,7 @@ static inline void check_rows(const struct count_job *job, const struct ih_histo
     memset(block, 0x5a, job->misalignment + stride * height); /* gaps are not counted */
     uint8_t *first = block + job->misalignment;
     struct ih_pixels pixels = {first, job->width, job->height, (ptrdiff_t)stride,
-                               job->spec.n_channels};
+                               job->spec.layout.n_channels};
     for (size_t y = 0; y < height; y++)
         memcpy(first + (job->is_upwards ? height - 1 - y : y) * stride, job->pixels + y * row_bytes,
                row_bytes);
@@ -302,8 +307,8 @@ static inline void check_planes(const struct count_job *job, struct ih_counter *
     const uint32_t pitches[2] = {width + (uint32_t)job->gap_bytes,
                                  w + IH_PLANES_PADDING + (uint32_t)job->gap_bytes};
     struct ih_histogram expected, got;
-    if (job->spec.n_channels != 3 || !ih_counter_takes_planes(&ih_count_tables) || height == 0 ||
-        (h == 2 && width < 5))
+    if (job->spec.layout.n_channels != 3 || !ih_counter_takes_planes(&ih_count_tables) ||
+        height == 0 || (h == 2 && width < 5))
         return;
     uint8_t *const planes[3] = {
         make_plane(job, 0, width, height, pitches[0]),

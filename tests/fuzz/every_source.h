@@ -13,6 +13,7 @@
 
 #include "imghist.h"
 #include "tests/fuzz/promised.h"
+#include "tests/support/rows.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -32,7 +33,7 @@ struct counted {
     enum ih_status status;
     char message[IH_MESSAGE_MAX];
     struct ih_summary summary;
-    uint64_t bins[IH_PLANES][IH_BINS];
+    uint64_t bins[N_ROWS][IH_BINS];
 };
 
 /* Stores the result of one source. After a failure the counts are empty. */
@@ -45,10 +46,10 @@ static inline void look_at_counts(enum ih_status status, const struct ih_error *
         memcpy(out->message, err->message, sizeof out->message);
     ih_counts_summary(counts, &out->summary, sizeof out->summary);
     PROMISED((out->summary.n_images == 1) == (status == IH_OK));
-    for (unsigned plane = 0; plane < IH_PLANES; plane++) {
-        const uint64_t *bins = ih_counts_bins(counts, plane);
+    for (unsigned row = 0; row < N_ROWS; row++) {
+        const uint64_t *bins = ih_counts_bins(counts, plane_of(row));
         if (bins)
-            memcpy(out->bins[plane], bins, sizeof out->bins[plane]);
+            memcpy(out->bins[row], bins, sizeof out->bins[row]);
     }
 }
 
@@ -126,7 +127,7 @@ static inline enum ih_status count_from_every_source(const uint8_t *bytes, size_
                                          .raw_channels = raw_channels,
                                          .raw_preview = 1};
     static struct ih_context
-        *contexts[IH_CHANNELS_MAX + 1]; /* kept, because opening a context starts a thread */
+        *contexts[IH_PIXEL_CHANNELS_MAX + 1]; /* kept, because opening a context starts a thread */
     static struct ih_counts *counts;
     static struct counted from_memory, from_file, from_pipe;
     struct ih_context **context = &contexts[raw_channels];

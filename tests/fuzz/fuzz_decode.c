@@ -10,6 +10,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (is_left_out(bytes, size))
         return 0;
     decode_all(bytes, size, MAX_PIXELS_FUZZ, 0);
-    decode_all(bytes, size, MAX_PIXELS_FUZZ, 1 + size % IH_CHANNELS_MAX);
+    decode_all(bytes, size, MAX_PIXELS_FUZZ, 1 + size % IH_PIXEL_CHANNELS_MAX);
     return 0;
 }

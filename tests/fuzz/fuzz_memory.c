@@ -21,6 +21,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     count_from_every_source(bytes, size, MAX_PIXELS_FUZZ, 0);
     check_progressive(bytes, size, MAX_PIXELS_FUZZ);
     if (size % 8 == 0) /* raw samples are simple and need few runs */
-        count_from_every_source(bytes, size, MAX_PIXELS_FUZZ, 1 + size / 8 % IH_CHANNELS_MAX);
+        count_from_every_source(bytes, size, MAX_PIXELS_FUZZ, 1 + size / 8 % IH_PIXEL_CHANNELS_MAX);
     return 0;
 }

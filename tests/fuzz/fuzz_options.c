@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     enum ih_status status = ih_options_parse(&options, argc, argv, text[0] ? text : NULL, &err);
     if (status == IH_OK) {
         const struct ih_measure *m = &options.measure;
-        promised(m->luma != NULL && options.raw_channels <= IH_CHANNELS_MAX);
+        promised(m->luma != NULL && options.raw_channels <= IH_PIXEL_CHANNELS_MAX);
         promised(m->clip_low < m->clip_high || m->clip_high == 0);
         promised(options.n_paths < (size_t)argc);
         promised(options.n_threads <= IH_THREADS_MAX);

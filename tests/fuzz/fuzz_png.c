@@ -40,9 +40,10 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t whole_file_bytes_
         size_t stripe_bytes = ih_decode_row_bytes(&d) * ROWS, n = 1;
         uint8_t *stripe = malloc(stripe_bytes);
         PROMISED(stripe);
-        while (n > 0 && (out->status = ih_decode_read(&d, stripe, stripe_bytes / d.info.n_channels,
-                                                      &n, &err)) == IH_OK) {
-            for (size_t i = 0; i < n * d.info.n_channels; i++) /* FNV-1a */
+        while (n > 0 &&
+               (out->status = ih_decode_read(&d, stripe, stripe_bytes / d.info.layout.n_channels,
+                                             &n, &err)) == IH_OK) {
+            for (size_t i = 0; i < n * d.info.layout.n_channels; i++) /* FNV-1a */
                 out->hash = (out->hash ^ stripe[i]) * 0x100000001b3u;
             out->n_pixels += n;
         }

@@ -47,7 +47,8 @@ static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
         reply.n = number_of(bytes + 1);
         reply.info.width = number_of(bytes + 3);
         reply.info.height = number_of(bytes + 5);
-        reply.info.n_channels = bytes[7];
+        reply.info.layout = ih_layout_of(bytes[7]);
+        reply.info.n_bins = IH_BINS;
         reply.info.source_depth = bytes[8];
         reply.error.status = (enum ih_status)bytes[9];
         reply.error.limit = (enum ih_limit)bytes[8]; /* also source_depth, of other replies */
@@ -77,10 +78,10 @@ static inline void fill_memory(struct ih_shared_pixels *memory, const uint8_t *b
 static inline enum ih_status check_image(struct ih_decode *d, struct ih_error *err)
 {
     enum ih_status status = IH_OK;
-    PROMISED(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
+    PROMISED(d->info.layout.n_channels >= 1 && d->info.layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
     PROMISED(d->info.width == 0 || d->info.height <= HOSTILE_PIXELS_MAX / d->info.width);
-    size_t capacity = ih_decode_row_bytes(d) / d->info.n_channels * 2 + 1, n = 1;
-    uint8_t *pixels = malloc(capacity * d->info.n_channels);
+    size_t capacity = ih_decode_row_bytes(d) / d->info.layout.n_channels * 2 + 1, n = 1;
+    uint8_t *pixels = malloc(capacity * d->info.layout.n_channels);
     PROMISED(pixels);
     while (n > 0 && (status = ih_decode_read(d, pixels, capacity, &n, err)) == IH_OK) {
         PROMISED(n <= capacity && d->n_pixels_read <= HOSTILE_PIXELS_MAX);

@@ -20,11 +20,12 @@ static inline enum ih_status count_pixels(struct ih_decode *d, struct ih_histogr
                                           struct ih_error *err)
 {
     struct decoded all = {.status = IH_OK};
-    const struct ih_count_spec spec = {d->info.n_channels, &ih_luma_none, 0, 255, 0};
+    const struct ih_count_spec spec = {
+        IH_LAYOUT(d->info.layout.n_channels), IH_UINT8, IH_BINS, &ih_luma_none, 0, 255};
     enum ih_status status = read_all(d, 5, &all, err);
     if (status == IH_OK)
         status = ih_histogram_init(got, &spec, err);
-    for (unsigned c = 0; c < d->info.n_channels && status == IH_OK; c++)
+    for (unsigned c = 0; c < d->info.layout.n_channels && status == IH_OK; c++)
         memcpy(ih_bins(got, c), all.counts[c], IH_BINS * sizeof *got->bins);
     return status;
 }
@@ -34,7 +35,7 @@ static inline enum ih_status count_planes(struct ih_decode *d, struct ih_histogr
                                           struct ih_error *err)
 {
     static struct ih_counter counter;
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     const size_t planes_bytes = ih_decode_planes_bytes(d);
     if (planes_bytes == 0)
         return IH_OK;
@@ -78,7 +79,7 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
 static inline bool is_same(const struct ih_histogram *a, const struct ih_histogram *b)
 {
     const size_t n = ih_own_planes(a) * ((size_t)a->n_bins + 1); /* bins and sums */
-    return a->n_channels == b->n_channels && a->n_pixels == b->n_pixels &&
+    return ih_layout_is_same(a->layout, b->layout) && a->n_pixels == b->n_pixels &&
            memcmp(&a->any_low, &b->any_low, 4 * sizeof a->any_low) == 0 &&
            (n == 0 || memcmp(a->bins, b->bins, n * sizeof *a->bins) == 0);
 }

@@ -19,8 +19,11 @@ static inline struct ih_result *new_result(unsigned n_channels)
     struct ih_result *r = calloc(1, sizeof *r);
     assert_non_null(r);
     r->path = "dir/photo.jpg";
-    r->info = (struct ih_image_info){
-        .format = "jpeg", .width = 640, .height = 480, .n_channels = n_channels, .source_depth = 8};
+    r->info = (struct ih_image_info){.format = "jpeg",
+                                     .width = 640,
+                                     .height = 480,
+                                     .layout = IH_LAYOUT(n_channels),
+                                     .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     r->histogram = make_histogram(n_channels);
     return r;
@@ -33,12 +36,13 @@ static inline void free_result(struct ih_result *r)
 }
 
 /* Counts n pixels of one colour, as a backend does. */
-static inline void add_pixels(struct ih_result *r, const uint8_t pixel[IH_CHANNELS_MAX], uint64_t n)
+static inline void add_pixels(struct ih_result *r, const uint8_t pixel[IH_PIXEL_CHANNELS_MAX],
+                              uint64_t n)
 {
     struct ih_histogram *h = &r->histogram;
-    const unsigned n_colours = ih_colour_channels(h->n_channels);
+    const unsigned n_colours = ih_layout_of(h->layout.n_channels).n_colours;
     unsigned n_low = 0, n_high = 0;
-    for (unsigned c = 0; c < h->n_channels; c++) {
+    for (unsigned c = 0; c < h->layout.n_channels; c++) {
         add_values(h, c, pixel[c], n);
         n_low += c < n_colours && pixel[c] <= r->measure.clip_low;
         n_high += c < n_colours && pixel[c] >= r->measure.clip_high;

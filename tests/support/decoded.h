@@ -43,7 +43,7 @@ static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes
     ih_reader_open_memory(&source, copy, size_bytes);
     out.status = ih_decode_open(&d, &source, options, &out.error);
     if (out.status == IH_OK) {
-        size_t n_channels = d.info.n_channels, n = 1;
+        size_t n_channels = d.info.layout.n_channels, n = 1;
         size_t capacity = (size_t)(d.info.width * (stripe_rows ? stripe_rows : d.info.height));
         uint8_t *stripe = malloc(capacity * n_channels);
         out.info = d.info;
@@ -108,7 +108,7 @@ static inline void assert_decodes(const uint8_t *bytes, size_t size_bytes, const
         assert_string_equal(d.info.format, format);
         assert_int_equal(d.info.width, width);
         assert_int_equal(d.info.height, height);
-        assert_int_equal(d.info.n_channels, n_channels);
+        assert_int_equal(d.info.layout.n_channels, n_channels);
         assert_int_equal(d.n_pixels, width * height);
         assert_memory_equal(d.pixels, pixels, width * height * n_channels);
         free(d.pixels);

@@ -156,7 +156,7 @@ static inline struct ih_device *device_of(struct ih_device_options options)
 
 /* ---- lanes ---- */
 
-static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+static const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
 
 static inline struct ih_lane *lane_of(struct ih_device *device)
 {

@@ -135,7 +135,7 @@ static inline bool take(void *user, const char *path, const struct ih_result *re
             assert_int_equal(result->info.width, e->info.width);
             assert_int_equal(result->info.height, e->info.height);
             assert_int_equal(result->info.source_depth, e->info.source_depth);
-            assert_int_equal(result->info.n_channels, e->info.n_channels);
+            assert_int_equal(result->info.layout.n_channels, e->info.layout.n_channels);
             assert_int_equal(result->info.not_applied, e->info.not_applied);
             assert_int_equal(result->info.warnings, e->info.warnings);
             assert_int_equal(result->info.n_frames, e->info.n_frames);

@@ -8,6 +8,7 @@
 #include "tests/support/test.h"
 
 #include "imghist.h"
+#include "tests/support/rows.h"
 
 /* A pseudorandom byte that depends only on i. A third of all are 0 or 255. */
 static inline uint8_t noise(uint64_t i)
@@ -19,7 +20,7 @@ static inline uint8_t noise(uint64_t i)
 }
 
 struct expected {
-    uint64_t n_pixels, bins[IH_PLANES][IH_BINS], any_low, any_high, all_low, all_high;
+    uint64_t n_pixels, bins[N_ROWS][IH_BINS], any_low, any_high, all_low, all_high;
 };
 
 /* Counts one pixel with bt709 and the clip limits 0 and 255. */
@@ -35,7 +36,7 @@ static inline void expect_pixel(struct expected *e, const uint8_t *pixel, unsign
         n_low += pixel[c] == 0;
         n_high += pixel[c] == 255;
     }
-    e->bins[IH_LUMA][luma]++;
+    e->bins[LUMA_ROW][luma]++;
     e->n_pixels++;
     e->any_low += n_low > 0;
     e->any_high += n_high > 0;
@@ -60,12 +61,13 @@ static inline void assert_expected(const struct ih_counts *counts, const struct 
     assert_int_equal(s.blown_any, e->any_high);
     assert_int_equal(s.crushed_all, e->all_low);
     assert_int_equal(s.blown_all, e->all_high);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned row = 0; row < N_ROWS; row++) {
+        const unsigned p = plane_of(row);
         const uint64_t *bins = ih_counts_bins(counts, p);
-        assert_int_equal(bins != NULL, p < n_channels || p == IH_LUMA);
+        assert_int_equal(bins != NULL, row < n_channels || row == LUMA_ROW);
         assert_int_equal(ih_counts_plane(counts, p) != NULL, bins != NULL);
         if (bins)
-            assert_memory_equal(bins, e->bins[p], sizeof e->bins[p]);
+            assert_memory_equal(bins, e->bins[row], sizeof e->bins[row]);
     }
 }
 

@@ -38,7 +38,7 @@ static inline enum ih_status open_image(struct ih_reader *src,
         image->sum += bytes[i];
     free(bytes);
     *info = (struct ih_image_info){
-        .width = WIDTH, .height = HEIGHT, .n_channels = 3, .source_depth = 8};
+        .width = WIDTH, .height = HEIGHT, .layout = IH_LAYOUT(3), .source_depth = 8};
     return IH_OK;
 }
 
@@ -209,7 +209,7 @@ static inline enum ih_status open_broad(struct ih_reader *src,
                                         struct ih_error *err)
 {
     enum ih_status status = open_image(src, options, info, state, err);
-    info->n_channels = IH_CHANNELS_MAX + 1;
+    info->layout = ih_layout_of(IH_PIXEL_CHANNELS_MAX + 1);
     return status;
 }
 

@@ -130,7 +130,8 @@ static inline bool read_stripe(struct ih_decode *d, size_t n_bytes, struct plane
 static inline struct planes_read read_source(struct ih_reader *source, size_t more_bytes,
                                              const struct ih_decode_options *options)
 {
-    static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    static const struct ih_count_spec spec = {IH_LAYOUT(3),   IH_UINT8, IH_BINS,
+                                              &ih_luma_bt709, 0,        255};
     static struct ih_counter counter;
     struct planes_read p = {.counter = &counter};
     struct ih_decode d;

@@ -95,7 +95,7 @@ struct outcome {
 /* Reads some rows. True: there may be more. */
 static inline bool read_pixels(struct ih_decode *d, size_t n_rows, struct outcome *out)
 {
-    const size_t n_channels = d->info.n_channels, width = (size_t)d->info.width;
+    const size_t n_channels = d->info.layout.n_channels, width = (size_t)d->info.width;
     const size_t capacity = width * n_rows, n_all = width * (size_t)d->info.height;
     uint8_t *stripe = malloc(capacity * n_channels);
     size_t n = 0;

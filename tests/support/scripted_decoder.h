@@ -59,7 +59,8 @@ static inline void say(enum ih_wire_kind kind, uint64_t n)
     memset(&r, 0, sizeof r);
     r.kind = kind;
     r.n = n;
-    r.info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 1, .source_depth = 8};
+    r.info =
+        (struct ih_image_info){.width = 1, .height = 1, .layout = IH_LAYOUT(1), .source_depth = 8};
     if (!ih_wire_send(IH_DECODER_PROCESS_SOCKET, &r, sizeof r, NULL))
         _exit(0);
 }
@@ -81,7 +82,7 @@ static inline enum ih_status open_image(struct ih_reader *src,
         say(IH_WIRE_PIXELS, 1);
     *info = (struct ih_image_info){.width = image->order.width,
                                    .height = image->order.height,
-                                   .n_channels = image->order.n_channels,
+                                   .layout = IH_LAYOUT(image->order.n_channels),
                                    .source_depth = 8};
     if (image->order.deed == SAY_ORDER)
         info->order = (struct ih_pixel_order){
@@ -200,7 +201,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     assert_int_equal(ih_reader_open_fd(&src, fd, err), IH_OK);
     enum ih_status status = h->remote.open(&h->remote, 0, &src, &options, &info, err);
     if (status == IH_OK)
-        assert_int_equal(info.n_channels, order->n_channels);
+        assert_int_equal(info.layout.n_channels, order->n_channels);
     if (status == IH_OK && order->deed == SAY_ORDER)
         assert_true(info.order.kind == IH_PIXEL_ORDER_TILES && info.order.width == order->n);
     ih_reader_reset(&src);

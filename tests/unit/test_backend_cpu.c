@@ -67,7 +67,7 @@ static void count_pixels(struct lane_fixture *f, const uint8_t *pixels, size_t n
 
 TEST(best_is_first)
 {
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(1), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_histogram got;
     struct lane_fixture f;
     open_lane(&f, NULL);
@@ -139,7 +139,7 @@ TEST(planes)
     struct planes_picture pictures[3] = {make_picture(1, 1, 301, 70, sample_soft),
                                          make_picture(2, 1, 1999, 90, sample_soft),
                                          make_picture(2, 2, 83, 133, sample_soft)};
-    const struct ih_count_spec spec = {3, &ih_luma_bt601, 10, 240, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt601, 10, 240};
     for (unsigned n_idle_cores = 0; n_idle_cores < 2; n_idle_cores++) {
         struct lane_fixture f;
         open_lane_beside(&f, NULL, n_idle_cores);

@@ -44,7 +44,7 @@ static struct ih_result *new_total(void)
     for (unsigned v = 0; v < IH_BINS; v++) /* most images have no alpha */
         ih_bins(&r->histogram, 3)[v] /= 1000;
     *ih_sum(&r->histogram, 3) /= 1000;
-    r->info = (struct ih_image_info){.n_channels = 4};
+    r->info = (struct ih_image_info){.layout = IH_LAYOUT(4)};
     r->path = "(total)";
     r->is_total = true;
     r->n_images = 123456;
@@ -151,7 +151,7 @@ TEST(a_total_describes_the_set)
     add_pixels(r, (const uint8_t[]){90, 90, 90, 0}, 2000000);
     ih_bins(&r->histogram, 3)[255] = 1000000; /* 5 of 8 million pixels had no alpha */
     *ih_sum(&r->histogram, 3) = 255000000;
-    r->info = (struct ih_image_info){.n_channels = 4};
+    r->info = (struct ih_image_info){.layout = IH_LAYOUT(4)};
     r->path = "(total)";
     r->is_total = true;
     r->n_images = 3;

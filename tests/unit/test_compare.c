@@ -43,7 +43,7 @@ static struct ih_distance compare_bars(const struct bar *a, size_t n_a, const st
     add_bars(&totals[0], a, n_a);
     add_bars(&totals[1], b, n_b);
     assert_int_equal(ih_totals_compare(&totals[0], &totals[1], &c, NULL), IH_OK);
-    assert_int_equal(c.sides[0].histogram.n_channels, 1);
+    assert_int_equal(c.sides[0].histogram.layout.n_channels, 1);
     assert_true(c.planes[0].ks == c.largest.ks && c.planes[0].emd == c.largest.emd);
     assert_true(c.planes[IH_LUMA].ks == c.largest.ks && c.planes[IH_LUMA].emd == c.largest.emd);
     end_totals(&totals[0], &totals[1]);
@@ -164,7 +164,7 @@ TEST(gray_beside_colour_is_red_green_and_blue)
     add_image(&b, 3, (const uint8_t[]){90, 100, 130, 0}, 5);
     assert_int_equal(ih_totals_compare(&a, &b, &c, NULL), IH_OK);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(c.sides[i].histogram.n_channels, 3);
+        assert_int_equal(c.sides[i].histogram.layout.n_channels, 3);
     check(c.planes[0], 1, 10);
     check(c.planes[1], 0, 0);
     check(c.planes[2], 1, 30);
@@ -172,8 +172,8 @@ TEST(gray_beside_colour_is_red_green_and_blue)
     assert_int_equal(c.sides[0].histogram.n_pixels, 3);
     assert_int_equal(c.sides[1].histogram.n_pixels, 5);
     assert_int_equal(c.sides[0].n_images, 1);
-    assert_int_equal(a.sum.n_channels, 3); /* it is widened, */
-    assert_int_equal(a.n_images, 1);       /* and else unchanged */
+    assert_int_equal(a.sum.layout.n_channels, 3); /* it is widened, */
+    assert_int_equal(a.n_images, 1);              /* and else unchanged */
     end_totals(&a, &b);
 }
 
@@ -186,7 +186,7 @@ TEST(alpha_of_one_side_has_no_distance)
     add_image(&a, 4, (const uint8_t[]){100, 100, 100, 7}, 3);
     add_image(&b, 1, (const uint8_t[]){102, 0, 0, 0}, 5);
     assert_int_equal(ih_totals_compare(&a, &b, &c, NULL), IH_OK);
-    assert_int_equal(c.sides[1].histogram.n_channels, 4);
+    assert_int_equal(c.sides[1].histogram.layout.n_channels, 4);
     check(c.planes[2], 1, 2);
     assert_true(isnan(c.planes[3].ks) && isnan(c.planes[3].emd));
     check(c.largest, 1, 2);

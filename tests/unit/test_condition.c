@@ -31,13 +31,14 @@ static void make_result(struct ih_result *r)
     } pixels[] = {{0, 1}, {100, 5}, {255, 4}};
     *r = (struct ih_result){.path = "a b.jpg", .status = IH_OK};
     r->info = (struct ih_image_info){
-        .format = "jpeg", .width = 5, .height = 2, .n_channels = 1, .source_depth = 8};
+        .format = "jpeg", .width = 5, .height = 2, .layout = IH_LAYOUT(1), .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     r->histogram = make_histogram(1);
     r->histogram.n_pixels = 10;
     for (unsigned i = 0; i < 3; i++)
         add_values(&r->histogram, 0, pixels[i].value, pixels[i].n);
-    ih_histogram_derive(&r->histogram, &(struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0});
+    ih_histogram_derive(&r->histogram, &(struct ih_count_spec){IH_LAYOUT(1), IH_UINT8, IH_BINS,
+                                                               &ih_luma_bt709, 0, 255});
 }
 
 static bool holds(const char *text, const struct ih_result *r)
@@ -167,7 +168,7 @@ static void make_colours(struct ih_result *r)
 {
     make_result(r);
     ih_histogram_reset(&r->histogram);
-    r->info.n_channels = 3;
+    r->info.layout = ih_layout_of(3);
     r->histogram = make_histogram(3);
     r->histogram.n_pixels = 10;
     for (unsigned i = 1; i <= 10; i++) {

@@ -66,7 +66,7 @@ static void check(pattern_function *pattern, size_t n, size_t offset,
 {
     struct ih_histogram expected, got;
     uint8_t *block;
-    const uint8_t *pixels = make_pixels(pattern, n, spec->n_channels, offset, &block);
+    const uint8_t *pixels = make_pixels(pattern, n, spec->layout.n_channels, offset, &block);
     count_with(&ih_count_reference, spec, pixels, n, &expected);
     count_with(&ih_count_tables, spec, pixels, n, &got);
     assert_same(&expected, &got);
@@ -84,10 +84,11 @@ static void check_pattern(pattern_function *pattern)
                                    19, 23, 31, 32, 33, 61, 127, 509, 512, 1009, 4099};
     static const struct ih_luma_weights *const lumas[] = {&ih_luma_bt709, &ih_luma_bt601,
                                                           &ih_luma_none};
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
         for (unsigned i = 0; i < 3 * N_CLIP_PAIRS; i++) {
             const uint8_t *clip = clip_pairs[i / 3];
-            struct ih_count_spec spec = {n_channels, lumas[i % 3], clip[0], clip[1], 0};
+            struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT8, IH_BINS,
+                                         lumas[i % 3],          clip[0],  clip[1]};
             for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
                 check(pattern, sizes[s], 0, &spec);
         }
@@ -98,8 +99,8 @@ TEST(reference_by_hand)
 {
     static const uint8_t pixels[] = {0, 0,   0, 255, 255, 255, 255, 0,
                                      0, 128, 9, 10,  200, 240, 241, 3};
-    const struct ih_count_spec rgb = {3, &ih_luma_bt709, 10, 240, 0};
-    const struct ih_count_spec rgba = {4, &ih_luma_bt601, 10, 240, 0};
+    const struct ih_count_spec rgb = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 10, 240};
+    const struct ih_count_spec rgba = {IH_LAYOUT(4), IH_UINT8, IH_BINS, &ih_luma_bt601, 10, 240};
     struct ih_histogram h;
     /* (0,0,0) (255,255,255) (255,0,0) (128,9,10) (200,240,241) */
     count_with(&ih_count_reference, &rgb, pixels, 5, &h);
@@ -142,7 +143,8 @@ PATTERN_TEST(edges)
 TEST(every_colour_step)
 {
     for (unsigned low = 0; low < 255; low += 15) {
-        const struct ih_count_spec spec = {3, &ih_luma_bt601, (uint8_t)low, (uint8_t)(low + 15), 0};
+        const struct ih_count_spec spec = {IH_LAYOUT(3),   IH_UINT8,     IH_BINS,
+                                           &ih_luma_bt601, (uint8_t)low, (uint8_t)(low + 15)};
         check(pattern_random, 20011, 0, &spec);
         check(pattern_edges, 1009, 0, &spec);
     }
@@ -153,8 +155,9 @@ TEST(full_tables)
 {
     static const uint8_t black[100 * 4];
     struct ih_counter *counter = make_counter();
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
+        const struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT8, IH_BINS,
+                                           &ih_luma_bt709,        0,        255};
         struct ih_histogram got;
         begin(counter, &ih_count_tables, &spec);
         assert_int_equal(counter->fold_pixels, UINT32_MAX);
@@ -183,16 +186,16 @@ TEST(full_tables)
 TEST(noise_and_few_tables)
 {
     enum { N = 150001, N_ROW = 997, N_KINDS = 4, N_WAYS = 16 };
-    uint8_t *const pixels = malloc((size_t)IH_CHANNELS_MAX * N);
-    uint8_t *const planes = malloc((size_t)IH_CHANNELS_MAX * N);
+    uint8_t *const pixels = malloc((size_t)IH_PIXEL_CHANNELS_MAX * N);
+    uint8_t *const planes = malloc((size_t)IH_PIXEL_CHANNELS_MAX * N);
     struct ih_counter *const counter = make_counter();
     struct ih_histogram expected, got;
     uint32_t random = 1;
     assert_true(pixels && planes);
-    for (unsigned i = 0; i < N_KINDS * 2 * IH_CHANNELS_MAX; i++) {
+    for (unsigned i = 0; i < N_KINDS * 2 * IH_PIXEL_CHANNELS_MAX; i++) {
         const unsigned kind = i % N_KINDS, n_channels = i / N_KINDS / 2 + 1;
         const struct ih_luma_weights *luma = i / N_KINDS % 2 ? &ih_luma_bt709 : &ih_luma_none;
-        const struct ih_count_spec spec = {n_channels, luma, 10, 240, 0};
+        const struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT8, IH_BINS, luma, 10, 240};
         for (size_t k = 0; k < (size_t)n_channels * N; k++) {
             const unsigned noise = random_next(&random) >> 24;
             const bool is_noise = kind == 0 || (kind == 2 && k / 70000 % 2 == 0);
@@ -207,9 +210,9 @@ TEST(noise_and_few_tables)
             counter->vectors = way & 4 ? ih_count_vectors_base : ih_count_vectors_best();
             const bool is_planar = way & 8 && n_channels >= 3 && counter->vectors->planar;
             for (size_t done = 0, n; done < N; done += n) {
-                const uint8_t *const at[IH_CHANNELS_MAX] = {planes + done, planes + N + done,
-                                                            planes + (size_t)2 * N + done,
-                                                            planes + (size_t)3 * N + done};
+                const uint8_t *const at[IH_PIXEL_CHANNELS_MAX] = {planes + done, planes + N + done,
+                                                                  planes + (size_t)2 * N + done,
+                                                                  planes + (size_t)3 * N + done};
                 n = n_each < N - done ? n_each : N - done;
                 if (is_planar)
                     ih_counter_add_planar(counter, at, n);

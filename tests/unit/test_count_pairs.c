@@ -80,7 +80,7 @@ static void check_alpha(struct ih_counter *counter, const struct ih_count_spec *
     struct ih_histogram expected, got;
     uint8_t *rgba = malloc(4 * n + 1), *planes = malloc(4 * n + 1);
     assert_true(rgba && planes);
-    spec.n_channels = 4;
+    spec.layout.n_channels = 4;
     for (size_t i = 0; i < n; i++) {
         memcpy(rgba + 4 * i, rgb + 3 * i, 3);
         rgba[4 * i + 3] = i / 64 % 2 ? (uint8_t)(i * 37) : 255;
@@ -144,7 +144,8 @@ TEST(sizes)
     static const uint8_t clips[][2] = {{0, 255}, {10, 240}, {0, 1}, {127, 128}, {254, 255}};
     struct ih_counter *counter = make_counter();
     for (unsigned c = 0; c < 10; c++) {
-        const struct ih_count_spec spec = {3, lumas[c % 3], clips[c / 2][0], clips[c / 2][1], 0};
+        const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8,        IH_BINS,
+                                           lumas[c % 3], clips[c / 2][0], clips[c / 2][1]};
         for (unsigned p = 0; p < N_PATTERNS; p++) {
             for (size_t n = 0; n < 70; n++)
                 check(counter, &spec, patterns[p], n, n % 16, n + 1, UINT32_MAX);
@@ -162,7 +163,7 @@ TEST(calls_and_folds)
 {
     static const size_t steps[] = {1, 15, 16, 17, 48, 1000};
     static const uint64_t folds[] = {1, 16, 33, 100, 1024, 5003};
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 10, 240, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 10, 240};
     struct ih_counter *counter = make_counter();
     for (unsigned p = 0; p < N_PATTERNS; p++) {
         for (unsigned s = 0; s < 6; s++) {
@@ -188,7 +189,8 @@ TEST(luma)
         pixels[3 * i + 2] = (uint8_t)(i / 52 / 52 * 5);
     }
     for (unsigned k = 0; k < 2 * N_LOOPS; k++) {
-        const struct ih_count_spec spec = {3, k % 2 ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255, 0};
+        const struct ih_count_spec spec = {
+            IH_LAYOUT(3), IH_UINT8, IH_BINS, k % 2 ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255};
         struct ih_histogram expected, got;
         begin(counter, &ih_count_reference, &spec);
         ih_counter_add(counter, pixels, n);
@@ -207,7 +209,7 @@ TEST(luma)
 /* Small images do not use pairs, and begin forgets the pairs of an abandoned image. */
 TEST(from_which_size)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_counter *counter = make_counter();
     struct ih_histogram expected, got;
     uint8_t *block;
@@ -238,7 +240,7 @@ TEST(from_which_size)
 /* SIMD counts all pixels except the last few, and AVX2 is built and used on x86-64. */
 TEST(which_loops)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_counter *counter = make_counter();
     uint8_t *block;
     const uint8_t *pixels = make_pixels(pattern_random, 1000, 0, &block);
@@ -266,7 +268,8 @@ TEST(runs)
 {
     struct ih_counter *counter = make_counter();
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255, 0};
+        const struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT8, IH_BINS,
+                                           &ih_luma_bt709,        0,        255};
         for (size_t n_same = 1; n_same < 50; n_same++) {
             for (size_t n_after = 0; n_after < 12; n_after++) {
                 const size_t n_bytes = (n_same + n_after) * n_channels;

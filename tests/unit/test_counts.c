@@ -7,7 +7,8 @@
 
 /* ---- one histogram ---- */
 
-static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250, 0};
+static const struct ih_count_spec gray_spec = {IH_LAYOUT(1),   IH_UINT8, IH_BINS,
+                                               &ih_luma_bt709, 3,        250};
 static const struct ih_measure gray_measure = {
     .luma = &ih_luma_bt709, .clip_low = 3, .clip_high = 250};
 
@@ -203,19 +204,24 @@ TEST(shapes)
                   {3, &ih_luma_bt601, 4, 4}, {3, &ih_luma_none, 3, 3}, {4, &ih_luma_bt709, 5, 5}};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned n_bins = IH_BINS; n_bins <= 65536; n_bins *= 16) {
-            const struct ih_count_spec spec = {shapes[i].n_channels, shapes[i].luma, 0, 255,
-                                               n_bins == IH_BINS ? 0 : n_bins};
+            const struct ih_count_spec spec = {IH_LAYOUT(shapes[i].n_channels),
+                                               n_bins == IH_BINS ? IH_UINT8 : IH_UINT16,
+                                               n_bins,
+                                               shapes[i].luma,
+                                               0,
+                                               255};
             struct ih_histogram h, taken;
             assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
             assert_int_equal(h.n_planes, shapes[i].n_planes);
             assert_int_equal(ih_own_planes(&h), shapes[i].n_own);
             assert_ptr_equal(h.sums, h.bins + (size_t)shapes[i].n_own * n_bins);
-            for (unsigned c = 0; c < spec.n_channels; c++)
+            for (unsigned c = 0; c < spec.layout.n_channels; c++)
                 assert_ptr_equal(ih_bins(&h, c), h.bins + (size_t)c * n_bins);
             if (ih_has_luma(&h))
                 assert_ptr_equal(ih_bins(&h, IH_LUMA),
                                  h.bins +
-                                     (spec.n_channels < 3 ? 0 : spec.n_channels) * (size_t)n_bins);
+                                     (spec.layout.n_channels < 3 ? 0 : spec.layout.n_channels) *
+                                         (size_t)n_bins);
             taken = ih_histogram_take(&h);
             assert_null(h.bins);
             ih_histogram_reset(&h);
@@ -294,14 +300,17 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
 {
     memset(r, 0, sizeof *r);
     r->path = "image";
-    r->info = (struct ih_image_info){
-        .format = "pnm", .width = n, .height = 1, .n_channels = n_channels, .source_depth = 8};
+    r->info = (struct ih_image_info){.format = "pnm",
+                                     .width = n,
+                                     .height = 1,
+                                     .layout = IH_LAYOUT(n_channels),
+                                     .source_depth = 8};
     r->measure =
         (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = CLIP_LOW, .clip_high = CLIP_HIGH};
     struct ih_histogram *h = &r->histogram;
     *h = make_histogram(n_channels);
     h->n_pixels = n;
-    const unsigned n_colours = ih_colour_channels(n_channels);
+    const unsigned n_colours = ih_layout_of(n_channels).n_colours;
     for (unsigned i = 0; i < n; i++) {
         uint8_t v[3];
         unsigned n_low = 0, n_high = 0;
@@ -371,8 +380,8 @@ static void check_set(const unsigned *n_channels, size_t n_images)
     assert_true(result.is_total);
     assert_int_equal(result.n_images, n_images);
     assert_int_equal(result.n_failed, 0);
-    assert_int_equal(result.histogram.n_channels, n_colours + (all.n_alpha > 0));
-    assert_int_equal(result.info.n_channels, result.histogram.n_channels);
+    assert_int_equal(result.histogram.layout.n_channels, n_colours + (all.n_alpha > 0));
+    assert_int_equal(result.info.layout.n_channels, result.histogram.layout.n_channels);
     check_joint(&result.histogram, &all);
     for (unsigned c = 0; c < n_colours; c++)
         check_plane(&result.histogram, c, &result.measure, all.value[c], all.n);
@@ -413,7 +422,7 @@ TEST(total_of_one_image)
     static struct pixels all;
     struct ih_result image, result;
     struct ih_total total;
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
         all.n = all.n_alpha = 0;
         make_image(&image, n_channels, 300, &all);
         init_total(&total);
@@ -456,9 +465,9 @@ TEST(total_without_images)
     ih_total_result(&total, &result);
     assert_true(result.is_total);
     assert_int_equal(result.n_images, 0);
-    assert_int_equal(result.histogram.n_channels, 0);
-    for (unsigned p = 0; p < IH_CHANNELS_MAX; p++)
-        assert_null(ih_plane_name(result.histogram.n_channels, p));
+    assert_int_equal(result.histogram.layout.n_channels, 0);
+    for (unsigned p = 0; p < IH_PIXEL_CHANNELS_MAX; p++)
+        assert_null(ih_plane_name(result.histogram.layout, p));
     ih_stats_compute(&result.histogram, IH_LUMA, &result.measure, &stats);
     assert_int_equal(stats.count, 0);
     assert_true(isnan(stats.mean));
@@ -472,7 +481,8 @@ static void init_white(struct ih_result *r, uint64_t n_pixels)
     r->histogram = make_histogram(1);
     r->histogram.n_pixels = n_pixels;
     add_values(&r->histogram, 0, 255, n_pixels);
-    ih_histogram_derive(&r->histogram, &(struct ih_count_spec){1, &ih_luma_bt709, 0, 255, 0});
+    ih_histogram_derive(&r->histogram, &(struct ih_count_spec){IH_LAYOUT(1), IH_UINT8, IH_BINS,
+                                                               &ih_luma_bt709, 0, 255});
 }
 
 /* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */
@@ -516,13 +526,15 @@ static int compare_words(const void *a, const void *b)
 static struct ih_result native_gray(const char *path, const uint16_t *values, size_t n,
                                     unsigned n_bins)
 {
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 3, (uint16_t)(n_bins - 9), n_bins};
+    const struct ih_count_spec spec = {IH_LAYOUT(1),   IH_UINT16, n_bins,
+                                       &ih_luma_bt709, 3,         (uint16_t)(n_bins - 9)};
     struct ih_result r = {.path = path,
                           .measure = {.luma = spec.luma,
                                       .clip_low = spec.clip_low,
                                       .clip_high = spec.clip_high,
+                                      .type = IH_UINT16,
                                       .n_bins = n_bins},
-                          .info = {.n_channels = 1, .n_bins = n_bins}};
+                          .info = {.layout = IH_LAYOUT(1), .type = IH_UINT16, .n_bins = n_bins}};
     assert_int_equal(ih_histogram_init(&r.histogram, &spec, NULL), IH_OK);
     r.histogram.n_pixels = n;
     for (size_t i = 0; i < n; i++) {
@@ -594,7 +606,7 @@ TEST(native_totals)
     ih_total_result(&copy, &again);
     assert_int_equal(out.histogram.n_bins, 1024);
     assert_int_equal(out.measure.n_bins, 1024);
-    assert_int_equal(out.histogram.n_channels, 1);
+    assert_int_equal(out.histogram.layout.n_channels, 1);
     assert_int_equal(ih_bins(&out.histogram, 0)[5], 3);
     assert_int_equal(ih_bins(&out.histogram, IH_LUMA)[1023], 1);
     assert_int_equal(ih_bins(&again.histogram, 0)[5], 2);
@@ -619,7 +631,8 @@ TEST(drawings_show_the_part_with_values)
     } cases[] = {{65536, 4095, 4096},   {65536, 4096, 8192}, {65536, 0, 256},  {65536, 256, 512},
                  {65536, 32768, 65536}, {1000, 511, 512},    {1000, 512, 1000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct ih_count_spec spec = {2, &ih_luma_bt709, 0, 255, cases[i].n_bins};
+        const struct ih_count_spec spec = {IH_LAYOUT(2),   IH_UINT16, cases[i].n_bins,
+                                           &ih_luma_bt709, 0,         255};
         struct ih_histogram h, folded;
         assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
         assert_int_equal(ih_shown_values(&h), cases[i].n_bins); /* no pixels */
@@ -640,7 +653,8 @@ TEST(native_bins_fold_to_256_bars)
 {
     static const unsigned n_bins[] = {257, 4096, 65536}, n_in_bar[] = {2, 16, 256};
     for (unsigned i = 0; i < 3; i++) {
-        const struct ih_count_spec spec = {2, &ih_luma_bt709, 0, 256, n_bins[i]};
+        const struct ih_count_spec spec = {IH_LAYOUT(2),   IH_UINT16, n_bins[i],
+                                           &ih_luma_bt709, 0,         256};
         struct ih_histogram h, folded;
         uint64_t sum = 0;
         assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
@@ -662,5 +676,68 @@ TEST(native_bins_fold_to_256_bars)
         assert_memory_equal(h.bins, folded.bins, (size_t)2 * IH_BINS * sizeof *h.bins);
         ih_histogram_reset(&h);
         ih_histogram_reset(&folded);
+    }
+}
+
+/* ---- layouts ---- */
+
+TEST(plane_names)
+{
+    static const struct {
+        struct ih_layout layout;
+        const char *names[7];
+    } cases[] = {{IH_LAYOUT(1), {"gray"}},
+                 {IH_LAYOUT(2), {"gray", "alpha"}},
+                 {IH_LAYOUT(3), {"red", "green", "blue"}},
+                 {IH_LAYOUT(4), {"red", "green", "blue", "alpha"}},
+                 {{2, 0, false}, {"band1", "band2"}},
+                 {{3, 0, true}, {"band1", "band2", "alpha"}},
+                 {{6, 3, true}, {"red", "green", "blue", "band4", "band5", "alpha"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned n = 0;
+        for (; cases[i].names[n]; n++)
+            assert_string_equal(ih_plane_name(cases[i].layout, n), cases[i].names[n]);
+        assert_int_equal(cases[i].layout.n_channels, n);
+        assert_null(ih_plane_name(cases[i].layout, n));
+        assert_true(ih_layout_is_possible(&cases[i].layout));
+    }
+    const struct ih_layout all = {IH_CHANNELS_MAX, 0, false};
+    for (unsigned i = 0; i < IH_CHANNELS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "band%u", i + 1);
+        assert_string_equal(ih_plane_name(all, i), name);
+    }
+    assert_string_equal(ih_plane_name(all, IH_LUMA), "luma");
+}
+
+TEST(impossible_layouts)
+{
+    static const struct ih_layout layouts[] = {{0, 0, false}, {IH_CHANNELS_MAX + 1, 0, false},
+                                               {2, 3, false}, {3, 3, true},
+                                               {4, 2, false}, {4, 4, false}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        assert_false(ih_layout_is_possible(&layouts[i]));
+}
+
+/* Gray and colour are added, with and without alpha; bands only to the same bands. */
+TEST(joined_layouts)
+{
+    static const struct {
+        struct ih_layout a, b, both;
+        bool fit;
+    } cases[] = {{IH_LAYOUT(0), IH_LAYOUT(2), IH_LAYOUT(2), true},
+                 {IH_LAYOUT(1), IH_LAYOUT(3), IH_LAYOUT(3), true},
+                 {IH_LAYOUT(2), IH_LAYOUT(3), IH_LAYOUT(4), true},
+                 {{0, 0, false}, {2, 0, false}, {2, 0, false}, true},
+                 {{2, 0, false}, {2, 0, false}, {2, 0, false}, true},
+                 {{2, 0, false}, IH_LAYOUT(2), {0, 0, false}, false},
+                 {{4, 3, false}, IH_LAYOUT(3), {0, 0, false}, false},
+                 {{4, 3, false}, IH_LAYOUT(4), {0, 0, false}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ih_layout both;
+        assert_int_equal(ih_layout_join(cases[i].a, cases[i].b, &both), cases[i].fit);
+        assert_true(!cases[i].fit || ih_layout_is_same(both, cases[i].both));
+        assert_int_equal(ih_layout_join(cases[i].b, cases[i].a, &both), cases[i].fit);
+        assert_true(!cases[i].fit || ih_layout_is_same(both, cases[i].both));
     }
 }

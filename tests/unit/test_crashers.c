@@ -37,7 +37,7 @@ static void decode_file(const struct file *file)
 static void replay(const struct file *file)
 {
     decode_all(file->bytes, file->size, MAX_PIXELS_FUZZ, 0);
-    decode_all(file->bytes, file->size, MAX_PIXELS_FUZZ, 1 + file->size % IH_CHANNELS_MAX);
+    decode_all(file->bytes, file->size, MAX_PIXELS_FUZZ, 1 + file->size % IH_PIXEL_CHANNELS_MAX);
 }
 
 /* Cuts the file at every length within the header, then at some more. */

@@ -107,7 +107,7 @@ static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n
     }
     uint8_t *stripe = malloc(capacity * n_channels);
     assert_non_null(stripe);
-    assert_int_equal(d.info.n_channels, n_channels);
+    assert_int_equal(d.info.layout.n_channels, n_channels);
     assert_true(ih_decode_row_bytes(&d) <= capacity * n_channels);
     while (n > 0 && (out.status = ih_decode_read(&d, stripe, capacity, &n, &error)) == IH_OK) {
         assert_memory_equal(stripe, bytes + out.n_pixels * n_channels, n * n_channels);
@@ -126,7 +126,7 @@ TEST(raw)
     uint8_t bytes[24];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 11);
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++)
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++)
         for (size_t capacity = 1; capacity < 30; capacity++) {
             struct raw r = decode_raw(bytes, sizeof bytes, n_channels, MAX_PIXELS, capacity);
             assert_int_equal(r.status, IH_OK);
@@ -166,7 +166,7 @@ TEST(number_of_pixels)
         struct ih_error err = {0};
         uint8_t pixels[2];
         d.info = (struct ih_image_info){
-            .format = "some", .width = 2, .height = 2, .n_channels = 1, .source_depth = 8};
+            .format = "some", .width = 2, .height = 2, .layout = IH_LAYOUT(1), .source_depth = 8};
         enum ih_status status = IH_OK;
         while (status == IH_OK && n_read > 0)
             status = ih_decode_read(&d, pixels, sizeof pixels, &n_read, &err);

@@ -124,7 +124,7 @@ static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
             assert_string_equal(p.error.message, d.error.message);
     }
     if (p.has_planes && p.status == IH_OK) {
-        const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+        const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
         struct ih_histogram expected;
         size_t n_wrong = 0;
         for (size_t i = 0; i < d.n_pixels; i++) {
@@ -294,7 +294,9 @@ TEST(number_of_rows)
     const struct ih_decoder pixels_only = {.name = "pixels"};
     struct ih_reader src = {0};
     struct ih_decode d = {
-        .decoder = &fake, .src = &src, .info = {.width = 7, .height = 5, .n_channels = 3}};
+        .decoder = &fake,
+        .src = &src,
+        .info = {.width = 7, .height = 5, .layout = IH_LAYOUT(3), .n_bins = IH_BINS}};
     struct ih_planes planes;
     struct ih_error err;
     uint8_t buffer[1];

@@ -148,7 +148,7 @@ static void check_picture(const struct picture *p)
     for (size_t stripe_rows = 0; stripe_rows <= 3; stripe_rows++) {
         struct decoded d = decode(f.p, f.n, MAX_PIXELS, stripe_rows);
         assert_int_equal(d.status, IH_OK);
-        assert_int_equal(d.info.n_channels, n_channels);
+        assert_int_equal(d.info.layout.n_channels, n_channels);
         assert_int_equal(d.info.source_depth, p->depth);
         assert_int_equal(d.n_pixels, n_pixels);
         sort_pixels(d.pixels, n_pixels, n_channels, sorted[0]);

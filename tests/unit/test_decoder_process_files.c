@@ -22,7 +22,8 @@ enum { VALUE = 7 };
 static enum ih_status open_image(struct ih_reader *src, const struct ih_decode_options *options,
                                  struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    *info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 3, .source_depth = 8};
+    *info =
+        (struct ih_image_info){.width = 1, .height = 1, .layout = IH_LAYOUT(3), .source_depth = 8};
     return IH_OK;
 }
 

@@ -215,7 +215,7 @@ static void assert_flat(const struct kind *k, size_t width, size_t height)
     if (d.status != IH_OK)
         fail_msg("%s", d.error.message);
     size_t n_channels = n_channels_of(k);
-    assert_int_equal(d.info.n_channels, n_channels);
+    assert_int_equal(d.info.layout.n_channels, n_channels);
     assert_int_equal(d.info.source_depth, k->bits);
     assert_int_equal(d.info.width, width);
     assert_int_equal(d.info.height, height);
@@ -379,7 +379,7 @@ TEST(two_kinds_of_colour)
             assert_int_equal(d.status, IH_CORRUPT);
             assert_string_equal(d.error.message, "damaged HEIF: colours in a gray image");
         } else {
-            assert_true(d.status != IH_OK || d.info.n_channels == 3);
+            assert_true(d.status != IH_OK || d.info.layout.n_channels == 3);
         }
         free(d.pixels);
         free(f.bytes);
@@ -519,7 +519,7 @@ TEST(heic_blocks_missing)
         f.bytes[i] ^= 0xFF;
         assert_int_equal(a.status, b.status);
         if (a.status == IH_OK)
-            assert_memory_equal(a.pixels, b.pixels, a.n_pixels * a.info.n_channels);
+            assert_memory_equal(a.pixels, b.pixels, a.n_pixels * a.info.layout.n_channels);
         n_missing += strstr(a.error.message, "blocks are missing") != NULL;
         free(a.pixels);
         free(b.pixels);

@@ -85,7 +85,8 @@ static void check_part(const struct ih_result *r, const char *expected)
     free(text);
 }
 
-static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 0, 255, 0};
+static const struct ih_count_spec gray_spec = {IH_LAYOUT(1),   IH_UINT8, IH_BINS,
+                                               &ih_luma_bt709, 0,        255};
 
 static void init_result(struct ih_result *r, const char *path, unsigned n_channels, uint64_t width,
                         uint64_t height)
@@ -94,7 +95,7 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
                             .info = {.format = "pnm",
                                      .width = width,
                                      .height = height,
-                                     .n_channels = n_channels,
+                                     .layout = IH_LAYOUT(n_channels),
                                      .source_depth = 8},
                             .measure = {.luma = &ih_luma_bt709, .clip_high = 255},
                             .library = "libpnm 1",

@@ -375,7 +375,7 @@ TEST(sums)
         for (unsigned v = 0; v < IH_BINS; v++) {
             for (unsigned c = 0; c < 3; c++)
                 sum.bins[c][v] += e.bins[n_channels == 1 ? 0 : c][v];
-            sum.bins[IH_LUMA][v] += e.bins[IH_LUMA][v];
+            sum.bins[LUMA_ROW][v] += e.bins[LUMA_ROW][v];
         }
         assert_int_equal(ih_counts_add(all, parts[i], &err), IH_OK);
         assert_int_equal(ih_counts_add(i < N / 2 ? left : right, parts[i], &err), IH_OK);

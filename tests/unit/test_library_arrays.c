@@ -40,13 +40,14 @@ static void check(struct ih_context *context, const struct ih_array *a)
         }
     assert_int_equal(ih_count_array(context, a, sizeof *a, counts, &err), IH_OK);
     assert_expected(counts, &e, a->n_channels);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned row = 0; row < N_ROWS; row++) {
+        const unsigned p = plane_of(row);
         struct ih_stats stats;
         uint64_t sum = 0;
         if (!ih_counts_bins(counts, p))
             continue;
         for (unsigned v = 0; v < IH_BINS; v++)
-            sum += v * e.bins[p][v];
+            sum += v * e.bins[row][v];
         assert_int_equal(ih_counts_stats(counts, p, &stats, sizeof stats, &err), IH_OK);
         assert_int_equal(stats.sum, sum);
     }

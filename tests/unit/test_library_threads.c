@@ -25,7 +25,7 @@ static bool is_as_expected(const struct ih_counts *counts, const struct file *f)
     const uint64_t *luma = ih_counts_bins(counts, IH_LUMA);
     const struct ih_summary s = summary_of(counts);
     return luma && s.blown_any == f->expected.any_high && s.n_channels == f->n_channels &&
-           memcmp(luma, f->expected.bins[IH_LUMA], sizeof f->expected.bins[IH_LUMA]) == 0;
+           memcmp(luma, f->expected.bins[LUMA_ROW], sizeof f->expected.bins[LUMA_ROW]) == 0;
 }
 
 static void *count(void *argument)

@@ -63,6 +63,7 @@ TEST(only_stated_values_are_asked_for)
     other.alpha = IH_ALPHA_SKIP_TRANSPARENT;
     other.range.high = 4095;
     other.region = "5x5+0+0";
+    other.type = IH_UINT16;
     other.n_bins = 1024;
     other.clip_high = 1023;
     add(&(struct ih_joint_measure){.asked = asked}, other, NULL);
@@ -83,11 +84,11 @@ TEST(only_stated_values_are_asked_for)
 TEST(clip_limits_of_other_bins)
 {
     struct ih_measure deep = plain, asked = plain;
-    struct ih_count_spec spec;
+    struct ih_count_spec spec = {.layout = IH_LAYOUT(3), .type = IH_UINT16, .n_bins = 4096};
     deep.takes_native = true;
     deep.clip_high = 0;
     asked = deep;
-    assert_int_equal(ih_measure_image(&deep, 3, 4096, &spec, NULL), IH_OK);
+    assert_int_equal(ih_measure_image(&deep, &spec, NULL), IH_OK);
     assert_int_equal(deep.clip_high, 4095);
     assert_int_equal(spec.clip_high, 4095);
     assert_int_equal(spec.n_bins, 4096);
@@ -99,5 +100,6 @@ TEST(clip_limits_of_other_bins)
     asked.clip_low = deep.clip_low = 5;
     add(&(struct ih_joint_measure){.asked = asked}, deep, NULL);
     asked.clip_high = 300;
-    assert_int_equal(ih_measure_image(&asked, 1, 0, &spec, NULL), IH_UNSUPPORTED);
+    spec = (struct ih_count_spec){.layout = IH_LAYOUT(1), .n_bins = IH_BINS};
+    assert_int_equal(ih_measure_image(&asked, &spec, NULL), IH_UNSUPPORTED);
 }

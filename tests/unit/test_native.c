@@ -103,17 +103,17 @@ TEST(files_both_ways)
 
 /* One pixel and one channel at a time, into 64-bit counters. */
 struct plain {
-    uint64_t *bins[IH_PLANES]; /* owned */
-    uint64_t n_pixels, sum[IH_PLANES], any_low, any_high, all_low, all_high;
+    uint64_t *bins[N_ROWS]; /* owned */
+    uint64_t n_pixels, sum[N_ROWS], any_low, any_high, all_low, all_high;
 };
 
 static struct plain count_plainly(const struct ih_count_spec *spec, const uint16_t *v, size_t n)
 {
-    const unsigned n_colours = spec->n_channels < 3 ? 1 : 3;
+    const unsigned n_colours = spec->layout.n_channels < 3 ? 1 : 3;
     struct plain p = {.n_pixels = n};
-    for (unsigned c = 0; c < IH_PLANES; c++)
+    for (unsigned c = 0; c < N_ROWS; c++)
         assert_non_null(p.bins[c] = calloc(spec->n_bins, sizeof *p.bins[c]));
-    for (size_t i = 0; i < n; i++, v += spec->n_channels) {
+    for (size_t i = 0; i < n; i++, v += spec->layout.n_channels) {
         const struct ih_luma_weights *w = spec->luma;
         unsigned n_low = 0, n_high = 0;
         const uint64_t luma = n_colours == 1
@@ -121,14 +121,14 @@ static struct plain count_plainly(const struct ih_count_spec *spec, const uint16
                                   : ((uint64_t)w->red * v[0] + (uint64_t)w->green * v[1] +
                                      (uint64_t)w->blue * v[2] + 32768) /
                                         65536;
-        for (unsigned c = 0; c < spec->n_channels; c++) {
+        for (unsigned c = 0; c < spec->layout.n_channels; c++) {
             p.bins[c][v[c]]++;
             p.sum[c] += v[c];
             n_low += c < n_colours && v[c] <= spec->clip_low;
             n_high += c < n_colours && v[c] >= spec->clip_high;
         }
-        p.bins[IH_LUMA][luma]++;
-        p.sum[IH_LUMA] += luma;
+        p.bins[LUMA_ROW][luma]++;
+        p.sum[LUMA_ROW] += luma;
         p.any_low += n_low > 0;
         p.any_high += n_high > 0;
         p.all_low += n_low == n_colours;
@@ -145,10 +145,11 @@ static void assert_plain(struct ih_histogram *h, struct plain *p, const struct i
     assert_true(h->adds_up);
     h->adds_up = false;
     assert_true(ih_histogram_consistent(h));
-    for (unsigned c = 0; c < IH_PLANES; c++) {
-        if (ih_histogram_plane(h, c)) {
-            assert_memory_equal(ih_bins(h, c), p->bins[c], spec->n_bins * sizeof *p->bins[c]);
-            assert_int_equal(*ih_sum(h, c), p->sum[c]);
+    for (unsigned c = 0; c < N_ROWS; c++) {
+        if (ih_histogram_plane(h, plane_of(c))) {
+            assert_memory_equal(ih_bins(h, plane_of(c)), p->bins[c],
+                                spec->n_bins * sizeof *p->bins[c]);
+            assert_int_equal(*ih_sum(h, plane_of(c)), p->sum[c]);
         }
         free(p->bins[c]);
     }
@@ -183,17 +184,19 @@ TEST(counter_against_a_plain_one)
 {
     enum { N = 5000 };
     static const unsigned all_bins[] = {257, 1000, 1024, 4096, 4097, 65536};
-    static uint16_t v[N * IH_CHANNELS_MAX + 1];
+    static uint16_t v[N * IH_PIXEL_CHANNELS_MAX + 1];
     struct ih_native_counter c = {.tables = NULL};
     uint64_t random = 1;
     for (unsigned k = 0; k < sizeof all_bins / sizeof *all_bins; k++)
-        for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++)
+        for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++)
             for (unsigned kind = 0; kind < 3; kind++) {
                 const unsigned n_bins = all_bins[k];
-                const struct ih_count_spec spec = {
-                    n_channels, kind ? &ih_luma_bt601 : &ih_luma_bt709,
-                    (uint16_t)(kind == 1 ? n_bins / 3 : 0),
-                    (uint16_t)(kind == 1 ? n_bins / 2 : n_bins - 1), n_bins};
+                const struct ih_count_spec spec = {IH_LAYOUT(n_channels),
+                                                   IH_UINT16,
+                                                   n_bins,
+                                                   kind ? &ih_luma_bt601 : &ih_luma_bt709,
+                                                   (uint16_t)(kind == 1 ? n_bins / 3 : 0),
+                                                   (uint16_t)(kind == 1 ? n_bins / 2 : n_bins - 1)};
                 struct ih_histogram h;
                 const size_t n = next_random(&random) % N;
                 fill(v, N * n_channels, n_bins, kind, &random);
@@ -220,14 +223,15 @@ TEST(counter_against_a_plain_one)
 TEST(counter_of_few_values)
 {
     enum { N = 300001, PART = 270000, FEW = 3000 };
-    uint8_t *odd = malloc(2 * N * IH_CHANNELS_MAX + 1);
-    uint16_t *v = malloc(2 * N * IH_CHANNELS_MAX);
+    uint8_t *odd = malloc(2 * N * IH_PIXEL_CHANNELS_MAX + 1);
+    uint16_t *v = malloc(2 * N * IH_PIXEL_CHANNELS_MAX);
     struct ih_native_counter c = {.tables = NULL};
     uint64_t random = 5;
     assert_non_null(odd);
     assert_non_null(v);
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 65535, 65536};
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
+        const struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT16, 65536,
+                                           &ih_luma_bt709,        0,         65535};
         const size_t n_few = (size_t)PART * n_channels, n_all = (size_t)N * n_channels;
         struct ih_histogram h;
         fill(v, n_few, FEW, n_channels % 2, &random);
@@ -248,7 +252,7 @@ TEST(counter_of_few_values)
 
 TEST(colour_without_luma)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_none, 0, 65535, 65536};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT16, 65536, &ih_luma_none, 0, 65535};
     const uint16_t v[] = {1, 2, 3};
     struct ih_native_counter c = {.tables = NULL};
     struct ih_histogram h, copy;
@@ -270,7 +274,7 @@ TEST(colour_without_luma)
 /* Tables that hold almost as many pixels as 32 bits can, and go over 2^8, 2^15 and 2^16 more. */
 TEST(counter_over_32_bits)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 1023, 1024};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT16, 1024, &ih_luma_bt709, 0, 1023};
     enum { ROOM = 5, N = 70000, WRAP = 256 };
     const uint64_t n_before = UINT32_MAX - ROOM;
     static uint16_t v[3 * N];
@@ -310,7 +314,7 @@ TEST(counter_over_32_bits)
 /* The counter notices that a pixel is missing. */
 TEST(counter_that_lost_a_pixel)
 {
-    const struct ih_count_spec spec = {1, &ih_luma_none, 0, 65535, 65536};
+    const struct ih_count_spec spec = {IH_LAYOUT(1), IH_UINT16, 65536, &ih_luma_none, 0, 65535};
     const uint16_t v[] = {7, 300, 7};
     struct ih_native_counter c = {.tables = NULL};
     struct ih_histogram h;
@@ -344,9 +348,9 @@ static void assert_counts(struct ih_counts *counts, struct plain *p,
     assert_int_equal(s.clip_high, spec->clip_high);
     assert_int_equal(s.crushed_any, p->any_low);
     assert_int_equal(s.blown_all, p->all_high);
-    for (unsigned c = 0; c < IH_PLANES; c++) {
-        if (ih_counts_plane(counts, c))
-            assert_memory_equal(ih_counts_bins(counts, c), p->bins[c],
+    for (unsigned c = 0; c < N_ROWS; c++) {
+        if (ih_counts_plane(counts, plane_of(c)))
+            assert_memory_equal(ih_counts_bins(counts, plane_of(c)), p->bins[c],
                                 spec->n_bins * sizeof *p->bins[c]);
         free(p->bins[c]);
     }
@@ -359,12 +363,14 @@ TEST(arrays)
     enum { WIDTH = 1201, HEIGHT = 1003 };
     const size_t n = (size_t)WIDTH * HEIGHT;
     struct ih_context *context = open_bins(IH_BINS_NATIVE);
-    uint16_t *v = malloc(2 * n * IH_CHANNELS_MAX), *other = malloc(2 * n * IH_CHANNELS_MAX);
+    uint16_t *v = malloc(2 * n * IH_PIXEL_CHANNELS_MAX),
+             *other = malloc(2 * n * IH_PIXEL_CHANNELS_MAX);
     uint64_t random = 9;
     assert_non_null(v);
     assert_non_null(other);
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 65535, 65536};
+    for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
+        struct ih_count_spec spec = {IH_LAYOUT(n_channels), IH_UINT16, 65536,
+                                     &ih_luma_bt709,        0,         65535};
         struct ih_array array = {
             .data = v, .width = WIDTH, .height = HEIGHT, .n_channels = n_channels, .depth = 16};
         fill(v, n * n_channels, 65536, n_channels % 2 ? 0 : 2, &random);

@@ -182,7 +182,7 @@ static enum ih_status make_thumbnail(const char *unused_path, struct ih_device *
 {
     enum { SIDE = 160 };
     static uint8_t pixels[SIDE * SIDE * 3];
-    const struct ih_image_info info = {.width = SIDE, .height = SIDE, .n_channels = 3};
+    const struct ih_image_info info = {.width = SIDE, .height = SIDE, .layout = IH_LAYOUT(3)};
     struct ih_thumbnail t;
     uint8_t *jpeg = NULL;
     size_t n_bytes = 0;
@@ -250,7 +250,7 @@ static void sample_result(struct ih_result *r)
     memset(r, 0, sizeof *r);
     r->path = "a\x1b\xff.png";
     r->info = (struct ih_image_info){
-        .format = "png", .width = 16, .height = 16, .n_channels = 3, .source_depth = 8};
+        .format = "png", .width = 16, .height = 16, .layout = IH_LAYOUT(3), .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     r->decoder_version = "none";
     r->counted_by = "cpu";

@@ -10,6 +10,7 @@
 
 #include "device/backend.h"
 #include "tests/support/random.h"
+#include "tests/support/rows.h"
 
 /* ---- data ---- */
 
@@ -51,7 +52,7 @@ static void fill(uint8_t *bytes, size_t n, enum pattern pattern)
 static void count_plainly(const uint8_t *pixels, size_t n_pixels, const struct ih_count_spec *spec,
                           struct ih_histogram *h)
 {
-    unsigned n = spec->n_channels, n_colours = n < 3 ? 1 : 3;
+    unsigned n = spec->layout.n_channels, n_colours = n < 3 ? 1 : 3;
     assert_int_equal(ih_histogram_init(h, spec, NULL), IH_OK);
     h->n_pixels = n_pixels;
     for (size_t i = 0; i < n_pixels; i++) {
@@ -82,7 +83,8 @@ static void count_plainly(const uint8_t *pixels, size_t n_pixels, const struct i
 static void assert_same(struct ih_histogram *got, struct ih_histogram *want, const char *what)
 {
     assert_int_equal(got->n_planes, want->n_planes);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned row = 0; row < N_ROWS; row++) {
+        const unsigned p = plane_of(row);
         const char *name = ih_histogram_plane(want, p);
         for (unsigned v = 0; name && v < IH_BINS; v++)
             if (ih_bins(got, p)[v] != ih_bins(want, p)[v])
@@ -154,12 +156,12 @@ static void count_stripes(struct subject *s, const uint8_t *pixels, size_t n_pix
     for (size_t done = 0; done < n_pixels;) {
         uint8_t *stripe;
         size_t size_bytes;
-        if (ih_lane_stripe(s->lane, spec->n_channels, &stripe, &size_bytes, &err) != IH_OK)
+        if (ih_lane_stripe(s->lane, spec->layout.n_channels, &stripe, &size_bytes, &err) != IH_OK)
             fail_msg("%s", err.message);
         size_t n = n_pixels - done < stripe_pixels ? n_pixels - done : stripe_pixels;
-        if (n > size_bytes / spec->n_channels)
-            n = size_bytes / spec->n_channels;
-        memcpy(stripe, pixels + done * spec->n_channels, n * spec->n_channels);
+        if (n > size_bytes / spec->layout.n_channels)
+            n = size_bytes / spec->layout.n_channels;
+        memcpy(stripe, pixels + done * spec->layout.n_channels, n * spec->layout.n_channels);
         if (ih_lane_count(s->lane, n, &err) != IH_OK)
             fail_msg("%s", err.message);
         done += n;
@@ -175,7 +177,7 @@ static void check(struct subject *s, const uint8_t *pixels, size_t n_pixels, siz
     struct ih_histogram got, want;
     char text[160];
     snprintf(text, sizeof text, "%s/%s, %u channels, %zu pixels, %s", s->backend->name, s->kernel,
-             spec->n_channels, n_pixels, what);
+             spec->layout.n_channels, n_pixels, what);
     count_plainly(pixels, n_pixels, spec, &want);
     count_stripes(s, pixels, n_pixels, stripe_pixels, spec, &got);
     assert_same(&got, &want, text);
@@ -206,8 +208,8 @@ static void sizes_and_patterns(void **state)
     struct subject *s = subject_or_skip(state);
     uint8_t *pixels = malloc(4 * sizes[20]);
     assert_non_null(pixels);
-    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
-        const struct ih_count_spec spec = {n, &ih_luma_bt709, 0, 255, 0};
+    for (unsigned n = 1; n <= IH_PIXEL_CHANNELS_MAX; n++) {
+        const struct ih_count_spec spec = {IH_LAYOUT(n), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
         for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
             fill(pixels, 4 * sizes[20], (enum pattern)pattern);
             for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -228,11 +230,12 @@ static void weights_and_clips(void **state)
     enum { N = 3001 };
     uint8_t *pixels = malloc(4 * N);
     assert_non_null(pixels);
-    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++)
+    for (unsigned n = 1; n <= IH_PIXEL_CHANNELS_MAX; n++)
         for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++)
             for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
-                const struct ih_count_spec spec = {n, lumas[(i + pattern) % 3], clips[i][0],
-                                                   clips[i][1], 0};
+                const struct ih_count_spec spec = {IH_LAYOUT(n), IH_UINT8,
+                                                   IH_BINS,      lumas[(i + pattern) % 3],
+                                                   clips[i][0],  clips[i][1]};
                 fill(pixels, 4 * N, (enum pattern)pattern);
                 check(s, pixels, N, SIZE_MAX, &spec, "clips");
             }
@@ -243,7 +246,7 @@ static void weights_and_clips(void **state)
 static void every_colour_pair(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     enum { N = 256 * 256 };
     uint8_t *pixels = malloc(3 * N);
     assert_non_null(pixels);
@@ -265,8 +268,8 @@ static void many_stripes(void **state)
     uint8_t *pixels = malloc(4 * N);
     assert_non_null(pixels);
     fill(pixels, 4 * N, RANDOM);
-    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
-        const struct ih_count_spec spec = {n, &ih_luma_bt709, 3, 250, 0};
+    for (unsigned n = 1; n <= IH_PIXEL_CHANNELS_MAX; n++) {
+        const struct ih_count_spec spec = {IH_LAYOUT(n), IH_UINT8, IH_BINS, &ih_luma_bt709, 3, 250};
         for (size_t i = 0; i < sizeof stripes / sizeof stripes[0]; i++)
             check(s, pixels, stripes[i] == 1 || is_small() ? 301 : N, stripes[i], &spec, "stripes");
     }
@@ -277,7 +280,7 @@ static void many_stripes(void **state)
 static void begin_drops(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_error err = {0};
     uint8_t pixels[30], *stripe;
     size_t size_bytes;
@@ -293,7 +296,7 @@ static void begin_drops(void **state)
 static void no_memory_for_a_row(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     struct ih_error err = {0};
     uint8_t pixels[30], *stripe;
     size_t full_bytes, size_bytes;
@@ -317,15 +320,15 @@ static void large(void **state)
     enum { N = 5000011 };
     uint8_t *pixels = malloc((size_t)4 * N);
     assert_non_null(pixels);
-    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
-        const struct ih_count_spec spec = {n, &ih_luma_bt601, 0, 255, 0};
+    for (unsigned n = 1; n <= IH_PIXEL_CHANNELS_MAX; n++) {
+        const struct ih_count_spec spec = {IH_LAYOUT(n), IH_UINT8, IH_BINS, &ih_luma_bt601, 0, 255};
         fill(pixels, (size_t)n * N, n % 2 ? RANDOM : RUNS);
         check(s, pixels, N, SIZE_MAX, &spec, "large");
     }
     struct ih_error err = {0};
     uint8_t *stripe;
     size_t size_bytes;
-    const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(4), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
     assert_int_equal(ih_lane_stripe(s->lane, (size_t)4 * N, &stripe, &size_bytes, &err), IH_OK);
     assert_true(size_bytes >= (size_t)4 * N);
@@ -343,7 +346,7 @@ static void large(void **state)
 static void beyond_32_bits(void **state)
 {
     struct subject *s = subject_or_skip(state);
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(1), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     const uint64_t n_wanted = (UINT64_C(1) << 32) + 12345;
     struct ih_error err = {0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
@@ -368,7 +371,7 @@ static void beyond_32_bits(void **state)
 static void count_native(struct subject *s, const uint16_t *pixels, size_t n_pixels,
                          const struct ih_count_spec *spec, struct ih_histogram *out)
 {
-    const size_t pixel_bytes = ih_pixel_bytes(spec->n_channels, spec->n_bins);
+    const size_t pixel_bytes = ih_pixel_bytes(spec->layout.n_channels, spec->type);
     struct ih_error err = {0};
     const char *kernel = NULL;
     assert_int_equal(ih_lane_begin(s->lane, spec, &err), IH_OK);
@@ -387,10 +390,10 @@ static void count_native(struct subject *s, const uint16_t *pixels, size_t n_pix
 static void assert_native(const struct ih_histogram *got, const uint16_t *pixels, size_t n_pixels,
                           const struct ih_count_spec *spec)
 {
-    const unsigned n = spec->n_channels, n_colours = n < 3 ? 1 : 3;
+    const unsigned n = spec->layout.n_channels, n_colours = n < 3 ? 1 : 3;
     const struct ih_luma_weights *w = spec->luma;
     uint64_t clipped[4] = {0};
-    uint64_t *want = calloc((size_t)IH_PLANES * spec->n_bins, sizeof *want);
+    uint64_t *want = calloc((size_t)N_ROWS * spec->n_bins, sizeof *want);
     assert_non_null(want);
     for (size_t i = 0; i < n_pixels; i++) {
         const uint16_t *p = pixels + i * n;
@@ -405,15 +408,15 @@ static void assert_native(const struct ih_histogram *got, const uint16_t *pixels
             luma = ((uint64_t)w->red * p[0] + (uint64_t)w->green * p[1] + (uint64_t)w->blue * p[2] +
                     32768) >>
                    16;
-        want[IH_LUMA * spec->n_bins + luma] += w != &ih_luma_none;
+        want[LUMA_ROW * spec->n_bins + luma] += w != &ih_luma_none;
         clipped[0] += n_low > 0;
         clipped[1] += n_high > 0;
         clipped[2] += n_low == n_colours;
         clipped[3] += n_high == n_colours;
     }
-    for (unsigned plane = 0; plane < IH_PLANES; plane++)
-        if (ih_histogram_plane(got, plane))
-            assert_memory_equal(ih_bins(got, plane), want + (size_t)plane * spec->n_bins,
+    for (unsigned row = 0; row < N_ROWS; row++)
+        if (ih_histogram_plane(got, plane_of(row)))
+            assert_memory_equal(ih_bins(got, plane_of(row)), want + (size_t)row * spec->n_bins,
                                 spec->n_bins * sizeof *want);
     assert_true(got->n_pixels == n_pixels && got->any_low == clipped[0] &&
                 got->any_high == clipped[1] && got->all_low == clipped[2] &&
@@ -430,11 +433,15 @@ static void native_samples(void **state)
     enum { N = 9001 };
     uint16_t *pixels = malloc(sizeof *pixels * 4 * N);
     assert_non_null(pixels);
-    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++)
+    for (unsigned n = 1; n <= IH_PIXEL_CHANNELS_MAX; n++)
         for (unsigned i = 0; i < (is_small() ? 6 : 3 * N_PATTERNS); i++) {
             const unsigned bins = n_bins[i % 3];
-            const struct ih_count_spec spec = {n, lumas[i % 2], (uint16_t)(i % 5 * 50),
-                                               (uint16_t)(bins - 1 - i % 4 * 60), bins};
+            const struct ih_count_spec spec = {IH_LAYOUT(n),
+                                               IH_UINT16,
+                                               bins,
+                                               lumas[i % 2],
+                                               (uint16_t)(i % 5 * 50),
+                                               (uint16_t)(bins - 1 - i % 4 * 60)};
             struct ih_histogram got;
             fill((uint8_t *)pixels, sizeof *pixels * 4 * N, (enum pattern)(i / 3));
             for (size_t k = 0; k < (size_t)4 * N; k++)
@@ -443,7 +450,7 @@ static void native_samples(void **state)
             assert_native(&got, pixels, is_small() ? 1001 : N, &spec);
             ih_histogram_reset(&got);
         }
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     check(s, (const uint8_t *)pixels, N, SIZE_MAX, &spec, "after native samples");
     free(pixels);
 }

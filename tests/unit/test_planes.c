@@ -50,9 +50,11 @@ static const struct layout {
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
 static const struct ih_count_spec specs[] = {
-    {3, &ih_luma_bt709, 0, 255, 0},   {3, &ih_luma_bt601, 10, 240, 0},
-    {3, &ih_luma_bt709, 127, 128, 0}, {3, &ih_luma_bt601, 254, 255, 0},
-    {3, &ih_luma_bt709, 0, 1, 0},
+    {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255},
+    {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt601, 10, 240},
+    {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 127, 128},
+    {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt601, 254, 255},
+    {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 1},
 };
 enum { N_SPECS = sizeof specs / sizeof specs[0] };
 

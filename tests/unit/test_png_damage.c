@@ -369,7 +369,7 @@ TEST(chunks_without_effect)
         struct bytes plain = without_chunk(&file, cases[i].n);
         accepted(&file, cases[i].letters);
         struct outcome a = decode(&file, 0, 5), b = decode(&plain, 0, 5);
-        assert_int_equal(a.info.n_channels, b.info.n_channels);
+        assert_int_equal(a.info.layout.n_channels, b.info.layout.n_channels);
         assert_int_equal(a.pixels.n, b.pixels.n);
         assert_memory_equal(a.pixels.p, b.pixels.p, a.pixels.n);
         free(a.pixels.p), free(b.pixels.p);

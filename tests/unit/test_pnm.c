@@ -272,7 +272,8 @@ static void check_cuts(const uint8_t *bytes, size_t size, size_t n_optional)
         assert_int_equal(cut.status == IH_OK, n >= n_needed);
         assert_true(cut.n_pixels <= full.n_pixels);
         if (cut.n_pixels > 0)
-            assert_memory_equal(cut.pixels, full.pixels, cut.n_pixels * full.info.n_channels);
+            assert_memory_equal(cut.pixels, full.pixels,
+                                cut.n_pixels * full.info.layout.n_channels);
         if (n < 3)
             assert_int_equal(cut.status, IH_UNKNOWN);
         else if (n < n_needed) {

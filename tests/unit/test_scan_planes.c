@@ -78,7 +78,7 @@ static bool takes_planes(void)
  * them, or with the reference kernel. */
 TEST(takes_planes)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255, 0};
+    const struct ih_count_spec spec = {IH_LAYOUT(3), IH_UINT8, IH_BINS, &ih_luma_bt709, 0, 255};
     static const struct {
         const char *kernel;
         enum can can;

@@ -24,9 +24,8 @@ static void needs_utf8(void)
 /* Counts n pixels of one value in every plane. */
 static void add_pixels(struct ih_histogram *h, unsigned value, uint64_t n)
 {
-    for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_histogram_plane(h, p))
-            add_values(h, p, value, n);
+    for (unsigned i = 0; i < h->n_planes; i++)
+        add_values(h, ih_nth_plane(h, i), value, n);
     h->n_pixels += n;
 }
 
@@ -205,7 +204,7 @@ static struct ih_result *new_result(const char *path, unsigned n_channels)
     r->info = (struct ih_image_info){.format = "jpeg",
                                      .width = 65535,
                                      .height = 65535,
-                                     .n_channels = n_channels,
+                                     .layout = IH_LAYOUT(n_channels),
                                      .source_depth = 8};
     r->measure = (struct ih_measure){.luma = &ih_luma_bt709, .clip_low = 0, .clip_high = 255};
     r->histogram = make_histogram(n_channels);
@@ -285,7 +284,7 @@ TEST(views_fit)
                                             .columns = plain_columns(),
                                             .width = columns,
                                             .verbose = columns >= 80};
-        for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+        for (unsigned n_channels = 1; n_channels <= IH_PIXEL_CHANNELS_MAX; n_channels++) {
             struct ih_result *r = new_result(i % 2 ? long_name : "photo.jpg", n_channels);
             const struct ih_result *results[] = {r, r};
             char *shown = show(&options, results, 2);

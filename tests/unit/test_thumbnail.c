@@ -20,7 +20,7 @@ static uint8_t *make(const struct ih_image_info *info, draw_function *draw, size
     struct ih_error err;
     struct ih_pixel_order_walk walk;
     struct ih_pixel_order_run run;
-    uint8_t *jpeg, *stripe = malloc(n_stripe * info->n_channels);
+    uint8_t *jpeg, *stripe = malloc(n_stripe * info->layout.n_channels);
     size_t n = 0;
     assert_non_null(stripe);
     assert_int_equal(ih_thumbnail_start(&t, info, &err), IH_OK);
@@ -28,7 +28,7 @@ static uint8_t *make(const struct ih_image_info *info, draw_function *draw, size
     while (ih_pixel_order_next(&walk, SIZE_MAX, &run))
         for (size_t i = 0; i < run.n; i++) {
             draw((uint64_t)((int64_t)run.x + (int64_t)i * run.x_step), run.y, info,
-                 stripe + n * info->n_channels);
+                 stripe + n * info->layout.n_channels);
             if (++n == n_stripe) {
                 ih_thumbnail_add(&t, stripe, n);
                 n = 0;
@@ -74,7 +74,7 @@ static void decode(const uint8_t *jpeg, size_t n_bytes, struct small *s)
 static void draw_slope(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to)
 {
     to[0] = (uint8_t)((x * 2 * info->height + y * info->width) * 80 / (info->width * info->height));
-    if (info->n_channels >= 3) {
+    if (info->layout.n_channels >= 3) {
         to[1] = (uint8_t)(255 - to[0]);
         to[2] = 90;
     }
@@ -86,7 +86,7 @@ static void compare(const struct ih_image_info *info, unsigned width, unsigned h
 {
     static double sums[IH_THUMBNAIL_SIDE][IH_THUMBNAIL_SIDE][4];
     static struct small s;
-    const unsigned n_channels = info->n_channels;
+    const unsigned n_channels = info->layout.n_channels;
     const double tolerance = n_channels == 1 ? 4 : 12; /* colour is subsampled */
     size_t n_bytes;
     uint8_t *jpeg = make(info, draw_slope, n_stripe, &n_bytes), pixel[4];
@@ -125,7 +125,7 @@ TEST(means_of_boxes)
         for (unsigned n_channels = 1; n_channels <= 3; n_channels += 2)
             compare(&(struct ih_image_info){.width = sizes[i].width,
                                             .height = sizes[i].height,
-                                            .n_channels = n_channels},
+                                            .layout = IH_LAYOUT(n_channels)},
                     sizes[i].small_width, sizes[i].small_height, 997);
 }
 
@@ -142,21 +142,21 @@ TEST(orders)
         for (size_t n_stripe = 1; n_stripe < 100000; n_stripe = n_stripe * 10 + 3)
             compare(
                 &(struct ih_image_info){
-                    .width = 405, .height = 300, .n_channels = 3, .order = orders[i]},
+                    .width = 405, .height = 300, .layout = IH_LAYOUT(3), .order = orders[i]},
                 160, 119, n_stripe);
 }
 
 static void draw_black(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to)
 {
-    memset(to, 0, info->n_channels);
+    memset(to, 0, info->layout.n_channels);
 }
 
 /* One pixel of two is opaque and black, so half of the checkerboard shows. */
 static void draw_half_black(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to)
 {
     to[0] = x % 2 ? 0 : 77;
-    to[info->n_channels - 1] = x % 2 ? 255 : 0;
-    for (unsigned c = 1; c + 1 < info->n_channels; c++)
+    to[info->layout.n_channels - 1] = x % 2 ? 255 : 0;
+    for (unsigned c = 1; c + 1 < info->layout.n_channels; c++)
         to[c] = to[0];
 }
 
@@ -165,7 +165,8 @@ TEST(alpha_lies_on_a_checkerboard)
 {
     static struct small s;
     for (unsigned n_channels = 2; n_channels <= 4; n_channels += 2) {
-        const struct ih_image_info info = {.width = 640, .height = 640, .n_channels = n_channels};
+        const struct ih_image_info info = {
+            .width = 640, .height = 640, .layout = IH_LAYOUT(n_channels)};
         size_t n_bytes;
         uint8_t *jpeg = make(&info, draw_half_black, 5000, &n_bytes);
         decode(jpeg, n_bytes, &s);
@@ -187,7 +188,7 @@ TEST(alpha_lies_on_a_checkerboard)
 static void draw_noise(uint64_t x, uint64_t y, const struct ih_image_info *info, uint8_t *to)
 {
     static uint32_t seed = 1;
-    for (unsigned c = 0; c < info->n_channels; c++)
+    for (unsigned c = 0; c < info->layout.n_channels; c++)
         to[c] = (uint8_t)(random_next(&seed) >> 24);
 }
 
@@ -195,7 +196,7 @@ TEST(noise_stays_small)
 {
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
         const struct ih_image_info info = {
-            .width = 160, .height = 160, .n_channels = n_channels, .orientation = 6};
+            .width = 160, .height = 160, .layout = IH_LAYOUT(n_channels), .orientation = 6};
         size_t n_bytes;
         uint8_t *jpeg = make(&info, draw_noise, 160, &n_bytes);
         assert_in_range(n_bytes, 1, IH_THUMBNAIL_BYTES_MAX);
@@ -208,7 +209,7 @@ TEST(orientation_is_kept)
     static struct small s;
     for (unsigned orientation = 0; orientation <= 8; orientation++) {
         const struct ih_image_info info = {
-            .width = 8, .height = 8, .n_channels = 1, .orientation = orientation};
+            .width = 8, .height = 8, .layout = IH_LAYOUT(1), .orientation = orientation};
         size_t n_bytes;
         uint8_t *jpeg = make(&info, draw_black, 64, &n_bytes);
         decode(jpeg, n_bytes, &s);
@@ -219,9 +220,10 @@ TEST(orientation_is_kept)
 
 TEST(no_size_no_thumbnail)
 {
-    const struct ih_image_info sizes[] = {{.n_channels = 3},
-                                          {.width = 1, .n_channels = 3},
-                                          {.width = 1, .height = 1ull << 40, .n_channels = 1}};
+    const struct ih_image_info sizes[] = {
+        {.layout = IH_LAYOUT(3)},
+        {.width = 1, .layout = IH_LAYOUT(3)},
+        {.width = 1, .height = 1ull << 40, .layout = IH_LAYOUT(1)}};
     for (size_t i = 0; i < 3; i++) {
         struct ih_thumbnail t;
         struct ih_error err;

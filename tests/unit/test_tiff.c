@@ -57,7 +57,7 @@ static void sort_pixels(uint8_t *pixels, unsigned n_channels)
 static void assert_kind(const struct kind *k)
 {
     static struct file f;
-    uint8_t expected[N * IH_CHANNELS_MAX];
+    uint8_t expected[N * IH_PIXEL_CHANNELS_MAX];
     unsigned n_channels = n_channels_of(k);
     write_file(&f, k);
     for (size_t i = 0; i < N; i++)
@@ -65,9 +65,9 @@ static void assert_kind(const struct kind *k)
     sort_pixels(expected, n_channels);
     for (size_t rows = 0; rows < 3; rows++) {
         struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, rows);
-        if (d.status != IH_OK || d.info.n_channels != n_channels || d.n_pixels != N)
+        if (d.status != IH_OK || d.info.layout.n_channels != n_channels || d.n_pixels != N)
             fail_msg("photometric %u, %u bits, %u samples: %s, %u channels", k->photometric,
-                     k->bits, k->n_samples, d.error.message, d.info.n_channels);
+                     k->bits, k->n_samples, d.error.message, d.info.layout.n_channels);
         assert_string_equal(d.info.format, "tiff");
         assert_int_equal(d.info.source_depth, k->bits);
         assert_int_equal(d.info.width, WIDTH);
@@ -214,7 +214,7 @@ static bool is_exact(const struct file *f, const uint8_t *block, const struct ki
     if (is_ok) {
         const size_t n_pixels = n_rows * BLOCK_WIDTH;
         assert_int_equal(a.n_pixels, n_pixels);
-        assert_memory_equal(a.pixels, b.pixels, n_pixels * a.info.n_channels);
+        assert_memory_equal(a.pixels, b.pixels, n_pixels * a.info.layout.n_channels);
         for (size_t i = 0; i < n_pixels && k->bits == 1; i++)
             assert_int_equal(a.pixels[i], block[i / 8] >> (7 - i % 8) & 1 ? 0 : 255);
         const bool is_lossy =
@@ -341,7 +341,7 @@ TEST(jpeg)
         struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
         if (d.status != IH_OK)
             fail_msg("%s", d.error.message);
-        assert_int_equal(d.info.n_channels, 3);
+        assert_int_equal(d.info.layout.n_channels, 3);
         for (size_t i = 0; i < N * 3; i++)
             assert_in_range(d.pixels[i], block[i % 3] - 3, block[i % 3] + 3);
         free(d.pixels);

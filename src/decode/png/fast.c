@@ -87,10 +87,11 @@ struct ih_png_fast *ih_png_fast_open(struct ih_png_file *file,
     p->row_bytes = (size_t)ih_png_row_bytes(image) + 1;
     info->width = image->width;
     info->height = image->height;
-    info->n_channels = ih_png_channels(image);
+    info->layout = ih_layout_of(ih_png_channels(image));
     info->source_depth = image->depth;
     p->chunks.image.is_native = file->takes_native && image->depth == 16;
-    info->n_bins = image->is_native ? IH_NATIVE_BINS_MAX : 0;
+    info->type = image->is_native ? IH_UINT16 : IH_UINT8;
+    info->n_bins = image->is_native ? IH_NATIVE_BINS_MAX : IH_BINS;
     info->range = IH_RANGE_FULL;
     p->info = info;
     return p;
@@ -170,7 +171,8 @@ enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t c
 {
     const struct ih_png_image *image = &p->chunks.image;
     size_t n_rows = capacity_pixels / image->width, row_pixels = image->width;
-    size_t pixel_bytes = ih_pixel_bytes(ih_png_channels(image), image->is_native);
+    size_t pixel_bytes =
+        ih_pixel_bytes(ih_png_channels(image), image->is_native ? IH_UINT16 : IH_UINT8);
     const bool has_plain_samples = /* native, and none of alpha */
         image->is_native && ih_png_channels(image) % 2 == 1;
     if (n_rows > image->height - p->next_row)

@@ -217,10 +217,11 @@ static void stream_read_header(struct ih_png_stream *s, struct ih_image_info *in
     info->order.kind = interlace == PNG_INTERLACE_NONE ? IH_PIXEL_ORDER_ROWS : IH_PIXEL_ORDER_ADAM7;
     info->width = s->width;
     info->height = s->height;
-    info->n_channels = s->n_channels;
+    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = (unsigned)depth;
     ih_native_choose(&s->native, s->file->takes_native, s->file->sample_range, (1u << depth) - 1,
                      &s->error); /* PNG has no more than 16 bits */
+    info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     info->range = IH_RANGE_FULL;
     s->told = info;
@@ -280,11 +281,11 @@ static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *r
 {
     ih_extremes_add_be16(&s->told->extremes, s->deep, width, s->n_channels);
     const size_t n = (size_t)width * s->n_channels;
-    const unsigned n_colours = ih_colour_channels(s->n_channels);
+    const unsigned n_colours = ih_layout_of(s->n_channels).n_colours;
     for (size_t i = 0; i < n; i++) {
         const unsigned v = ih_be16(s->deep + 2 * i);
         const bool is_colour = i % s->n_channels < n_colours;
-        if (s->native.n_bins)
+        if (ih_is_native(s->native.type))
             ih_native_put(row, i,
                           is_colour ? ih_native_colour(&s->native, v)
                                     : ih_native_alpha(&s->native, v));
@@ -310,7 +311,7 @@ static size_t stream_read_rows(struct ih_png_stream *s, uint8_t *dst, size_t cap
         }
         if (capacity - n < s->width) /* libpng writes a full row even for a short pass */
             return n;
-        uint8_t *row = dst + n * ih_pixel_bytes(s->n_channels, s->native.n_bins);
+        uint8_t *row = dst + n * ih_pixel_bytes(s->n_channels, s->native.type);
         png_read_row(s->png, s->indices ? s->indices : s->deep ? s->deep : row, NULL);
         if (s->deep)
             reduce_row(s, width, row);
