@@ -66,6 +66,7 @@ static enum ih_status begin(struct data_sink *s, bool is_one, struct ih_error *e
     struct ih_output_options look = {.layout = s->data->layout,
                                      .folder = s->context->folder,
                                      .columns = &o->columns,
+                                     .fields = ih_options_fields_of(o, s->data),
                                      .verbose = o->is_verbose,
                                      .title = o->chart.title,
                                      .path = s->data->path,

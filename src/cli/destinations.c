@@ -145,7 +145,8 @@ enum ih_status ih_destinations_settle(struct ih_options *o, struct ih_error *err
         if (settle_output(o, i, err) != IH_OK)
             return err->status;
     if (o->n_outputs == 0 && !o->chart_path)
-        o->outputs[o->n_outputs++] = (struct ih_data_output){.output = &ih_output_text};
+        o->outputs[o->n_outputs++] =
+            (struct ih_data_output){.output = o->fields ? &ih_output_csv : &ih_output_text};
     return IH_OK;
 }
 

@@ -69,7 +69,23 @@ void ih_print_help_all(FILE *f)
     print_help(f, true);
 }
 
-/* ---- --version and --list ---- */
+/* ---- --fields=help, --version and --list ---- */
+
+void ih_print_fields(FILE *f)
+{
+    fputs("Fields of each result, for --fields, --where and --fail-if:\n", f);
+    for (size_t i = 0; i < IH_N_FIELDS; i++)
+        if (ih_schema[i].name)
+            fprintf(f, "  %-18s %s\n", ih_schema[i].name, ih_schema[i].field.meaning);
+    fputs(
+        "\nFields of a channel: red.mean, luma.p99; channels are gray, red, green, blue, alpha and "
+        "luma.\nWith --csv=stats each channel has a row: channel, mean, p99.\n",
+        f);
+    for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
+        fprintf(f, "  %-18s %s\n", s->key, s->meaning);
+    fprintf(f, "  %-18s %s\n", "p0.1, p99.9",
+            "any percentile; without a channel it is that of luma");
+}
 
 void ih_print_version(FILE *f)
 {

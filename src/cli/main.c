@@ -222,6 +222,8 @@ int main(int argc, char **argv)
         code = print(ih_print_version);
     } else if (options.action == IH_ACTION_LIST) {
         code = print(ih_print_list);
+    } else if (options.action == IH_ACTION_FIELDS) {
+        code = print(ih_print_fields);
     } else if (options.action == IH_ACTION_COMPLETION) {
         code = print(ih_completions[options.shell]);
     } else {

@@ -29,6 +29,10 @@ static const struct {
     {"files0-from", NULL, "files-from", NULL, NULL, "a run reads one list of files"},
     {"resume", NULL, "total-only", NULL, NULL, is_for_records},
     {"resume", NULL, "where", NULL, NULL, is_for_records},
+    {"resume", NULL, "fields", NULL, NULL, is_for_records},
+    {"percentiles", NULL, "fields", NULL, NULL, "name them there, as p99.9"},
+    {"shard", NULL, "fields", NULL, NULL,
+     "parts are merged from whole records; choose fields there"},
     {"frames", NULL, "raw", NULL, "size", "without --size, raw samples are one image"},
     {"raw-preview", NULL, "raw", NULL, NULL, is_not_raw},
     {"lenient", NULL, "raw", NULL, NULL, is_not_raw},
@@ -123,6 +127,7 @@ enum {
     SHOWS_TOTAL = 16,
     SHOWS_GROUPS = 32,
     SHOWS_COLOURS = 64,
+    SHOWS_FIELDS = 128,
     SHOWS_DATA = SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES | SHOWS_TOTAL | SHOWS_GROUPS
 };
 
@@ -134,12 +139,13 @@ struct view {
 
 static const struct view views[] = {
     {"text", NULL, SHOWS_DATA | SHOWS_DISTANCES | SHOWS_COLOURS},
-    {"csv", "images", SHOWS_DATA | SHOWS_DISTANCES},
+    {"csv", "images", SHOWS_DATA | SHOWS_DISTANCES | SHOWS_FIELDS},
+    {"csv", "stats", SHOWS_DATA | SHOWS_FIELDS},
     {"csv", "bins", SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
     {"csv", "long", SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
     {"csv", NULL, SHOWS_DATA},
     {"json", NULL, SHOWS_DATA | SHOWS_DISTANCES},
-    {"ndjson", NULL, SHOWS_DATA | SHOWS_DISTANCES},
+    {"ndjson", NULL, SHOWS_DATA | SHOWS_DISTANCES | SHOWS_FIELDS},
     {"html", NULL, SHOWS_DATA | SHOWS_DISTANCES},
     {"print0", NULL, 0},
     {"check", NULL, 0},
@@ -167,6 +173,7 @@ static const struct {
     {"clip", SHOWS_CLIPPED, "clipped pixels", NULL},
     {"against", SHOWS_DISTANCES, "distances", NULL},
     {"percentiles", SHOWS_PERCENTILES, "percentiles", NULL},
+    {"fields", SHOWS_FIELDS, "chosen fields", NULL},
     {"total", SHOWS_TOTAL, "a total", NULL},
     {"by", SHOWS_GROUPS, "groups", NULL},
     {"color", SHOWS_COLOURS, "colours", "always"},
@@ -232,13 +239,27 @@ static enum ih_status check_needs(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
+/* What an output does not show because no chosen field has it. */
+static unsigned left_out_by_fields(const struct ih_field_list *list)
+{
+    unsigned left_out = list ? SHOWS_CLIPPED | SHOWS_DISTANCES : 0;
+    for (unsigned i = 0; list && i < list->n; i++) {
+        const struct ih_named_field *const field = &list->fields[i];
+        if (field->column.in & IH_AGAINST)
+            left_out &= ~(unsigned)SHOWS_DISTANCES;
+        if (strstr(field->name, "blown") || strstr(field->name, "crushed"))
+            left_out &= ~(unsigned)SHOWS_CLIPPED;
+    }
+    return left_out;
+}
+
 static unsigned shown_by(const struct ih_options *o, const struct ih_data_output *data)
 {
     const struct view *v = o->compares ? comparisons : views;
     while (v->output && (strcmp(v->output, data->output->name) != 0 ||
                          (v->layout && (!data->layout || strcmp(v->layout, data->layout) != 0))))
         v++;
-    return v->shows;
+    return v->shows & ~left_out_by_fields(ih_options_fields_of(o, data));
 }
 
 /* A single chart is of an image or the total; a sheet has no total. */

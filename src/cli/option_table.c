@@ -52,6 +52,14 @@ static enum ih_status set_percentiles(const struct ih_setting *s)
     return ih_columns_choose(&s->options->columns, s->value, s->err);
 }
 
+static enum ih_status set_fields(const struct ih_setting *s)
+{
+    s->options->fields = s->value;
+    if (strcmp(s->value, "help") == 0)
+        s->options->action = IH_ACTION_FIELDS;
+    return IH_OK;
+}
+
 /* --total and --total-only */
 static enum ih_status set_total(const struct ih_setting *s)
 {
@@ -388,7 +396,8 @@ const struct ih_option ih_option_table[] = {
      FIELD(stdin_name)},
     {ROW(INPUT, RUN, "shard", "count only part I of N of the inputs"), RARE, TEXT("I/N"),
      .set = set_shard, .once = "a run counts one part"},
-    {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson already has"), FIELD(resumes)},
+    {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson already has"), RARE,
+     FIELD(resumes)},
     {ROW(INPUT, RUN, "raw", "inputs are headerless interleaved samples"), RARE, TEXT("CHANNELS"),
      FIELD(raw_channels), NUMBER(IH_PIXEL_CHANNELS_MAX, "a number of channels, 1 to 4")},
     {ROW(INPUT, RUN, "raw-depth", "bits and byte order of --raw (8)"), RARE,
@@ -427,6 +436,8 @@ const struct ih_option ih_option_table[] = {
      FIELD(color)},
     {ROW(OUTPUT, RUN, "percentiles", "also these, as in 0.1,99.9"), TEXT("P,..."),
      .set = set_percentiles, .once = "join the lists with a comma"},
+    {ROW(OUTPUT, RUN, "fields", "only these columns; help: lists them"), TEXT("NAME,...|help"),
+     .set = set_fields, .once = "join the lists with a comma"},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only the record of the total"), .set = set_total,
@@ -506,12 +517,12 @@ const struct ih_option ih_option_table[] = {
      .selects = IH_ACTION_COMPLETION, FIELD(shell)},
     {ROW(OTHER, ANY, "help", "print this text; all: with every option"), .letter = 'h',
      CHOICE("all"), .is_optional = true, .selects = IH_ACTION_HELP, .set = set_help},
-    {ROW(OTHER, ANY, "version", "print the version"), .selects = IH_ACTION_VERSION},
+    {ROW(OTHER, ANY, "version", "print the version"), .letter = 'V', .selects = IH_ACTION_VERSION},
     {.name = NULL},
 };
 
 _Static_assert(sizeof ih_option_table / sizeof *ih_option_table <= IH_OPTIONS_MAX,
-               "each row has a bit in given and a place in values");
+               "each row has a place in given and in values");
 
 const char *ih_option_choice(const struct ih_option *option, size_t i)
 {

@@ -78,7 +78,7 @@ static const char *hint_of(const char *written)
 
 static bool is_given(const struct ih_options *o, const struct ih_option *option)
 {
-    return o->given >> (option - ih_option_table) & 1;
+    return o->given[option - ih_option_table];
 }
 
 static bool is_output(const struct ih_option *option)
@@ -175,7 +175,7 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
         store_value(o, option, value);
     if (status == IH_OK && option->selects != IH_ACTION_RUN)
         o->action = option->selects;
-    o->given |= UINT64_C(1) << (option - ih_option_table);
+    o->given[option - ih_option_table] = true;
     o->values[option - ih_option_table] = value;
     if (status == IH_OK)
         return IH_OK;
@@ -338,16 +338,57 @@ static const char *const formats[] = {
     "raw", NULL};
 
 /* --diff decides which fields --fail-if has. */
+static bool has_rows(const struct ih_data_output *data)
+{
+    return data->output == &ih_output_csv && data->layout && strcmp(data->layout, "stats") == 0;
+}
+
+const struct ih_field_list *ih_options_fields_of(const struct ih_options *o,
+                                                 const struct ih_data_output *data)
+{
+    const bool is_of_images =
+        data->output == &ih_output_csv && data->layout && strcmp(data->layout, "images") == 0;
+    return !o->fields                                          ? NULL
+           : has_rows(data)                                    ? &o->row_fields
+           : is_of_images || data->output == &ih_output_ndjson ? &o->record_fields
+                                                               : NULL;
+}
+
+static struct ih_field_set fields_of_images(const struct ih_options *o)
+{
+    return (struct ih_field_set){
+        .columns = o->columns.of_record,
+        .of_channel = o->columns.of_channel,
+        .which = "fields are the columns of --csv=images, and texts are quoted",
+        .highest = o->measure.takes_native ? IH_NATIVE_BINS_MAX - 1 : IH_BINS - 1,
+        .formats = formats,
+        .lacks_luma = o->measure.luma == &ih_luma_none};
+}
+
+/* Parses --fields for the outputs that show them. CSV without a layout has a row for each image. */
+static enum ih_status parse_fields(struct ih_options *o, struct ih_error *err)
+{
+    struct ih_field_set fields = fields_of_images(o);
+    struct ih_error reason;
+    fields.which = "--fields=help lists them";
+    fields.lacks_images = o->only_total;
+    for (size_t i = 0; i < o->n_outputs && o->fields; i++)
+        if (o->outputs[i].output == &ih_output_csv && !o->outputs[i].layout)
+            o->outputs[i].layout = "images";
+    for (size_t i = 0; i < o->n_outputs && o->fields; i++) {
+        const struct ih_field_list *const list = ih_options_fields_of(o, &o->outputs[i]);
+        const bool of_rows = list == &o->row_fields;
+        if (list &&
+            ih_field_list_parse(o->fields, &fields, of_rows,
+                                of_rows ? &o->row_fields : &o->record_fields, &reason) != IH_OK)
+            return refuse(o, "fields", reason.message, err);
+    }
+    return IH_OK;
+}
+
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
-    struct ih_field_set where = {.columns = o->columns.of_record,
-                                 .of_channel = o->columns.of_channel,
-                                 .which = "fields are the columns of --csv=images, and texts are "
-                                          "quoted",
-                                 .highest =
-                                     o->measure.takes_native ? IH_NATIVE_BINS_MAX - 1 : IH_BINS - 1,
-                                 .formats = formats,
-                                 .lacks_luma = o->measure.luma == &ih_luma_none};
+    const struct ih_field_set where = fields_of_images(o);
     struct ih_field_set fail_if = where;
     fail_if.lacks_images = o->only_total || o->by;
     if (o->compares)
@@ -498,7 +539,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
 /* --help and --version apply wherever they stand, and the rest is not read. */
 static bool is_decided(const struct ih_options *o)
 {
-    return o->action == IH_ACTION_HELP || o->action == IH_ACTION_VERSION;
+    return o->action == IH_ACTION_HELP || o->action == IH_ACTION_VERSION ||
+           o->action == IH_ACTION_FIELDS;
 }
 
 static enum ih_status parse_arguments(struct ih_options *o, int argc, const char *const *argv,
@@ -541,6 +583,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         o->chart.height = IH_CHART_HEIGHT;
     }
     status = ih_destinations_settle(o, err);
+    if (status == IH_OK)
+        status = parse_fields(o, err);
     if (status != IH_OK)
         return status;
     if (device_variable && *device_variable && !ih_option_is_given(o, "device"))

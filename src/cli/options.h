@@ -15,7 +15,7 @@
 #include "output/output.h"
 
 enum {
-    IH_OPTIONS_MAX = 64,
+    IH_OPTIONS_MAX = 80,
     IH_DATA_OUTPUTS_MAX = 8,
     IH_RAW_SIDE_MAX = 9999999, /* pixels; a row is checked later */
     IH_TIMEOUT_MAX = 1000000   /* seconds: no image takes twelve days */
@@ -26,6 +26,7 @@ enum ih_action {
     IH_ACTION_HELP,
     IH_ACTION_VERSION,
     IH_ACTION_LIST,
+    IH_ACTION_FIELDS,
     IH_ACTION_COMPLETION
 };
 
@@ -48,7 +49,7 @@ struct ih_data_output {
 /* What the command line asks for. Strings are borrowed from argv and the environment. */
 struct ih_options {
     enum ih_action action;
-    uint64_t given;                     /* bit i: row i of the table was given */
+    bool given[IH_OPTIONS_MAX];         /* each row of the table */
     const char *values[IH_OPTIONS_MAX]; /* of each row the last value; NULL: none */
     enum ih_shell shell;                /* for IH_ACTION_COMPLETION */
     struct ih_data_output outputs[IH_DATA_OUTPUTS_MAX];
@@ -83,16 +84,18 @@ struct ih_options {
     const char *resume_path;  /* of the output that it resumes; NULL: none */
     bool makes_thumbnails;    /* --thumbnails */
     struct ih_columns columns;
-    struct ih_condition *where;   /* owned; NULL: all records are written */
-    struct ih_condition *fail_if; /* owned; NULL: none */
-    bool uses_distance;           /* --where or --fail-if names a distance */
-    bool fails_fast;              /* stop at the first failed input */
-    bool with_total;              /* write a last record for all inputs together */
-    bool only_total;              /* and no other record; with_total is set too */
-    const char *against;          /* --against: the reference; "total": all inputs; NULL: none */
-    size_t n_references;          /* so many of the first paths are the reference */
-    const char *by;               /* --by: "folder" or a list of groups; NULL: none */
-    bool compares;                /* --diff; the other two are set too: two totals are compared */
+    const char *fields;                             /* --fields; NULL: all */
+    struct ih_field_list record_fields, row_fields; /* the same, for records and --csv=stats */
+    struct ih_condition *where;                     /* owned; NULL: all records are written */
+    struct ih_condition *fail_if;                   /* owned; NULL: none */
+    bool uses_distance;                             /* --where or --fail-if names a distance */
+    bool fails_fast;                                /* stop at the first failed input */
+    bool with_total;     /* write a last record for all inputs together */
+    bool only_total;     /* and no other record; with_total is set too */
+    const char *against; /* --against: the reference; "total": all inputs; NULL: none */
+    size_t n_references; /* so many of the first paths are the reference */
+    const char *by;      /* --by: "folder" or a list of groups; NULL: none */
+    bool compares;       /* --diff; the other two are set too: two totals are compared */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
     bool lists_skipped;        /* --list-skipped */
@@ -123,6 +126,10 @@ void ih_options_reset(struct ih_options *o);
 
 /* Adds an input, for the setter of --records. */
 void ih_options_add_path(struct ih_options *o, const char *path, bool holds_records);
+
+/* The fields that --fields chooses for an output; NULL: the output has all. */
+const struct ih_field_list *ih_options_fields_of(const struct ih_options *o,
+                                                 const struct ih_data_output *data);
 
 /* Whether paths[i] is a result file, by its name or --records. */
 bool ih_options_is_result_file(const struct ih_options *o, size_t i);
@@ -217,6 +224,7 @@ enum ih_status ih_option_rules_check(struct ih_options *o, struct ih_error *err)
 void ih_print_help(FILE *f);
 void ih_print_help_all(FILE *f); /* with the rare options */
 void ih_print_version(FILE *f);
+void ih_print_fields(FILE *f);
 void ih_print_list(FILE *f); /* starts each backend to see whether it works here */
 
 /* For each enum ih_shell: prints the script that makes the shell complete imghist's options. */

@@ -30,10 +30,11 @@ struct ih_pipeline {
 
     struct ih_sink *sinks[SINKS_MAX]; /* owned */
     atomic_size_t n_sinks;
-    bool writes_images;  /* each result has a record; else only totals have */
-    bool has_members;    /* an archive's member has come */
-    bool has_comparison; /* of --diff: it can be written */
-    uint64_t n_records;  /* written, without the totals */
+    bool writes_images;     /* each result has a record; else only totals have */
+    bool writes_statistics; /* all of each channel */
+    bool has_members;       /* an archive's member has come */
+    bool has_comparison;    /* of --diff: it can be written */
+    uint64_t n_records;     /* written, without the totals */
 
     atomic_bool is_many;  /* sinks know that more than one image comes; set under lock */
     pthread_mutex_t lock; /* held while a record is written */
@@ -55,6 +56,10 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
     p->context = (struct ih_sink_context){
         .options = options, .is_one = n_images == 1, .messages = &p->messages};
     p->writes_images = !options->only_total && !options->compares && !options->by;
+    p->writes_statistics = options->chart_path && p->writes_images;
+    for (size_t i = 0; i < options->n_outputs; i++)
+        p->writes_statistics |=
+            p->writes_images && !ih_options_fields_of(options, &options->outputs[i]);
     pthread_mutex_init(&p->lock, NULL);
     atomic_init(&p->n_sinks, 0);
     /* Only --text of one image is another than that of many. */
@@ -286,7 +291,7 @@ void *ih_pipeline_finish(void *pipeline, const struct ih_input *input, struct ih
         return NULL;
     if (input->is_member && !p->is_many && expect_many(p, &ignored) != IH_OK)
         return NULL;
-    if (p->writes_images)
+    if (p->writes_statistics)
         ih_result_compute_stats(result);
     if (p->options->against && ih_against_take(&p->reference, result, &ignored) != IH_OK)
         return NULL;

@@ -71,12 +71,12 @@ size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_c
 #define HUNDRED(n) \
     TEN(n##0)      \
     TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
-#define THOUSAND(n)                                                                     \
-    HUNDRED(n##0)                                                                       \
-    HUNDRED(n##1)                                                                       \
-    HUNDRED(n##2)                                                                       \
-    HUNDRED(n##3) HUNDRED(n##4) HUNDRED(n##5) HUNDRED(n##6) HUNDRED(n##7) HUNDRED(n##8) \
-        HUNDRED(n##9)
+#define THOUSAND(n) \
+    HUNDRED(n##0)   \
+    HUNDRED(n##1)   \
+    HUNDRED(n##2)   \
+    HUNDRED(n##3)   \
+    HUNDRED(n##4) HUNDRED(n##5) HUNDRED(n##6) HUNDRED(n##7) HUNDRED(n##8) HUNDRED(n##9)
 static const char bands[][9] = {
     NUMBER(1) NUMBER(2) NUMBER(3) NUMBER(4) NUMBER(5) NUMBER(6) NUMBER(7) NUMBER(8) NUMBER(9) TEN(1)
         TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) HUNDRED(1) HUNDRED(2) HUNDRED(3)

@@ -10,15 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NODES_MAX = 256, DEPTH_MAX = 32, FIELD_NAME_MAX = 24 };
+enum { NODES_MAX = 256, DEPTH_MAX = 32 };
 
 enum truth { NO, YES, UNKNOWN };
 
 struct operand {
     bool is_field, is_percentage, is_pixels;
-    char name[FIELD_NAME_MAX]; /* of a field */
-    struct ih_column column;   /* the same */
-    const char *channel;       /* static; NULL: a field of the record */
+    struct ih_named_field field;
     enum ih_value_type type;
     double number;
     char *text; /* in the condition's text */
@@ -196,7 +194,7 @@ static const char *find_channel(const struct parser *p, const char **name, size_
 }
 
 /* "red.mean", "red.p99.9", or "p99.9" of the luma. */
-static bool find_statistic(const struct parser *p, struct operand *out)
+static bool find_statistic(const struct parser *p, struct ih_named_field *out)
 {
     const char *name;
     size_t n;
@@ -222,7 +220,7 @@ static bool is_left_out(const struct parser *p, const struct ih_column *column)
 static enum ih_status unknown_field(const struct parser *p)
 {
     const struct ih_field_set *const fields = p->fields;
-    char nearest[FIELD_NAME_MAX] = "", what[IH_MESSAGE_MAX];
+    char nearest[IH_FIELD_NAME_MAX] = "", what[IH_MESSAGE_MAX];
     const char *name;
     size_t n;
     unsigned fewest = UINT_MAX;
@@ -253,27 +251,30 @@ static enum ih_status unknown_field(const struct parser *p)
     return condition_fail(p, what);
 }
 
-static enum ih_status parse_field(struct parser *p, struct operand *out)
+/* Finds the field that the token names. */
+static enum ih_status find_field(const struct parser *p, struct ih_named_field *out)
 {
     const struct ih_column *const column = ih_column_find(p->fields->columns, p->at, p->n);
     if (column && !is_left_out(p, column))
         out->column = *column;
-    else if (p->n >= FIELD_NAME_MAX || !p->fields->of_channel || !find_statistic(p, out))
+    else if (p->n >= IH_FIELD_NAME_MAX || !p->fields->of_channel || !find_statistic(p, out))
         return unknown_field(p);
     if (p->fields->lacks_luma && (out->column.in & IH_OF_CHANNEL) &&
         (!out->channel || strcmp(out->channel, "luma") == 0))
         return condition_fail(p, "a field of luma, which --luma=none does not count");
-    out->is_field = true;
-    out->type = ih_column_type(&out->column);
     snprintf(out->name, sizeof out->name, "%.*s", (int)p->n, p->at);
-    return advance(p);
+    return IH_OK;
 }
 
 static enum ih_status parse_operand(struct parser *p, struct operand *out)
 {
     switch (p->kind) {
     case TOKEN_NAME:
-        return parse_field(p, out);
+        if (find_field(p, &out->field) != IH_OK)
+            return p->err->status;
+        out->is_field = true;
+        out->type = ih_column_type(&out->field.column);
+        return advance(p);
     case TOKEN_NUMBER:
         out->type = IH_TYPE_REAL;
         out->is_percentage = p->at[p->n - 1] == '%';
@@ -316,7 +317,7 @@ static enum ih_status parse_operator(struct parser *p, enum comparison *out)
 static enum ih_status check_text(const struct parser *p, const struct operand *operand, char *text)
 {
     static const char *const statuses[] = {"ok", "error", NULL};
-    const struct ih_column *const field = &operand->column;
+    const struct ih_column *const field = &operand->field.column;
     const char *const *const texts = field->field.kind == IH_FIELD_STATUS   ? statuses
                                      : field->field.kind == IH_FIELD_FORMAT ? p->fields->formats
                                                                             : NULL;
@@ -328,7 +329,8 @@ static enum ih_status check_text(const struct parser *p, const struct operand *o
     for (size_t i = 0; texts[i]; i++)
         if (strcmp(texts[i], text) == 0)
             return IH_OK;
-    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of", operand->name, text);
+    int n =
+        snprintf(what, sizeof what, "%s is never '%.20s', but one of", operand->field.name, text);
     for (size_t i = 0; texts[i] && n < IH_MESSAGE_MAX; i++)
         n += snprintf(what + n, sizeof what - (size_t)n, "%s %s", i ? "," : "", texts[i]);
     return condition_fail(p, what);
@@ -369,8 +371,8 @@ static enum ih_status refuse_bare(const struct parser *p, const char *name, doub
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
                                    const struct operand *operand, const struct operand *number)
 {
-    const struct ih_column *const field = &operand->column;
-    const char *const name = operand->name;
+    const struct ih_column *const field = &operand->field.column;
+    const char *const name = operand->field.name;
     const double n = number->number, limit = highest_of(p->fields->highest, field);
     const double high = limit > 0 ? limit : HUGE_VAL;
     const bool is_integer = operand->type == IH_TYPE_INTEGER, has_share = field->in & IH_SHARE;
@@ -429,7 +431,7 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
         return condition_fail(p, "the comparison has no field");
     if (o[0].is_field && o[1].is_field)
         return is_text ? condition_fail(p, "two fields of text are compared; quote a text")
-               : strcmp(o[0].name, o[1].name) == 0
+               : strcmp(o[0].field.name, o[1].field.name) == 0
                    ? condition_fail(p, "a field is compared with itself")
                    : IH_OK;
     if (!is_text)
@@ -530,6 +532,62 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
     return status;
 }
 
+/* A field of a row: a statistic of its channel, or the channel's name. */
+static bool find_field_of_row(const struct parser *p, struct ih_named_field *out)
+{
+    static const struct ih_column channel = {{NULL, IH_FIELD_NAME, 0, NULL}, "channel", 0, 0, 0};
+    const struct ih_column *const column =
+        is_token(p, channel.name) ? &channel : ih_column_find(p->fields->of_channel, p->at, p->n);
+    uint32_t millionths;
+    if (column)
+        out->column = *column;
+    else if (p->n > 1 && p->n < IH_FIELD_NAME_MAX && *p->at == 'p' &&
+             ih_percent_parse(p->at + 1, p->n - 1, &millionths))
+        out->column = ih_percentile_column("", millionths);
+    else
+        return false;
+    snprintf(out->name, sizeof out->name, "%.*s", (int)p->n, p->at);
+    out->is_of_row = true;
+    return true;
+}
+
+/* Adds the field that the token names. */
+static enum ih_status add_field(const struct parser *p, bool of_rows, struct ih_field_list *list)
+{
+    struct ih_named_field *const field = &list->fields[list->n];
+    if (p->n == 0)
+        return condition_fail(p, "the name of a field is missing");
+    if (list->n == IH_FIELD_LIST_MAX)
+        return condition_fail(p, "too many fields");
+    *field = (struct ih_named_field){.channel = NULL};
+    if (!(of_rows && find_field_of_row(p, field)) && find_field(p, field) != IH_OK)
+        return p->err->status;
+    for (unsigned i = 0; i < list->n; i++)
+        if (strcmp(list->fields[i].name, field->name) == 0)
+            return condition_fail(p, "the field is in the list already");
+    list->n++;
+    return IH_OK;
+}
+
+enum ih_status ih_field_list_parse(const char *text, const struct ih_field_set *fields,
+                                   bool of_rows, struct ih_field_list *list, struct ih_error *err)
+{
+    struct ih_condition whole = {.text = strdup(text)};
+    struct parser p = {
+        .condition = &whole, .fields = fields, .err = err, .at = whole.text, .kind = TOKEN_NAME};
+    enum ih_status status = IH_OK;
+    if (!whole.text)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    list->n = 0;
+    for (bool is_last = false; !is_last && status == IH_OK; p.at += p.n + 1) {
+        p.n = strcspn(p.at, ",");
+        is_last = !p.at[p.n];
+        status = add_field(&p, of_rows, list);
+    }
+    free(whole.text);
+    return status;
+}
+
 void ih_condition_free(struct ih_condition *condition)
 {
     if (condition)
@@ -541,22 +599,23 @@ bool ih_condition_uses(const struct ih_condition *condition, unsigned in)
 {
     for (unsigned i = 0; i < condition->n_nodes; i++)
         for (unsigned k = 0; k < 2; k++)
-            if (condition->nodes[i].operands[k].column.in & in)
+            if (condition->nodes[i].operands[k].field.column.in & in)
                 return true;
     return false;
 }
 
 /* ---- evaluation ---- */
 
-static struct ih_field_value operand_value(const struct operand *o, struct ih_record_view *view)
+struct ih_field_value ih_named_field_value(const struct ih_named_field *field,
+                                           struct ih_record_view *view)
 {
     const struct ih_histogram *const h = &view->result->histogram;
-    if (!o->channel)
-        return ih_record_value(view, &o->column);
-    for (unsigned i = 0; i < h->n_planes && (o->column.in & view->kind); i++) {
+    if (!field->channel)
+        return ih_record_value(view, &field->column);
+    for (unsigned i = 0; i < h->n_planes && (field->column.in & view->kind); i++) {
         const unsigned p = ih_nth_plane(h, i);
-        if (strcmp(ih_histogram_plane(h, p), o->channel) == 0)
-            return ih_channel_value(view, p, &o->column);
+        if (strcmp(ih_histogram_plane(h, p), field->channel) == 0)
+            return ih_channel_value(view, p, &field->column);
     }
     return (struct ih_field_value){.type = IH_TYPE_NONE};
 }
@@ -568,7 +627,7 @@ static enum truth condition_compare(const struct node *node, struct ih_record_vi
         const struct operand *o = &node->operands[i];
         values[i] =
             o->is_field
-                ? operand_value(o, view)
+                ? ih_named_field_value(&o->field, view)
                 : (struct ih_field_value){.type = o->type, .text = o->text, .real = o->number};
     }
     for (unsigned i = 0; i < 2; i++)
@@ -615,7 +674,7 @@ static bool is_named_before(const struct ih_condition *condition, const struct o
             const struct operand *other = &condition->nodes[i].operands[k];
             if (other == o)
                 return false;
-            if (other->is_field && strcmp(other->name, o->name) == 0)
+            if (other->is_field && strcmp(other->field.name, o->field.name) == 0)
                 return true;
         }
     return false;
@@ -632,7 +691,7 @@ void ih_condition_describe(const struct ih_condition *condition, struct ih_recor
         if (condition->nodes[i / 2].kind != COMPARE || !o->is_field ||
             is_named_before(condition, o))
             continue;
-        const struct ih_field_value v = operand_value(o, view);
+        const struct ih_field_value v = ih_named_field_value(&o->field, view);
         if (v.type == IH_TYPE_NONE)
             snprintf(shown, sizeof shown, "unknown");
         else if (v.type == IH_TYPE_TEXT)
@@ -642,7 +701,8 @@ void ih_condition_describe(const struct ih_condition *condition, struct ih_recor
         if (v.type == IH_TYPE_INTEGER && v.whole > 0)
             snprintf(end, (size_t)(shown + sizeof shown - end), " (%.4g%%)",
                      100 * v.real / v.whole);
-        const int more = snprintf(text + n, size - n, "%s%s %s", n ? ", " : "", o->name, shown);
+        const int more =
+            snprintf(text + n, size - n, "%s%s %s", n ? ", " : "", o->field.name, shown);
         if (more < 0 || (size_t)more >= size - n)
             return; /* cut */
         n += (size_t)more;

@@ -6,6 +6,7 @@
  * runs can be concatenated. A spreadsheet would run a name such as "=x" as a formula; it is written
  * as the path "./=x", which opens the same file.
  */
+#include "output/condition.h"
 #include "output/output.h"
 
 #include <assert.h>
@@ -207,6 +208,50 @@ static void image_fields(const struct csv_state *s, FILE *f, const char *name,
     putc('\n', f);
 }
 
+/* The value of a chosen field, in the row of a plane. */
+static void put_chosen(FILE *f, const struct ih_named_field *field, struct ih_record_view *view,
+                       const char *name, unsigned plane)
+{
+    const unsigned kind = field->column.field.kind;
+    char text[NAME_BYTES] = "";
+    if (kind == IH_FIELD_FILE) {
+        fputs(name, f);
+        return;
+    }
+    if (field->is_of_row && kind == IH_FIELD_NAME) {
+        fputs(ih_histogram_plane(&view->result->histogram, plane), f);
+        return;
+    }
+    const struct ih_field_value value = field->is_of_row
+                                            ? ih_channel_value(view, plane, &field->column)
+                                            : ih_named_field_value(field, view);
+    if (value.type == IH_TYPE_TEXT)
+        make_field(text, "", value.text);
+    else
+        ih_put_number(text, &value);
+    fputs(text, f);
+}
+
+/* --fields: a row, or one for each channel in the layout stats. */
+static void image_chosen(const struct csv_state *s, FILE *f, const char *name,
+                         const struct ih_result *r)
+{
+    const struct ih_field_list *const fields = s->to.options.fields;
+    struct ih_record_view view;
+    ih_record_view_init(&view, r);
+    view.linear = s->to.options.columns->linear;
+    const unsigned n_rows = s->layout->has_stats ? r->histogram.n_planes : 1;
+    for (unsigned row = 0; row < n_rows; row++) {
+        const unsigned plane = s->layout->has_stats ? ih_nth_plane(&r->histogram, row) : 0;
+        for (unsigned i = 0; i < fields->n; i++) {
+            if (i > 0)
+                putc(',', f);
+            put_chosen(f, &fields->fields[i], &view, name, plane);
+        }
+        putc('\n', f);
+    }
+}
+
 static const struct layout layouts[] = {
     {"channels", "file,width,height,channel", true, true, false, image_channels},
     {"bins", BINS_HEADER, false, false, false, image_bins},
@@ -229,6 +274,13 @@ static void put_header(struct csv_state *s)
     if (s->has_header)
         return;
     s->has_header = true;
+    const struct ih_field_list *const fields = s->to.options.fields;
+    for (unsigned i = 0; fields && i < fields->n; i++)
+        fprintf(s->to.stream, "%s%s", i > 0 ? "," : "", fields->fields[i].name);
+    if (fields) {
+        putc('\n', s->to.stream);
+        return;
+    }
     fputs(s->layout->header, s->to.stream);
     for (const struct ih_column *const *c = s->to.options.columns->of_channel;
          *c && s->layout->has_stats; c++)
@@ -254,7 +306,7 @@ static void csv_render(const void *state, const struct ih_result *result, FILE *
     if (!has_row(s, result))
         return;
     make_name(name, result);
-    s->layout->image(s, bytes, name, result);
+    (s->to.options.fields ? image_chosen : s->layout->image)(s, bytes, name, result);
 }
 
 static void csv_put(void *state, const struct ih_result *result, const char *bytes, size_t n)

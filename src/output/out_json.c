@@ -8,6 +8,7 @@
  *
  * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */
+#include "output/condition.h"
 #include "output/output.h"
 
 #include <inttypes.h>
@@ -280,10 +281,33 @@ void ih_json_put_record(FILE *f, const struct ih_result *r, const struct ih_colu
     putc('}', f);
 }
 
+/* --fields: an object with these keys alone, which is no record. */
+static void put_chosen_fields(FILE *f, const struct ih_result *r, const struct ih_field_list *list,
+                              const struct ih_columns *columns)
+{
+    struct ih_record_view view;
+    ih_record_view_init(&view, r);
+    view.linear = columns->linear;
+    for (unsigned i = 0; i < list->n; i++) {
+        const struct ih_field_value value = ih_named_field_value(&list->fields[i], &view);
+        char member[MEMBER_MAX + IH_REAL_MAX];
+        char *const number = add_key(member, i > 0 ? "," : "{", list->fields[i].name);
+        char *const end =
+            value.type == IH_TYPE_NONE ? stpcpy(number, "null") : ih_put_number(number, &value);
+        fwrite(member, 1, (size_t)(end - member), f);
+        if (value.type == IH_TYPE_TEXT)
+            ih_json_put_string(f, value.text);
+    }
+    putc('}', f);
+}
+
 static void render_json(const void *state, const struct ih_result *result, FILE *bytes)
 {
     const struct json_state *s = state;
-    ih_json_put_record(bytes, result, s->to.options.columns, s->to.options.verbose);
+    if (s->to.options.fields)
+        put_chosen_fields(bytes, result, s->to.options.fields, s->to.options.columns);
+    else
+        ih_json_put_record(bytes, result, s->to.options.columns, s->to.options.verbose);
 }
 
 /* ---- a comparison ---- */

@@ -18,6 +18,8 @@
  * image count as blown or crushed in the last line of text. */
 enum { IH_MARKED_PERCENT = 1 };
 
+struct ih_field_list;
+
 struct ih_output_options {
     const char *layout;    /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
     bool colour;           /* text: use ANSI colours */
@@ -29,8 +31,10 @@ struct ih_output_options {
     const char *path;      /* HTML: of the page; NULL: standard output */
     const char *reference; /* HTML: of the distances; "total": all images; NULL: none */
     bool thumbnails;       /* HTML: images have thumbnails, except those of result files */
-    const struct ih_columns *columns; /* of records and channels. Borrowed until close */
-    bool verbose;                     /* name the decoder, device and kernel of each result */
+    const struct ih_columns *columns;   /* of records and channels. Borrowed until close */
+    const struct ih_field_list *fields; /* CSV of images and stats, NDJSON: these, instead of all
+                                           columns. NULL: none are chosen. Borrowed until close */
+    bool verbose;                       /* name the decoder, device and kernel of each result */
 };
 
 /* The state of every output begins with it. */

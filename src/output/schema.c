@@ -10,8 +10,8 @@
 
 #define OF(member) offsetof(struct ih_result, member)
 #define LUMA(member) offsetof(struct ih_stats, member)
-#define FIELD(key, column, kind, offset, in, high) \
-    {{key, IH_FIELD_##kind, offset, NULL}, column, in, high, 0},
+#define FIELD(key, column, kind, offset, in, high, meaning) \
+    {{key, IH_FIELD_##kind, offset, meaning}, column, in, high, 0},
 
 const struct ih_column ih_schema[IH_N_FIELDS] = {
 #include "output/schema.def"

@@ -53,7 +53,6 @@ mistakes() {
 2 | did you mean --help? | ./imghist -help
 2 | did you mean --help=all? | ./imghist -h=all
 2 | did you mean --help? | ./imghist -H
-2 | did you mean --version? | ./imghist -V
 2 | did you mean --json? | ./imghist a.pgm -json
 2 | did you mean --output? | ./imghist a.pgm -output all.csv
 2 | did you mean --csv? | ./imghist a.pgm --CSV
@@ -79,7 +78,7 @@ mistakes() {
 1 | an option begins with - or -- | ./imghist –csv
 1 | an option begins with - or -- | ./imghist —json
 END
-  [ $n -eq 30 ]
+  [ $n -eq 29 ]
   [ ! -e =all.csv ] && [ ! -e utput ]
 }
 

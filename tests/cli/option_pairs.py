@@ -24,6 +24,7 @@ OPTIONS = [
     ("csv", "stats", {}), ("csv", "images", {}), ("json", None, {}), ("ndjson", None, {}), ("html", "out/p.html", {}),
     ("thumbnails", None, {"html": "out/p.html"}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
     ("where", "width > 7", {}), ("fail-if", "mean_luma > 1", {}), ("color", "always", {}), ("percentiles", "0.1,99.9", {}),
+    ("fields", "file,mean_luma,blown_any", {"csv": "images"}),
     ("total", None, {}), ("total-only", None, {}), ("by", "folder", {}), ("against", "reference.pgm", {}),
     ("diff", None, {}), ("chart", "out/charts", {}), ("sheet", None, {"chart": "out/c.png"}),
     ("chart-size", "700x500", CHART), ("chart-format", "svg", {"chart": "out/charts"}), ("title", "T", CHART),
@@ -46,6 +47,7 @@ UNSEEN = {
 
 # Pairs in which the first option asks for what the second one does anyway.
 SAME = {
+    ("csv", "fields"): "it is CSV anyway",
     ("text", "total-only"): "full is the view of a single total",
     ("total", "html"): "the page always has the total", ("total", "thumbnails"): "the same",
     ("ndjson", "resume"): "the name of its file tells the format",

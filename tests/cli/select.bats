@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Choosing records: --csv=images, --where, --fail-if, --print0. tests/unit/test_condition.c has the grammar.
+# Choosing records: --csv=images, --where, --fail-if, --print0; and their fields: --fields. tests/unit/test_condition.c has the grammar.
 
 load helpers
 
@@ -143,4 +143,56 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   [[ ${lines[0]} == *,step_a,step_b,p0.5_a,p0.5_b,p99.5_a,p99.5_b && ${lines[1]} == *,1,1,100,100 ]] || fail "--diff"
   imghist_refused 2 "--percentiles: '101' is not a list of numbers from 0 to 100" ramp.pgm --percentiles=101
   imghist_refused 2 "--percentiles: more than 16" ramp.pgm --percentiles="$(seq -s, 1 17)"
+}
+
+# The values are those of the tests above, which are computed by hand.
+@test "select: --fields writes these columns in this order, for images, channels and NDJSON" {
+  images
+  echo text >bad.png
+  pgm "=a,b.pgm" 1 1 '\x64'
+  imghist_status 1 white.pgm "=a,b.pgm" bad.png --csv=images --fields=p99.9,blown_any,file,gray.stddev,red.mean,status --total
+  [ "$output" = "p99.9,blown_any,file,gray.stddev,red.mean,status
+255,3,white.pgm,110.418239,,ok
+100,0,\"./=a,b.pgm\",0.000000,,ok
+,,bad.png,,,error
+255,3,(total),105.290076,,ok" ] || fail "$output"
+  imghist_status 1 white.pgm bad.png --ndjson --fields=file,gray.mean,format,error
+  [ "${lines[0]}" = '{"file":"white.pgm","gray.mean":191.250000,"format":"pnm","error":null}' ] || fail "${lines[0]}"
+  [[ ${lines[1]} == '{"file":"bad.png","gray.mean":null,"format":null,"error":"cannot decode: '* ]] || fail "${lines[1]}"
+  imghist_output "channel,mean,p50,file,width
+gray,191.250000,255,white.pgm,2
+luma,191.250000,255,white.pgm,2" white.pgm --csv=stats --fields=channel,mean,p50,file,width
+  imghist_output "pixels
+4" white.pgm --fields=pixels
+  imghist_ok white.pgm --fields=file,emd --against=black.pgm
+  [ "${lines[1]}" = white.pgm,191.250000 ] || fail "${lines[1]}"
+  imghist_ok white.pgm black.pgm --ndjson -o all.ndjson
+  imghist_output "$("$IMGHIST" white.pgm black.pgm --fields=luma.p75,file)" all.ndjson --fields=luma.p75,file
+}
+
+@test "select: --fields refuses what it cannot show, and its help lists what it can" {
+  images
+  refuse() { imghist_refused 2 "--fields: $1" black.pgm "${@:2}"; }
+  refuse "column 6: no field 'wdth'; did you mean width? --fields=help lists them" --csv --fields=file,wdth
+  refuse "column 6: the name of a field is missing" --csv --fields=file,,width
+  refuse "column 1: the name of a field is missing" --csv --fields=
+  refuse "column 6: the field is in the list already" --csv --fields=file,file
+  refuse "column 1: no field 'mean'" --csv=images --fields=mean
+  refuse "column 1: no field 'channel'" --ndjson --fields=channel
+  refuse "cannot be used with --csv=bins" --csv=bins --fields=file
+  refuse "cannot be used with --text" --text --fields=file
+  refuse "column 1: 'width' is of images" --total-only --csv --fields=width
+  refuse "column 1: a field of luma, which --luma=none does not count" --csv --luma=none --fields=mean_luma
+  imghist_refused 2 "--against: cannot be used with --csv=images: no output shows distances" black.pgm --csv=images --fields=file --against=gray.pgm
+  imghist_refused 2 "--clip: cannot be used with --csv=images: no output shows clipped pixels" black.pgm --csv=images --fields=file --clip=1,2
+  imghist_refused 2 "--percentiles: cannot be used with --fields: name them there" black.pgm --csv=images --fields=file --percentiles=9
+  imghist_ok black.pgm --csv=images -o a.csv --csv=stats -o b.csv --fields=file,p75 # of luma, and of each channel
+  [ "$(tail -n 1 a.csv)" = black.pgm,0 ]
+  [ "$(tail -n +2 b.csv | paste -sd' ')" = "black.pgm,0 black.pgm,0" ]
+  imghist_ok --fields=help
+  for field in ${HEADER//,/ } ks emd; do grep -qE "^  $field +[A-Za-z]" <<<"$output" || fail "$field"; done
+  imghist_ok black.pgm --csv=stats
+  for field in $(head -n 1 <<<"$output" | cut -d, -f5- | tr , ' '); do
+    "$IMGHIST" --fields=help | grep -qE "^  $field +[A-Za-z]" || fail "$field"
+  done
 }
