@@ -500,7 +500,7 @@ def test_an_interrupt_ends_the_opening_of_a_pipe(tmp_path):
     code = f"""
         import os, signal, threading, imghist
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             imghist.count({str(tmp_path / "pipe")!r})
         except KeyboardInterrupt:

@@ -302,16 +302,15 @@ def test_paths_come_from_any_iterable(tmp_path):
 def test_a_few_results_do_not_wait_for_more(tmp_path):
     """They come while the next input gives no data yet."""
     (tmp_path / "a.pgm").write_bytes(pgm(1))
-    os.mkfifo(tmp_path / "pipe.pgm")
-    pipe = os.open(tmp_path / "pipe.pgm", os.O_RDWR)
-    writer = threading.Timer(20, os.write, (pipe, pgm(2)))  # ends the test if they wait
+    pipe = tmp_path / "pipe.pgm"
+    os.mkfifo(pipe)
+    writer = threading.Timer(20, pipe.write_bytes, [pgm(2)])  # ends the test if they wait
     writer.start()
-    results = imghist.scan([tmp_path / "a.pgm"] * 3 + [tmp_path / "pipe.pgm"], threads=1)
+    results = imghist.scan([tmp_path / "a.pgm"] * 3 + [pipe], threads=1)
     assert [next(results)["gray"].max for _ in range(3)] == [1] * 3
     assert writer.is_alive()
     writer.cancel()
-    os.write(pipe, pgm(2))
-    os.close(pipe)
+    pipe.write_bytes(pgm(2))  # begins when the scan has opened the pipe
     assert [result["gray"].max for result in results] == [2]
 
 
