@@ -29,6 +29,14 @@ static const struct {
     {"files0-from", NULL, "files-from", NULL, NULL, "a run reads one list of files"},
     {"resume", NULL, "total-only", NULL, NULL, is_for_records},
     {"resume", NULL, "where", NULL, NULL, is_for_records},
+    {"resume", NULL, "sort", NULL, NULL, "a run that is resumed goes on at the end of its file"},
+    {"shard", NULL, "sort", NULL, NULL,
+     "parts have the order of the run; sort where they are merged"},
+    {"sort", NULL, "html", NULL, NULL, "the page sorts its table by itself"},
+    {"sort", NULL, "chart", NULL, NULL, "charts have the order of the inputs"},
+    {"sort", NULL, "total-only", NULL, NULL, "the total is one record"},
+    {"sort", NULL, "by", NULL, NULL, "groups have the order of their names"},
+    {"sort", NULL, "diff", NULL, NULL, "a comparison is one record"},
     {"resume", NULL, "fields", NULL, NULL, is_for_records},
     {"percentiles", NULL, "fields", NULL, NULL, "name them there, as p99.9"},
     {"shard", NULL, "fields", NULL, NULL,
@@ -105,6 +113,7 @@ static const struct {
     const char *option, *needed, *either, *why;
 } needs[] = {
     {"raw-depth", "raw", NULL, "only for --raw: other files tell their depth"},
+    {"top", "sort", NULL, "needs --sort=NAME, which says what comes first"},
     {"size", "raw", NULL, "only for --raw: other files tell their size"},
     {"thumbnails", "html", "chart",
      "they are in the page of --html=FILE and on charts, and neither is made"},
@@ -128,7 +137,9 @@ enum {
     SHOWS_GROUPS = 32,
     SHOWS_COLOURS = 64,
     SHOWS_FIELDS = 128,
-    SHOWS_DATA = SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES | SHOWS_TOTAL | SHOWS_GROUPS
+    SHOWS_ORDER = 256,
+    SHOWS_DATA =
+        SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES | SHOWS_TOTAL | SHOWS_GROUPS | SHOWS_ORDER
 };
 
 /* layout NULL: any other. The first row that fits applies. */
@@ -141,13 +152,13 @@ static const struct view views[] = {
     {"text", NULL, SHOWS_DATA | SHOWS_DISTANCES | SHOWS_COLOURS},
     {"csv", "images", SHOWS_DATA | SHOWS_DISTANCES | SHOWS_FIELDS},
     {"csv", "stats", SHOWS_DATA | SHOWS_FIELDS},
-    {"csv", "bins", SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
-    {"csv", "long", SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
+    {"csv", "bins", SHOWS_ORDER | SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
+    {"csv", "long", SHOWS_ORDER | SHOWS_COUNTS | SHOWS_TOTAL | SHOWS_GROUPS},
     {"csv", NULL, SHOWS_DATA},
     {"json", NULL, SHOWS_DATA | SHOWS_DISTANCES},
     {"ndjson", NULL, SHOWS_DATA | SHOWS_DISTANCES | SHOWS_FIELDS},
     {"html", NULL, SHOWS_DATA | SHOWS_DISTANCES},
-    {"print0", NULL, 0},
+    {"print0", NULL, SHOWS_ORDER},
     {"check", NULL, 0},
     {NULL, NULL, 0},
 };
@@ -173,6 +184,7 @@ static const struct {
     {"clip", SHOWS_CLIPPED, "clipped pixels", NULL},
     {"against", SHOWS_DISTANCES, "distances", NULL},
     {"percentiles", SHOWS_PERCENTILES, "percentiles", NULL},
+    {"sort", SHOWS_ORDER, "an order", NULL},
     {"fields", SHOWS_FIELDS, "chosen fields", NULL},
     {"total", SHOWS_TOTAL, "a total", NULL},
     {"by", SHOWS_GROUPS, "groups", NULL},

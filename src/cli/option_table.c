@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "output/file.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* ---- output ---- */
@@ -438,6 +439,9 @@ const struct ih_option ih_option_table[] = {
      .set = set_percentiles, .once = "join the lists with a comma"},
     {ROW(OUTPUT, RUN, "fields", "only these columns; help: lists them"), TEXT("NAME,...|help"),
      .set = set_fields, .once = "join the lists with a comma"},
+    {ROW(OUTPUT, RUN, "sort", "order of the records; -NAME: largest first"), TEXT("[-]NAME")},
+    {ROW(OUTPUT, RUN, "top", "only the first N of --sort"), RARE, TEXT("N"), FIELD(n_top),
+     NUMBER(INT_MAX, "a number of records")},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only the record of the total"), .set = set_total,
@@ -477,8 +481,9 @@ const struct ih_option ih_option_table[] = {
      .set = set_range},
     {ROW(COUNTING, RUN, "region", "count only this rectangle, in pixels or %"), TEXT("WxH+X+Y"),
      .set = set_region, .once = "a run counts one region"},
-    {ROW(COUNTING, RUN, "mask", "count only where this gray image is not 0"), FILE_NAME("FILE|DIR"),
-     .set = set_mask, .once = "a run has one mask; combine both into one image"},
+    {ROW(COUNTING, RUN, "mask", "count only where this gray image is not 0"), RARE,
+     FILE_NAME("FILE|DIR"), .set = set_mask,
+     .once = "a run has one mask; combine both into one image"},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), RARE, TEXT("LO,HI"),
      .set = set_clip},
 

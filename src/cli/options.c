@@ -386,6 +386,26 @@ static enum ih_status parse_fields(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
+static enum ih_status parse_sort(struct ih_options *o, struct ih_error *err)
+{
+    const char *const text = ih_option_value(o, "sort");
+    struct ih_field_set fields = fields_of_images(o);
+    struct ih_field_list list;
+    struct ih_error reason;
+    if (!text)
+        return IH_OK;
+    fields.which = "--fields=help lists them";
+    o->is_descending = *text == '-';
+    if (ih_field_list_parse(text + o->is_descending, &fields, false, &list, &reason) != IH_OK)
+        return refuse(o, "sort", reason.message, err);
+    if (list.n > 1)
+        return refuse(o, "sort", "records are sorted by one field", err);
+    o->is_sorted = true;
+    o->sort = list.fields[0];
+    o->uses_distance |= (o->sort.column.in & IH_AGAINST) != 0;
+    return IH_OK;
+}
+
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
     const struct ih_field_set where = fields_of_images(o);
@@ -585,6 +605,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     status = ih_destinations_settle(o, err);
     if (status == IH_OK)
         status = parse_fields(o, err);
+    if (status == IH_OK)
+        status = parse_sort(o, err);
     if (status != IH_OK)
         return status;
     if (device_variable && *device_variable && !ih_option_is_given(o, "device"))

@@ -86,6 +86,9 @@ struct ih_options {
     struct ih_columns columns;
     const char *fields;                             /* --fields; NULL: all */
     struct ih_field_list record_fields, row_fields; /* the same, for records and --csv=stats */
+    bool is_sorted, is_descending;                  /* --sort */
+    struct ih_named_field sort;                     /* its field */
+    unsigned n_top;                                 /* --top; 0: all */
     struct ih_condition *where;                     /* owned; NULL: all records are written */
     struct ih_condition *fail_if;                   /* owned; NULL: none */
     bool uses_distance;                             /* --where or --fail-if names a distance */

@@ -1,5 +1,6 @@
 #include "cli/pipeline.h"
 
+#include "base/machine.h"
 #include "base/text.h"
 #include "cli/destinations.h"
 #include "cli/sink.h"
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 enum { SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one of charts */
+
+/* Without --memory, sorted records may take 1/MEMORY_PART of the machine's memory. */
+enum { MEMORY_PART = 4 };
 
 struct ih_pipeline {
     const struct ih_options *options;      /* borrowed */
@@ -25,7 +29,8 @@ struct ih_pipeline {
     /* The stages; where and fail-if have no state. */
     struct ih_reference reference; /* of --against */
     struct ih_total_stage total;
-    struct ih_by *by; /* for groups of result files too */
+    struct ih_by *by;   /* for groups of result files too */
+    struct ih_top *top; /* of --sort; NULL: records are written as they come */
     struct ih_diff diff;
 
     struct ih_sink *sinks[SINKS_MAX]; /* owned */
@@ -118,6 +123,10 @@ enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, str
         if (o->by && status != IH_OK && status != IH_MEMORY)
             ih_error_append(err, "--by=folder|FILE");
     }
+    if (status == IH_OK && o->is_sorted)
+        status = ih_top_open(o->is_descending, o->n_top,
+                             o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART,
+                             &p->top, err);
     if (status == IH_OK)
         status = make_sinks(p, err);
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++) {
@@ -218,9 +227,25 @@ void ih_pipeline_resume(struct ih_pipeline *p, uint64_t size_bytes)
 /* What a worker makes of a result. */
 struct product {
     bool is_selected, is_matched; /* by --where, by --fail-if */
-    size_t ends[1 + SINKS_MAX];   /* in bytes: of the line of --fail-if, and of each sink's part */
+    struct ih_field_value key;    /* of --sort; a text is in bytes, from key_at on */
+    size_t key_at;
+    size_t ends[1 + SINKS_MAX]; /* in bytes: of the line of --fail-if and the key, and of each
+                                   sink's part */
     char bytes[];
 };
+
+/* The key of --sort. Its text is written. */
+static struct ih_field_value write_key(const struct ih_options *o, const struct ih_result *result,
+                                       FILE *f)
+{
+    struct ih_record_view view;
+    ih_record_view_init(&view, result);
+    view.linear = o->columns.linear;
+    const struct ih_field_value key = ih_named_field_value(&o->sort, &view);
+    if (key.type == IH_TYPE_TEXT)
+        fwrite(key.text, 1, strlen(key.text) + 1, f);
+    return key;
+}
 
 /* Renders a result for all sinks. Returns a product of malloc; NULL: out of memory. */
 static struct product *render(struct ih_pipeline *p, const struct ih_result *result)
@@ -235,6 +260,10 @@ static struct product *render(struct ih_pipeline *p, const struct ih_result *res
     made.is_matched = !result->is_end && ih_fail_if_take(p->options->fail_if, result, line);
     if (made.is_matched)
         fwrite(line, 1, strlen(line) + 1, f);
+    if (p->top) {
+        made.key_at = made.is_matched ? strlen(line) + 1 : 0;
+        made.key = write_key(p->options, result, f);
+    }
     for (size_t i = 0; i <= p->n_sinks; i++) {
         if (i > 0 && p->sinks[i - 1]->calls->takes(p->sinks[i - 1], result))
             p->sinks[i - 1]->calls->render(p->sinks[i - 1], result, f);
@@ -331,18 +360,60 @@ static void report_match(struct ih_pipeline *p, const char *path, const char *li
     ih_say(path, line);
 }
 
-/* Writes a result or a total, which --fail-if judges. The caller holds the lock. */
+/* Says whether --fail-if matches a result or a total. The caller holds the lock. */
+static void judge(struct ih_pipeline *p, const struct ih_result *result,
+                  const struct product *product)
+{
+    p->messages.n_judged += p->options->fail_if != NULL;
+    if (product->is_matched)
+        report_match(p, result->path, product->bytes);
+}
+
+/* Writes a result or a total. The caller holds the lock. */
 static void write_result(struct ih_pipeline *p, const struct ih_result *result,
                          const struct product *product)
 {
     const uint64_t started_ns = ih_clock_ns();
-    p->messages.n_judged += p->options->fail_if != NULL;
-    if (product->is_matched)
-        report_match(p, result->path, product->bytes);
     p->n_records += !result->is_total;
     put(p, result, product);
     ih_messages_release(&p->messages);
     p->messages.write_ns += ih_clock_ns() - started_ns;
+}
+
+/* A record that waits for its place in the order of --sort. Of the result, sinks only read what
+ * describes it: its bins are gone. */
+struct sorted_record {
+    struct ih_result result;
+    struct product *product; /* behind the struct, and the path behind it */
+};
+
+/* Gives a rendered result to the stage of --sort. */
+static void sort_result(struct ih_pipeline *p, const struct ih_result *result,
+                        const struct product *product)
+{
+    struct ih_field_value key = product->key;
+    const size_t n_product = sizeof *product + product->ends[p->n_sinks];
+    const size_t n_path = strlen(result->path) + 1;
+    struct ih_error reason;
+    key.text = product->bytes + product->key_at;
+    if (!ih_top_wants(p->top, &key))
+        return;
+    const size_t n_bytes = sizeof(struct sorted_record) + n_product + n_path;
+    struct sorted_record *const record = malloc(n_bytes);
+    if (!record)
+        give_up(p, IH_EXIT_FAILED, result->path, "out of memory");
+    record->product = memcpy(record + 1, product, n_product);
+    record->result = *result;
+    record->result.path = memcpy((char *)record->product + n_product, result->path, n_path);
+    key.text = record->product->bytes + product->key_at;
+    if (ih_top_take(p->top, &key, record, n_bytes, &reason) != IH_OK)
+        give_up(p, IH_EXIT_FAILED, NULL, reason.message);
+}
+
+static void write_sorted(void *pipeline, void *record)
+{
+    const struct sorted_record *const r = record;
+    write_result(pipeline, &r->result, r->product);
 }
 
 /* Speaks of a result and adds it up. */
@@ -394,7 +465,8 @@ static void take_result(struct ih_pipeline *p, const struct ih_item *item,
     add_up(p, item, result, selected);
     if (selected && product && p->writes_images) {
         pthread_mutex_lock(&p->lock);
-        write_result(p, result, product);
+        judge(p, result, product);
+        (p->top && !result->is_total ? sort_result : write_result)(p, result, product);
         pthread_mutex_unlock(&p->lock);
     }
     free(made);
@@ -495,6 +567,7 @@ static void give_total(void *pipeline, struct ih_result *total)
     if (p->options->against && total->histogram.n_pixels > 0)
         compare(p, total);
     struct product *const product = must_render(p, total);
+    judge(p, total, product);
     write_result(p, total, product);
     free(product);
 }
@@ -547,6 +620,8 @@ static void end_stages(struct ih_pipeline *p, uint64_t run)
 {
     const struct ih_options *const o = p->options;
     struct ih_result total;
+    if (p->top)
+        ih_top_end(p->top, write_sorted, p);
     if (!o->only_total)
         ih_by_end(p->by, give_total, p);
     if (o->compares) {
@@ -638,6 +713,7 @@ void ih_pipeline_close(struct ih_pipeline *p)
     for (size_t i = 0; i < p->n_sinks; i++)
         p->sinks[i]->calls->close(p->sinks[i]);
     ih_by_close(p->by);
+    ih_top_close(p->top);
     ih_sum_reset(&p->total.sum);
     ih_total_reset(&p->diff.sides[0]);
     ih_total_reset(&p->diff.sides[1]);

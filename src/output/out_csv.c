@@ -213,7 +213,7 @@ static void put_chosen(FILE *f, const struct ih_named_field *field, struct ih_re
                        const char *name, unsigned plane)
 {
     const unsigned kind = field->column.field.kind;
-    char text[NAME_BYTES] = "";
+    char text[NAME_BYTES];
     if (kind == IH_FIELD_FILE) {
         fputs(name, f);
         return;

@@ -103,6 +103,32 @@ void ih_by_end(const struct ih_by *stage, void (*give)(void *user, struct ih_res
 size_t ih_by_n_groups(const struct ih_by *stage);
 uint64_t ih_by_n_left_out(const struct ih_by *stage, const char **first);
 
+/* ---- top.c: --sort and --top ---- */
+
+struct ih_top;
+
+/*
+ * n_max       --top: so many of the first records are held; 0: all
+ * bytes_max   what all held records may take
+ *
+ * Returns IH_OK with *stage, owned by the caller, or IH_MEMORY.
+ */
+enum ih_status ih_top_open(bool is_descending, size_t n_max, uint64_t bytes_max,
+                           struct ih_top **stage, struct ih_error *err);
+void ih_top_close(struct ih_top *stage); /* NULL is allowed */
+
+/* Whether the next record is among the first, by the value of its field. If so, take must follow. A
+ * record without the value comes after all others, and equal ones are in the order they came in. */
+bool ih_top_wants(struct ih_top *stage, const struct ih_field_value *value);
+
+/* Takes a record of n_bytes, from malloc, which the stage then owns. A text of the value is in it.
+ * Returns IH_OK; or IH_LIMIT or IH_MEMORY, and the record is freed. */
+enum ih_status ih_top_take(struct ih_top *stage, const struct ih_field_value *value, void *record,
+                           size_t n_bytes, struct ih_error *err);
+
+/* Gives the records in their order. The stage keeps them. */
+void ih_top_end(struct ih_top *stage, void (*give)(void *user, void *record), void *user);
+
 /* ---- diff.c: the two inputs of --diff ---- */
 
 struct ih_diff {

@@ -196,3 +196,64 @@ luma,191.250000,255,white.pgm,2" white.pgm --csv=stats --fields=channel,mean,p50
     "$IMGHIST" --fields=help | grep -qE "^  $field +[A-Za-z]" || fail "$field"
   done
 }
+
+# Python sorts the same values. Many are equal, some images have no such channel, and one input fails.
+@test "select: --sort and --top give the order of a field, in every output, for images and for their records" {
+  needs python3
+  mkdir d
+  python3 - <<'END'
+import random
+r = random.Random(7)
+keys = []
+for i in range(90):
+    gray, value, width = r.random() < 0.7, r.randrange(12), r.randrange(1, 4)
+    with open("d/%02d.pnm" % i, "wb") as f:
+        f.write((b"P5" if gray else b"P6") + b" %d 1 255\n" % width + bytes([value]) * (width if gray else 3 * width))
+    keys.append((i, "%02d.pnm" % i, value if gray else None, width))
+open("d/bad.pnm", "w").write("P5 1 1")
+keys.append((90, "bad.pnm", None, None))
+def write(name, key):
+    open(name, "w").write("".join("d/" + k[1] + "\n" for k in sorted(keys, key=key)))
+write("gray", lambda k: (k[2] is None, k[2] or 0, k[0]))
+write("gray_down", lambda k: (k[2] is None, -(k[2] or 0), k[0]))
+write("width", lambda k: (k[3] is None, k[3] or 0, k[0]))
+write("file_down", lambda k: [-ord(c) for c in k[1]])
+END
+  "$IMGHIST" d --ndjson -o all.ndjson -q || [ $? -eq 1 ]
+  for order in gray:gray.p50 gray_down:-gray.mean width:width file_down:-file; do
+    for input in d all.ndjson; do
+      for n in "" 1 17 90 1000; do
+        imghist_status 1 $input --csv=images --fields=file --sort="${order#*:}" ${n:+--top=$n} -j 3 -q
+        [ "$(sed 1d <<<"$output")" = "$(head -n "${n:-91}" <"${order%:*}")" ] || fail "$order $input $n: $output"
+      done
+      "$IMGHIST" $input --ndjson -o a.ndjson --csv=stats --fields=file -o b.csv --print0 -o c --sort="${order#*:}" --top=20 -q || [ $? -eq 1 ]
+      head -n 20 "${order%:*}" >expected
+      sed 's/^{"file":"\([^"]*\)"}$/\1/' a.ndjson | cmp expected -
+      sed 1d b.csv | uniq | cmp - <(grep -v bad expected)
+      tr '\0' '\n' <c | cmp - <(grep -v bad expected)
+    done
+  done
+  imghist_status 1 all.ndjson --sort=-gray.mean --top=3 --csv=images --total -q # the total is that of all
+  local total
+  total=$("$IMGHIST" all.ndjson --csv=images --total -q | tail -n 1) || true
+  [ "${lines[4]}" = "$total" ] || fail "$output"
+  imghist_status 1 all.ndjson --sort=width --top=1 --csv=images --fail-if 'width == 3' # also of what --top leaves out
+  [ "$(grep -c 'matches --fail-if: width 3' <<<"$stderr")" -eq "$(grep -c '"width":3,' all.ndjson)" ]
+}
+
+@test "select: --sort refuses what has no order, and records that take too much memory" {
+  images
+  "$IMGHIST" *.pgm --ndjson -o all.ndjson
+  imghist_refused 2 "--sort: column 1: no field 'hight'; did you mean height?" black.pgm --sort=-hight
+  imghist_refused 2 "--sort: records are sorted by one field" black.pgm --sort=width,height
+  imghist_refused 2 "--sort: column 1: the name of a field is missing" black.pgm --sort=-
+  imghist_refused 2 "--top: needs --sort=NAME" black.pgm --top=3
+  imghist_refused 2 "--top: '0' is not a number of records" black.pgm --sort=width --top=0
+  imghist_refused 2 "--sort: column 1: 'emd' is a distance" black.pgm --sort=emd
+  imghist_ok black.pgm white.pgm --sort=-emd --against=black.pgm --fields=file
+  [ "${lines[1]}" = white.pgm ]
+  imghist_fails 1 "imghist: the records to sort take more than 4096 bytes (--memory raises it); --top=N" all.ndjson --ndjson --sort=width --memory=4K
+  imghist_ok all.ndjson --ndjson --sort=width --top=1 --memory=1M
+  imghist_status 1 --files-from=/dev/null --csv=images --sort=width
+  assert_output "$HEADER"
+}
