@@ -264,24 +264,29 @@ enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES
 /* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. Skewness and
  * kurtosis are those of scipy.stats: biased, and Fisher's kurtosis, 0 for a normal distribution. */
 struct ih_stats {
-    uint64_t count, sum;                 /* pixels; sum of their values: 8 bits, or native */
-    double mean, stddev;                 /* of the values; population deviation */
-    unsigned min, max;                   /* smallest and largest value that occurs */
-    unsigned percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
-    double entropy;                      /* bits per pixel, 0 to 8; native: to 16 */
-    uint64_t crushed, blown;             /* pixels at or beyond the lower, the upper clip limit */
-    double skewness, kurtosis;           /* NaN for a single value */
-    unsigned mode;                       /* most frequent value, the smallest of several */
-    double mode_share;                   /* its pixels, as a share of count */
-    unsigned otsu;     /* threshold of Otsu (1979): v <= otsu and v > otsu are as far apart as two
+    uint64_t count;      /* pixels, without those counted apart */
+    uint64_t sum;        /* of their values: 8 bits, or native; of signed integers as int64_t; 0 of
+                            floats */
+    double mean, stddev; /* of the values; population deviation */
+    double min, max;     /* smallest and largest value that occurs */
+    double percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
+    double entropy;                    /* bits per pixel, 0 to 8; native: to 16 */
+    uint64_t crushed, blown;           /* pixels at or beyond the lower, the upper clip limit */
+    double skewness, kurtosis;         /* NaN for a single value */
+    double mode;                       /* most frequent value, the smallest of several */
+    double mode_share;                 /* its pixels, as a share of count */
+    double otsu;       /* threshold of Otsu (1979): v <= otsu and v > otsu are as far apart as two
                           classes can be; the smallest of several; of a single value that value */
     uint64_t distinct; /* values that occur */
-    unsigned step;     /* greatest common divisor of their differences; 0 for a single value */
+    double step;       /* greatest common divisor of their differences; 0 for a single value, and
+                          of floats */
+    uint64_t nan, positive_infinity, negative_infinity; /* floats that are counted apart */
+    uint64_t nodata; /* pixels of the value that stands for no data, counted apart */
 };
 
 enum ih_field_kind {
     IH_FIELD_COUNT, /* uint64_t */
-    IH_FIELD_VALUE, /* unsigned, which says nothing without pixels */
+    IH_FIELD_VALUE, /* double, a value of samples, which says nothing without pixels */
     IH_FIELD_REAL   /* double, NaN without pixels */
 };
 
@@ -421,7 +426,7 @@ struct ih_summary {
     const char *decoder;             /* library and version; "" for pixels */
     const char *kernel;              /* "replicated" */
     const char *luma;                /* "bt709"; "none" */
-    unsigned clip_low, clip_high;    /* from the settings */
+    unsigned clip_low, clip_high;    /* from the settings; 0, 0: signed samples have none */
     uint64_t crushed_any, blown_any; /* pixels with any colour channel at or beyond a limit */
     uint64_t crushed_all, blown_all; /* pixels with all colour channels so */
     double mean_luminance; /* 0 to 1: linear-light Y (CIE 1931) of sRGB, IEC 61966-2-1; NaN
@@ -439,7 +444,10 @@ struct ih_summary {
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
      * known if source_min > source_max. */
     unsigned source_min, source_max;
-    uint64_t n_failed; /* of a total: inputs that failed */
+    uint64_t n_failed;            /* of a total: inputs that failed */
+    const char *samples;          /* the type of the samples whose values the bins count: "uint8",
+                                     "uint16", "int8", "int16", "float16", "bfloat16" */
+    unsigned is_signed, is_float; /* 1: it has values below 0; it is one of floats */
     /* Of counts from a result file: the region and the mask that the program was given; "": none.
      * Counts of a label have the mask "labels". */
     const char *region, *mask;
@@ -492,7 +500,7 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
  * Returns IH_OK, or IH_USAGE: no such plane, no pixels, or more than 100 %.
  */
 IH_PUBLIC enum ih_status ih_counts_percentile(const struct ih_counts *counts, unsigned plane,
-                                              uint32_t millionths, unsigned *value,
+                                              uint32_t millionths, double *value,
                                               struct ih_error *err);
 
 /* ---- charts ---- */
@@ -613,6 +621,14 @@ struct ih_pixels {
 IH_PUBLIC enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixels *pixels,
                                          struct ih_counts *counts, struct ih_error *err);
 
+/* What the bits of a sample are. */
+enum ih_number {
+    IH_NUMBER_UNSIGNED = 0,
+    IH_NUMBER_SIGNED,  /* two's complement */
+    IH_NUMBER_FLOAT,   /* IEEE 754, of 16 bits */
+    IH_NUMBER_BFLOAT16 /* the upper half of a float of 32 bits */
+};
+
 /* The order of colour channels in memory. Counts are always red, green, blue. */
 enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
 
@@ -625,8 +641,9 @@ enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
  * Strides may be negative or 0. Samples of 16 bits are in the byte order of the machine, with any
  * alignment; each counts as round((v - range_low) * 255 / (range_high - range_low)), half up, after
  * v has been limited to the range; alpha has the range 0 to 65535. Counts record the range unless
- * it is the default, and are added only to counts with the same one. Zero is the default of every
- * field.
+ * it is the default, and are added only to counts with the same one. Signed and float samples keep
+ * their values, with a bin for each; they have no range and no clip limits. Zero is the default of
+ * every field.
  */
 struct ih_array {
     const void *data;
@@ -638,6 +655,8 @@ struct ih_array {
     unsigned depth;                 /* bits per sample, 8 (default) or 16 */
     unsigned range_low, range_high; /* 16 bits only; range_high 0 means 65535 */
     unsigned n_threads; /* of ih_count_array; 0: one for each CPU core, fewer for small arrays */
+    enum ih_number number;
+    unsigned swaps_bytes; /* 1: samples of 16 bits are in the other byte order */
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the

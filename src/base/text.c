@@ -165,6 +165,29 @@ char *ih_put_real(char *text, double v)
     return end + 6;
 }
 
+char *ih_put_digits(char *text, double v, unsigned n_digits)
+{
+    const int n = isnan(v) ? 0 : snprintf(text, IH_REAL_MAX, "%.*g", (int)n_digits, v);
+    text[n] = '\0';
+    char *const comma = strchr(text, ','); /* of the locale */
+    if (comma)
+        *comma = '.';
+    return text + n;
+}
+
+/* Nine digits tell all floats from each other. */
+char *ih_put_float(char *text, double v)
+{
+    char local[IH_REAL_MAX];
+    unsigned n_digits = 1;
+    for (; n_digits < 9; n_digits++) {
+        snprintf(local, sizeof local, "%.*g", (int)n_digits, v);
+        if (strtof(local, NULL) == (float)v)
+            break;
+    }
+    return ih_put_digits(text, v, n_digits);
+}
+
 char *ih_format_count(char *text, uint64_t n)
 {
     char digits[IH_COUNT_MAX];

@@ -71,6 +71,10 @@ bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *f
 enum { IH_REAL_MAX = 32 };
 char *ih_put_real(char *text, double v);
 
+/* The same with so many significant digits, or as few as give the same float back. */
+char *ih_put_digits(char *text, double v, unsigned n_digits);
+char *ih_put_float(char *text, double v);
+
 /*
  * Writes n in decimal digits, without a NUL, and returns the end of the text. A record has more
  * than 1,000 counts, and printf takes seven times as long.

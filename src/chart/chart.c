@@ -286,8 +286,8 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
                              .title = options->title};
     *file = NULL;
     *size_bytes = 0;
-    chart.n_values = ih_shown_values(&result->histogram);
-    if (ih_histogram_fold(&result->histogram, ih_bar_values(chart.n_values), &bars, err) != IH_OK)
+    chart.shown = ih_histogram_shown(&result->histogram);
+    if (ih_histogram_fold(&result->histogram, chart.shown, &bars, err) != IH_OK)
         return IH_MEMORY;
     ih_chart_collect_facts(result, &chart.facts);
     if (options->has_thumbnail)

@@ -35,11 +35,10 @@ static void reset_pair(struct pair *pair)
     ih_histogram_reset(&pair->heights);
 }
 
-static unsigned shown_values(const struct ih_comparison *c)
+static struct ih_shown shown_of(const struct ih_comparison *c)
 {
-    const unsigned a = ih_shown_values(&c->sides[0].histogram);
-    const unsigned b = ih_shown_values(&c->sides[1].histogram);
-    return a > b ? a : b;
+    return ih_shown_join(ih_histogram_shown(&c->sides[0].histogram),
+                         ih_histogram_shown(&c->sides[1].histogram));
 }
 
 /* Returns IH_OK or IH_MEMORY; reset_pair follows in both cases. */
@@ -48,11 +47,11 @@ static enum ih_status make_pair(const struct ih_comparison *c, struct pair *out,
 {
     const uint64_t n_a = c->sides[0].histogram.n_pixels, n_b = c->sides[1].histogram.n_pixels;
     struct ih_histogram *const area = &out->area.histogram;
-    const unsigned n_in_bar = ih_bar_values(shown_values(c));
+    const struct ih_shown shown = shown_of(c);
     out->area = c->sides[0];
     area->bins = out->line.bins = out->heights.bins = NULL;
-    if (ih_histogram_fold(&c->sides[0].histogram, n_in_bar, area, err) != IH_OK ||
-        ih_histogram_fold(&c->sides[1].histogram, n_in_bar, &out->line, err) != IH_OK)
+    if (ih_histogram_fold(&c->sides[0].histogram, shown, area, err) != IH_OK ||
+        ih_histogram_fold(&c->sides[1].histogram, shown, &out->line, err) != IH_OK)
         return IH_MEMORY;
     compare_scale(area, n_a > n_b ? n_a : n_b);
     compare_scale(&out->line, n_a > n_b ? n_a : n_b);
@@ -150,7 +149,7 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .other = &pair.line,
                              .heights = &pair.heights,
                              .values = &comparison->sides[0].histogram,
-                             .n_values = shown_values(comparison),
+                             .shown = shown_of(comparison),
                              .title = options->title ? options->title : title};
     for (unsigned p = 0; p < comparison->sides[1].histogram.layout.n_colours; p++)
         add_entry(comparison, p, &chart.facts);

@@ -133,7 +133,7 @@ struct ih_chart {
     const struct ih_histogram *heights; /* sets the scale and is cut: the bars, or the higher bars
                                            of both */
     const struct ih_histogram *values;  /* what the bars were folded from */
-    unsigned n_values;                  /* those that are shown, from 0 on */
+    struct ih_shown shown;              /* of them */
     const char *title;                  /* of the options */
     char *name;                         /* owned: what the chart shows */
     const struct ih_chart_theme *theme;
@@ -168,8 +168,8 @@ static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hund
 /* Sets the layout's bins from the values that the chart shows. */
 static inline void ih_chart_set_bins(struct ih_chart *chart)
 {
-    chart->layout.n_bins = chart->n_values;
-    chart->layout.n_in_bar = ih_bar_values(chart->n_values);
+    chart->layout.n_bins = chart->shown.n_values;
+    chart->layout.n_in_bar = ih_bar_values(chart->shown.n_values);
 }
 
 /* The left edge of bar i, in 1/IH_SUBPIXELS of a pixel, exactly for IH_BINS bars; the right edge of

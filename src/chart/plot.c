@@ -59,6 +59,8 @@ static void draw_zones(struct ih_chart *chart)
     static const char *const names[] = {"shadows", "midtones", "highlights"};
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t width = l->right - l->left, room = (l->bottom - l->top) * 6 / 106;
+    if (chart->shown.is_span) /* values without black and white */
+        return;
     ih_path_clear(&chart->path);
     for (int32_t i = 1; i < 3; i++)
         for (int32_t y = l->top; y < l->bottom; y += 6 * l->hair) {
@@ -286,7 +288,13 @@ void ih_chart_draw_values(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        snprintf(number, sizeof number, "%u", value_tick(l, i));
+        const struct ih_shown *const shown = &chart->shown;
+        const unsigned tick = value_tick(l, i);
+        if (shown->is_span)
+            snprintf(number, sizeof number, "%.5g",
+                     shown->low + (shown->high - shown->low) / (N_VALUE_TICKS - 1) * i);
+        else
+            snprintf(number, sizeof number, "%u", tick);
         int32_t x = value_x(l, i);
         int32_t half = ih_draw_width(chart, number) / 2;
         int32_t last = (l->right + l->margin - l->margin / 2) * IH_SUBPIXELS - half;
@@ -474,6 +482,7 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     ih_chart_draw_values(chart);
     ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
                  ih_chart_counts_caption);
-    ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y, IH_ALIGN_RIGHT,
-                 chart->theme->muted, ih_chart_values_caption);
+    if (!chart->shown.is_span) /* whose first number needs the room */
+        ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y,
+                     IH_ALIGN_RIGHT, chart->theme->muted, ih_chart_values_caption);
 }

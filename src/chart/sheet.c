@@ -123,7 +123,7 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     chart->result = &s->scaled[i];
     chart->heights = chart->bars = &s->scaled[i].histogram;
     chart->values = &s->results[i].histogram;
-    chart->n_values = ih_shown_values(chart->values);
+    chart->shown = ih_histogram_shown(chart->values);
     ih_chart_set_bins(chart);
     l->left = x;
     l->right = x + width;
@@ -140,7 +140,8 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
     if (i % (size_t)s->n_columns == 0)
         ih_chart_draw_counts(chart, (l->left - sheet_ems(chart, TO_NUMBERS)) * IH_SUBPIXELS);
     const size_t below = i + (size_t)s->n_columns;
-    if (below >= s->n || ih_shown_values(&s->results[below].histogram) != l->n_bins)
+    if (below >= s->n ||
+        !ih_shown_is_same(ih_histogram_shown(&s->results[below].histogram), chart->shown))
         ih_chart_draw_values(chart);
 }
 
@@ -183,7 +184,7 @@ static enum ih_status scale_results(struct ih_chart_sheet *s, struct ih_error *e
     for (size_t i = 0; i < s->n; i++) {
         struct ih_histogram bars;
         const struct ih_histogram *const h = &s->results[i].histogram;
-        if (ih_histogram_fold(h, ih_bar_values(ih_shown_values(h)), &bars, err) != IH_OK)
+        if (ih_histogram_fold(h, ih_histogram_shown(h), &bars, err) != IH_OK)
             return IH_MEMORY;
         s->scaled[i] = s->results[i];
         s->scaled[i].histogram = bars;

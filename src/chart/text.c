@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,15 @@ static void add_format(const struct ih_result *result, struct ih_chart_facts *fa
             *c = (char)(*c - 'a' + 'A');
 }
 
+/* In the unit of the samples. */
+static void put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h, double v)
+{
+    if (!ih_is_unsigned(h->type))
+        snprintf(label, IH_LABEL_MAX, "%.4g", v);
+    else
+        ih_label_real(label, v, 1);
+}
+
 static void add_tones(const struct ih_result *result, struct ih_chart_facts *facts)
 {
     const struct ih_histogram *h = &result->histogram;
@@ -72,10 +82,12 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     char number[IH_LABEL_MAX];
     if (ih_has_luma(h)) {
         ih_stats_compute(h, IH_LUMA, &result->measure, &luma);
-        ih_label_real(number, luma.mean, 1);
+        put_moment(number, h, luma.mean);
         snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
-        snprintf(next_fact(facts), IH_LABEL_MAX, "median %u", luma.percentile[MEDIAN]);
+        snprintf(next_fact(facts), IH_LABEL_MAX, "median %.9g", luma.percentile[MEDIAN]);
     }
+    if (isnan(ih_mean_luminance(h)))
+        return;
     ih_label_real(number, ih_mean_luminance(h), 4);
     snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
 }
@@ -90,8 +102,8 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     if (h->n_pixels == 0)
         return;
     ih_stats_compute(h, plane, &result->measure, &stats);
-    ih_label_real(mean, stats.mean, 1);
-    ih_label_real(deviation, stats.stddev, 1);
+    put_moment(mean, h, stats.mean);
+    put_moment(deviation, h, stats.stddev);
     int n = snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  stddev %.32s", mean,
                      deviation);
     if (stats.crushed + stats.blown == 0 || n < 0)
@@ -111,8 +123,12 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
-    const unsigned n_shown = ih_shown_values(h);
-    if (n_shown < h->n_bins)
+    const struct ih_shown shown = ih_histogram_shown(h);
+    const unsigned n_shown = shown.n_values;
+    if (shown.is_span)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "values %.5g to %.5g, the middle 99.8 %%",
+                 shown.low, shown.high);
+    else if (n_shown < h->n_bins)
         snprintf(next_fact(facts), IH_LABEL_MAX, "values 0 to %u of %u, %u in a bar", n_shown - 1,
                  h->n_bins - 1, ih_bar_values(n_shown));
     else if (ih_is_native(h->type))

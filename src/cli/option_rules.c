@@ -16,6 +16,8 @@ static const char is_for_records[] = "its file holds the records of all inputs";
 static const char needs_whole_run[] = "a distance needs the whole run: write records, and add "
                                       "--against where they are read";
 static const char is_not_raw[] = "raw samples have no format that is decoded";
+static const char is_unsigned[] = "it is for unsigned samples";
+static const char is_native[] = "signed and float samples keep their values";
 static const char is_8_bit[] = "it is for samples of 9 to 16 bits; add --raw-depth=16le";
 static const char has_no_alpha[] = "these samples have no alpha";
 static const char is_whole_image[] = "whole images are counted where a GPU decodes";
@@ -51,6 +53,34 @@ static const struct {
     {"depth", NULL, "raw-depth", "8", NULL, is_8_bit},
     {"range", NULL, "raw-depth", "8", NULL, is_8_bit},
     {"bins", "native", "raw-depth", "8", NULL, is_8_bit},
+    {"depth", NULL, "raw-depth", "8s", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "8s", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "8s", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "8s", NULL, is_native},
+    {"depth", NULL, "raw-depth", "16sle", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "16sle", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "16sle", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "16sle", NULL, is_native},
+    {"depth", NULL, "raw-depth", "16sbe", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "16sbe", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "16sbe", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "16sbe", NULL, is_native},
+    {"depth", NULL, "raw-depth", "f16le", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "f16le", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "f16le", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "f16le", NULL, is_native},
+    {"depth", NULL, "raw-depth", "f16be", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "f16be", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "f16be", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "f16be", NULL, is_native},
+    {"depth", NULL, "raw-depth", "bf16le", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "bf16le", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "bf16le", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "bf16le", NULL, is_native},
+    {"depth", NULL, "raw-depth", "bf16be", NULL, is_unsigned},
+    {"range", NULL, "raw-depth", "bf16be", NULL, is_unsigned},
+    {"clip", NULL, "raw-depth", "bf16be", NULL, is_unsigned},
+    {"bins", "256", "raw-depth", "bf16be", NULL, is_native},
     {"alpha", NULL, "raw", "1", NULL, has_no_alpha},
     {"alpha", NULL, "raw", "3", NULL, has_no_alpha},
     {"region", NULL, "raw", NULL, NULL, "raw samples have no width and height"},

@@ -11,6 +11,7 @@
 #include "scan/extensions.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,7 +361,7 @@ static struct ih_field_set fields_of_images(const struct ih_options *o)
         .columns = o->columns.of_record,
         .of_channel = o->columns.of_channel,
         .which = "fields are the columns of --csv=images, and texts are quoted",
-        .highest = o->measure.takes_native ? IH_NATIVE_BINS_MAX - 1 : IH_BINS - 1,
+        .highest = o->measure.takes_native || o->raw_depth >= IH_RAW_8S ? HUGE_VAL : IH_BINS - 1,
         .formats = formats,
         .lacks_luma = o->measure.luma == &ih_luma_none};
 }

@@ -1,6 +1,6 @@
 /*
- * Headerless interleaved samples of 8 or 16 bits (--raw) from any file, device or pipe, counted as
- * they arrive.
+ * Headerless interleaved samples of 8 or 16 bits (--raw), unsigned, signed or float, from any file,
+ * device or pipe, counted as they arrive.
  *
  * There is no header, so the image is one row as long as the input, unless the caller knows its
  * size: then images follow each other. The only possible damage is an end in the middle of a pixel
@@ -25,9 +25,19 @@ struct raw_state {
     uint8_t piece[RAW_PIECE_BYTES]; /* of samples of 16 bits */
 };
 
+static const struct {
+    enum ih_sample_type type; /* of the samples in the file */
+    bool is_big_endian;
+} raw_kinds[IH_RAW_DEPTHS] = {
+    [IH_RAW_8] = {IH_UINT8, false},         [IH_RAW_16LE] = {IH_UINT16, false},
+    [IH_RAW_16BE] = {IH_UINT16, true},      [IH_RAW_8S] = {IH_INT8, false},
+    [IH_RAW_16SLE] = {IH_INT16, false},     [IH_RAW_16SBE] = {IH_INT16, true},
+    [IH_RAW_F16LE] = {IH_FLOAT16, false},   [IH_RAW_F16BE] = {IH_FLOAT16, true},
+    [IH_RAW_BF16LE] = {IH_BFLOAT16, false}, [IH_RAW_BF16BE] = {IH_BFLOAT16, true}};
+
 static unsigned raw_pixel_bytes(unsigned n_channels, enum ih_raw_depth depth)
 {
-    return n_channels * (depth == IH_RAW_8 ? 1 : 2);
+    return n_channels * ih_sample_bytes(raw_kinds[depth].type);
 }
 
 /* Checks a file of a known size: the limit, and that only whole images follow the first. Sets the
@@ -80,9 +90,14 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
     info->width = options->raw_width;
     info->height = options->raw_height;
     info->layout = ih_layout_of(s->n_channels);
-    info->source_depth = options->raw_depth == IH_RAW_8 ? 8 : 16;
-    info->range = IH_RANGE_FULL;
     s->depth = options->raw_depth;
+    info->type = raw_kinds[s->depth].type;
+    info->source_depth = 8 * ih_sample_bytes(info->type);
+    if (!ih_is_unsigned(info->type)) {
+        info->n_bins = 1u << info->source_depth;
+        return IH_OK;
+    }
+    info->range = IH_RANGE_FULL;
     s->sample_range = options->sample_range;
     s->extremes = &info->extremes;
     const enum ih_status status =
@@ -93,7 +108,16 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
     return status;
 }
 
-/* Converts n samples of 16 bits; the first is of the first channel. */
+/* Puts n samples of 16 bits into the byte order of this machine. */
+static void exchange_bytes(uint8_t *samples, size_t n, bool is_big_endian)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *const at = samples + 2 * i;
+        ih_native_put(samples, i, (uint16_t)(is_big_endian ? ih_be16(at) : ih_le16(at)));
+    }
+}
+
+/* Converts n unsigned samples of 16 bits; the first is of the first channel. */
 static void convert_deep(const struct raw_state *s, size_t n, uint8_t *pixels)
 {
     const unsigned n_colours = ih_layout_of(s->n_channels).n_colours;
@@ -118,7 +142,8 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
 {
     struct raw_state *s = state;
     const unsigned pixel_bytes = raw_pixel_bytes(s->n_channels, s->depth);
-    const bool is_deep = s->depth != IH_RAW_8;
+    const enum ih_sample_type type = raw_kinds[s->depth].type;
+    const bool is_deep = type == IH_UINT16;
     size_t got;
     if (s->n_pixels && s->n_left < capacity_pixels)
         capacity_pixels = (size_t)s->n_left;
@@ -134,6 +159,8 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
     *n_pixels = got / pixel_bytes;
     if (is_deep)
         convert_deep(s, *n_pixels * s->n_channels, pixels);
+    else if (ih_sample_bytes(type) == 2)
+        exchange_bytes(pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
     s->n_left -= s->n_pixels ? *n_pixels : 0;
     return IH_OK;
 }
@@ -153,7 +180,7 @@ static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *ha
 
 const struct ih_decoder ih_decoder_raw = {
     .name = "raw",
-    .title = "headerless interleaved samples, 8 or 16 bits (--raw=CHANNELS)",
+    .title = "headerless interleaved samples, 8 or 16 bits, also signed and float (--raw=CHANNELS)",
     .version = IH_DECODER_OWN_VERSION,
     .state_bytes = sizeof(struct raw_state),
     .open = open_raw,

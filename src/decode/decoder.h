@@ -18,8 +18,20 @@
 
 struct ih_remote_decoder;
 
-/* Of headerless samples: bits, and the byte order of 16. */
-enum ih_raw_depth { IH_RAW_8, IH_RAW_16LE, IH_RAW_16BE };
+/* Of headerless samples: bits, signed (S) or float (F, BF), and the byte order of 16. */
+enum ih_raw_depth {
+    IH_RAW_8,
+    IH_RAW_16LE,
+    IH_RAW_16BE,
+    IH_RAW_8S,
+    IH_RAW_16SLE,
+    IH_RAW_16SBE,
+    IH_RAW_F16LE,
+    IH_RAW_F16BE,
+    IH_RAW_BF16LE,
+    IH_RAW_BF16BE,
+    IH_RAW_DEPTHS
+};
 
 struct ih_decode_options {
     uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
@@ -115,8 +127,8 @@ struct ih_decoder {
     /*
      * Writes the next pixels: at least one, unless the image is complete.
      *
-     * pixels      uint8 [capacity][n_channels], uint16 if info.n_bins is set; capacity is at least
-     *             one row of the image
+     * pixels      [capacity][n_channels], samples of info.type in the byte order of this machine;
+     *             capacity is at least one row of the image
      * *n_pixels   the number written; 0: the image is complete and no damage was found
      */
     enum ih_status (*read)(void *state, uint8_t *pixels, size_t capacity_pixels, size_t *n_pixels,

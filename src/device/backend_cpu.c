@@ -68,7 +68,7 @@ struct cpu_lane {
 
 static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
 {
-    if (ih_is_native(l->spec.type))
+    if (ih_sample_bytes(l->spec.type) > 1)
         ih_native_add(&l->native, stripe->pixels, stripe->n_pixels);
     else if (stripe->n_pixels > 0)
         ih_counter_add(&l->counter, stripe->pixels, stripe->n_pixels);
@@ -209,7 +209,7 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
     struct cpu_lane *l = lane;
     wait_for_thread(l, 0); /* the thread may still count an abandoned image */
     l->spec = *spec;
-    if (ih_is_native(spec->type))
+    if (ih_sample_bytes(spec->type) > 1)
         return ih_native_begin(&l->native, spec, err);
     return ih_counter_begin(&l->counter, cpu_methods[l->index], spec, err);
 }
@@ -285,7 +285,7 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
         const uint8_t *row[IH_PIXEL_CHANNELS_MAX] = {NULL};
         for (unsigned c = 0; c < IH_PIXEL_CHANNELS_MAX && samples[c]; c++)
             row[c] = samples[c] + (ptrdiff_t)y * row_stride_bytes;
-        if (ih_is_native(l->spec.type))
+        if (ih_sample_bytes(l->spec.type) > 1)
             ih_native_add(&l->native, row[0], n_pixels);
         else if (row[1])
             ih_counter_add_planar(&l->counter, row, n_pixels);
@@ -306,7 +306,7 @@ static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *plane
     struct cpu_lane *l = lane;
     struct cpu_stripe *stripe = next_stripe(l);
     (void)err;
-    assert(l->spec.layout.n_channels == 3 && !ih_is_native(l->spec.type));
+    assert(l->spec.layout.n_channels == 3 && ih_sample_bytes(l->spec.type) == 1);
     stripe->n_pixels = 0;
     stripe->planes = *planes;
     count_next(l);
@@ -319,7 +319,7 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
     struct cpu_lane *l = lane;
     (void)err;
     wait_for_thread(l, 0);
-    if (ih_is_native(l->spec.type))
+    if (ih_sample_bytes(l->spec.type) > 1)
         ih_native_end(&l->native, out);
     else
         ih_counter_end(&l->counter, out);

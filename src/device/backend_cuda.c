@@ -210,7 +210,7 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     l->has_planes = false;
     cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: after the work of an unfinished image */
-        e = ih_is_native(spec->type)
+        e = ih_sample_bytes(spec->type) > 1
                 ? native_begin(l)
                 : cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
     return ih_cuda_status(err, e, "GPU");
@@ -260,7 +260,8 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
         l->device, &l->spec, l->slots[l->current].d_pixels, n_pixels, l->d_totals, l->stream);
     cudaError_t e = upload(l, n_pixels * ih_pixel_bytes(l->spec.layout.n_channels, l->spec.type));
     if (e == cudaSuccess)
-        e = ih_is_native(l->spec.type) ? native_count(l, n_pixels) : ih_histogram_replicated(&args);
+        e = ih_sample_bytes(l->spec.type) > 1 ? native_count(l, n_pixels)
+                                              : ih_histogram_replicated(&args);
     return finish_launch(l, e, n_pixels, err);
 }
 
@@ -296,7 +297,7 @@ static enum ih_status cuda_end(void *lane, struct ih_histogram *out, const char 
 {
     struct cuda_lane *l = lane;
     cudaError_t e = use_device(l);
-    const bool is_native = ih_is_native(l->spec.type);
+    const bool is_native = ih_sample_bytes(l->spec.type) > 1;
     if (e == cudaSuccess)
         e = is_native ? cudaMemcpyAsync(l->native, l->d_native,
                                         native_counters(&l->spec) * sizeof *l->native,

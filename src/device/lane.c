@@ -110,7 +110,7 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
 static bool needs_cpu(const struct ih_lane *l)
 {
     const struct ih_device *d = l->device;
-    if (!ih_is_native(l->spec.type) || !d->backend->takes_native)
+    if (ih_sample_bytes(l->spec.type) == 1 || !d->backend->takes_native)
         return false;
     unsigned i = 0;
     while (i < d->n_units && d->backend->takes_native(d->units[i]))
@@ -260,7 +260,7 @@ void ih_lane_count_here(struct ih_lane *l, const uint8_t *const samples[], size_
 
 bool ih_lane_takes_planes(const struct ih_lane *l)
 {
-    return l->lane && !ih_is_native(l->spec.type) && l->backend->takes_planes &&
+    return l->lane && ih_sample_bytes(l->spec.type) == 1 && l->backend->takes_planes &&
            l->backend->takes_planes(l->unit);
 }
 

@@ -81,7 +81,8 @@ static struct ih_distance compare_planes(const struct ih_histogram *a, const str
         const unsigned p = i < layout.n_channels ? i : (unsigned)IH_LUMA;
         const unsigned p_a = ih_plane_as(a, layout, p), p_b = ih_plane_as(b, layout, p);
         struct ih_distance d = {(double)NAN, (double)NAN};
-        if (p_a < IH_PLANES_MAX && p_b < IH_PLANES_MAX && a->n_bins == b->n_bins)
+        if (p_a < IH_PLANES_MAX && p_b < IH_PLANES_MAX && a->n_bins == b->n_bins &&
+            a->type == b->type)
             d = distance(ih_bins(a, p_a), ih_bins(b, p_b), a->n_bins);
         if (planes)
             planes[p] = d;
@@ -112,6 +113,11 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
     const struct ih_histogram *h = &result->histogram, *of_reference = &reference->sum;
     struct ih_joint_measure measure = reference->measure;
     struct ih_layout layout;
+    if (h->type != of_reference->type && h->n_pixels > 0 && of_reference->n_pixels > 0 &&
+        !(ih_is_unsigned(h->type) && ih_is_unsigned(of_reference->type)))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "has samples of %s, the reference of %s: they are not compared",
+                            ih_sample_type_name(h->type), ih_sample_type_name(of_reference->type));
     if (h->n_bins != of_reference->n_bins && h->n_pixels > 0 && of_reference->n_pixels > 0)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "has %u bins, the reference %u: counts of different bins are not "

@@ -9,18 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const ih_special_names[IH_SPECIALS] = {"nan", "positive_infinity", "negative_infinity",
+                                                   "nodata"};
+
 /* ---- shape and memory ---- */
 
 /* Gives a histogram with a shape its counters; the sums are 0. */
 static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
 {
     const size_t n_planes = ih_own_planes(h), n = n_planes * h->n_bins;
-    h->bins = malloc((n + n_planes) * sizeof *h->bins);
+    const size_t n_others = n_planes * (1 + IH_SPECIALS); /* at most 4,097 planes of 65,536 bins */
+    const uint64_t n_bytes = (uint64_t)(n + n_others) * sizeof *h->bins;
+    h->bins = n_bytes <= SIZE_MAX ? malloc((size_t)n_bytes) : NULL;
     if (!h->bins) {
         h->sums = NULL;
+        h->specials = NULL;
         return ih_error_set(err, IH_MEMORY, "no memory for the bins");
     }
-    h->sums = memset(h->bins + n, 0, n_planes * sizeof *h->sums);
+    h->sums = memset(h->bins + n, 0, n_others * sizeof *h->sums);
+    h->specials = (uint64_t(*)[IH_SPECIALS])(h->sums + n_planes);
     return IH_OK;
 }
 
@@ -57,6 +64,7 @@ void ih_histogram_clear(struct ih_histogram *h)
 {
     clear_bins(h);
     memset(h->sums, 0, ih_own_planes(h) * sizeof *h->sums);
+    memset(h->specials, 0, ih_own_planes(h) * sizeof *h->specials);
     h->n_pixels = h->any_low = h->any_high = h->all_low = h->all_high = 0;
     h->adds_up = false;
 }
@@ -65,12 +73,14 @@ void ih_histogram_reset(struct ih_histogram *h)
 {
     free(h->bins);
     h->bins = h->sums = NULL;
+    h->specials = NULL;
 }
 
 struct ih_histogram ih_histogram_take(struct ih_histogram *h)
 {
     const struct ih_histogram taken = *h;
     h->bins = h->sums = NULL;
+    h->specials = NULL;
     return taken;
 }
 
@@ -83,6 +93,7 @@ enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogr
         return IH_MEMORY;
     memcpy(h->bins, other->bins, n * sizeof *h->bins);
     memcpy(h->sums, other->sums, n_planes * sizeof *h->sums);
+    memcpy(h->specials, other->specials, n_planes * sizeof *h->specials);
     return IH_OK;
 }
 
@@ -128,6 +139,8 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
         for (unsigned v = 0, n_bins = h->n_bins; v < n_bins; v++)
             to[v] += from[v];
         *ih_sum(h, plane) += *ih_sum(other, from_plane);
+        for (unsigned k = 0; k < IH_SPECIALS; k++)
+            ih_specials(h, plane)[k] += ih_specials(other, from_plane)[k];
     }
     h->any_low += other->any_low;
     h->any_high += other->any_high;
@@ -152,7 +165,7 @@ enum ih_status ih_histogram_widen(struct ih_histogram *h, struct ih_layout layou
     return IH_OK;
 }
 
-unsigned ih_shown_values(const struct ih_histogram *h)
+static unsigned shown_values(const struct ih_histogram *h)
 {
     unsigned highest = 0, n = IH_BINS;
     for (unsigned p = 0; p < h->layout.n_colours && h->n_bins > IH_BINS; p++)
@@ -164,17 +177,51 @@ unsigned ih_shown_values(const struct ih_histogram *h)
     return n < h->n_bins && h->n_pixels > 0 ? n : h->n_bins;
 }
 
-enum ih_status ih_histogram_fold(const struct ih_histogram *h, unsigned n,
+struct ih_shown ih_histogram_shown(const struct ih_histogram *h)
+{
+    enum { LOW = IH_PERCENT / 10, HIGH = 100 * IH_PERCENT - LOW };
+    struct ih_shown shown = {IH_BINS, true, HUGE_VAL, -HUGE_VAL};
+    if (ih_is_unsigned(h->type))
+        return (struct ih_shown){.n_values = shown_values(h)};
+    for (unsigned i = 0; i < h->layout.n_channels - h->layout.has_alpha; i++) {
+        const unsigned low = ih_percentile(h, i, LOW), high = ih_percentile(h, i, HIGH);
+        if (low != UINT_MAX) {
+            shown.low = fmin(shown.low, ih_bin_value(h->type, low));
+            shown.high = fmax(shown.high, ih_bin_value(h->type, high));
+        }
+    }
+    if (shown.low > shown.high)
+        shown.low = shown.high = 0;
+    if (shown.low == shown.high) /* wide enough for the digits of a float32 */
+        shown.high += fmax(1, fabs(shown.high) / 1024);
+    return shown;
+}
+
+struct ih_shown ih_shown_join(struct ih_shown a, struct ih_shown b)
+{
+    return (struct ih_shown){a.n_values > b.n_values ? a.n_values : b.n_values, a.is_span,
+                             fmin(a.low, b.low), fmax(a.high, b.high)};
+}
+
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_shown shown,
                                  struct ih_histogram *bars, struct ih_error *err)
 {
+    const unsigned n = ih_bar_values(shown.n_values);
+    const double per_value = shown.is_span ? IH_BINS / (shown.high - shown.low) : 0;
     *bars = *h;
     bars->n_bins = IH_BINS;
     if (allocate(bars, err) != IH_OK)
         return IH_MEMORY;
     clear_bins(bars);
     for (unsigned p = 0; p < ih_own_planes(h); p++)
-        for (unsigned v = 0; v < h->n_bins && v / n < IH_BINS; v++) /* alpha may go further */
-            bars->bins[p * IH_BINS + v / n] += h->bins[(size_t)p * h->n_bins + v];
+        for (unsigned v = 0; v < h->n_bins && (shown.is_span || v / n < IH_BINS); v++) {
+            const uint64_t count = h->bins[(size_t)p * h->n_bins + v]; /* alpha may go further */
+            const double value = shown.is_span && count > 0 ? ih_bin_value(h->type, v) : 0;
+            const double at = (value - shown.low) * per_value;
+            const unsigned bar = !shown.is_span ? v / n : at < IH_BINS ? (unsigned)at : IH_BINS - 1;
+            if (count > 0 && (!shown.is_span || (value >= shown.low && value <= shown.high)))
+                bars->bins[p * IH_BINS + bar] += count;
+        }
     return IH_OK;
 }
 
@@ -186,9 +233,45 @@ uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
     return n;
 }
 
+/* Moves the pixels of the bins from first to last, which are in a plane at a place. */
+static void move_out(struct ih_histogram *h, unsigned at, unsigned first, unsigned last,
+                     enum ih_special to)
+{
+    uint64_t *const bins = h->bins + (size_t)at * h->n_bins;
+    for (unsigned v = first; v <= last; v++) {
+        h->specials[at][to] += bins[v];
+        h->sums[at] -= v * bins[v];
+        bins[v] = 0;
+    }
+}
+
+void ih_histogram_set_apart(struct ih_histogram *h)
+{
+    unsigned negative, positive;
+    if (!ih_is_unsigned(h->type))
+        h->any_low = h->any_high = h->all_low = h->all_high = 0;
+    if (!ih_is_float(h->type))
+        return;
+    ih_bins_of_infinity(h->type, &negative, &positive);
+    for (unsigned i = 0; i < ih_own_planes(h); i++) {
+        move_out(h, i, 0, negative - 1, IH_NAN);
+        move_out(h, i, negative, negative, IH_NEGATIVE_INFINITY);
+        move_out(h, i, positive, positive, IH_POSITIVE_INFINITY);
+        move_out(h, i, positive + 1, h->n_bins - 1, IH_NAN);
+    }
+}
+
+void ih_histogram_set_nodata_apart(struct ih_histogram *h, double value)
+{
+    unsigned bin;
+    if (ih_bin_find(h->type, h->n_bins, value, &bin))
+        for (unsigned i = 0; i < h->layout.n_channels - h->layout.has_alpha; i++)
+            move_out(h, i, bin, bin, IH_NODATA);
+}
+
 void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
-    if (h->layout.n_colours != 1)
+    if (h->layout.n_colours != 1 || !ih_is_unsigned(h->type))
         return;
     h->any_low = h->all_low = ih_count_range(h->bins, 0, spec->clip_low);
     h->any_high = h->all_high = ih_count_range(h->bins, spec->clip_high, h->n_bins - 1);
@@ -207,7 +290,7 @@ uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
 bool ih_histogram_consistent(const struct ih_histogram *h)
 {
     for (unsigned i = 0; i < ih_own_planes(h) && !h->adds_up; i++) {
-        uint64_t n_pixels = 0;
+        uint64_t n_pixels = ih_count_range(h->specials[i], 0, IH_SPECIALS - 1);
         if (ih_add_values(h->bins + (size_t)i * h->n_bins, h->n_bins, &n_pixels) != h->sums[i] ||
             n_pixels != h->n_pixels)
             return false;
@@ -315,24 +398,24 @@ static void set_shape(struct ih_stats *s, const struct moments *m)
  * factor, of the n values <= v. Rounding must not choose between equal variances, so a larger one
  * is larger by some ulps.
  */
-static void describe_values(const uint64_t *bins, struct ih_stats *s)
+static void describe_values(const uint64_t *bins, enum ih_sample_type type, unsigned first_bin,
+                            unsigned last_bin, double centre, double mean, struct ih_stats *s)
 {
     const double count = (double)s->count;
-    const uint64_t centre = (uint64_t)(s->mean + 0.5);
-    const double mean = (double)(int64_t)(s->sum - centre * s->count) / count;
     struct moments m = {0, 0, 0, 0};
     uint64_t n_up_to = 0, least = least_reaching(ih_percentile_ranks[0] * IH_PERCENT, s->count);
-    unsigned n_found = 0, n_values = 0, mode = s->min;
-    double value = s->min - (double)centre, largest = 0;
-    s->otsu = s->min;
-    for (unsigned v = s->min; v <= s->max; v++, value++) {
+    unsigned n_found = 0, n_values = 0, mode = first_bin, otsu = first_bin;
+    double value = ih_bin_value(type, first_bin) - centre, largest = 0;
+    for (unsigned v = first_bin; v <= last_bin; v++, value++) {
         if (bins[v] == 0)
             continue;
+        if (ih_is_float(type))
+            value = ih_bin_value(type, v) - centre;
         n_values++;
         mode = bins[v] > bins[mode] ? v : mode;
         n_up_to += bins[v];
         while (n_up_to >= least && n_found < IH_PERCENTILES) {
-            s->percentile[n_found++] = v;
+            s->percentile[n_found++] = ih_bin_value(type, v);
             if (n_found < IH_PERCENTILES)
                 least = least_reaching(ih_percentile_ranks[n_found] * IH_PERCENT, s->count);
         }
@@ -344,44 +427,84 @@ static void describe_values(const uint64_t *bins, struct ih_stats *s)
         m.fourth += third * value;
         const double distance = m.first - n * mean, square = distance * distance;
         const double sizes = n * (count - n);
-        if (square > largest * sizes && v < s->max) {
+        if (square > largest * sizes && v < last_bin) {
             largest = square / sizes * (1 + 1e-12);
-            s->otsu = v;
+            otsu = v;
         }
     }
     s->distinct = n_values;
-    s->mode = mode;
+    s->mode = ih_bin_value(type, mode);
     s->mode_share = (double)bins[mode] / count;
+    s->otsu = ih_bin_value(type, otsu);
     set_shape(s, &m);
+}
+
+/* The mean of floats. A value has at most 11 significant bits, so its products with parts of 32
+ * bits of a counter are exact. Their sum has about 106 bits, in two parts, and does not depend on
+ * the machine. Source of the addition: T. J. Dekker, 1971; D. E. Knuth. */
+static double mean_of_floats(const uint64_t *bins, enum ih_sample_type type, unsigned first_bin,
+                             unsigned last_bin, uint64_t count)
+{
+    double high = 0, low = 0;
+    for (unsigned v = first_bin; v <= last_bin; v++)
+        for (unsigned part = 0; part < 2 && bins[v] > 0; part++) {
+            const double n = part ? (double)(bins[v] >> 32) * 0x1p32 : (double)(uint32_t)bins[v];
+            const double term = ih_bin_value(type, v) * n, sum = high + term, rest = sum - high;
+            low += (high - (sum - rest)) + (term - rest);
+            high = sum;
+        }
+    return (high + low) / (double)count;
 }
 
 static void describe(const struct ih_histogram *h, unsigned plane, const struct ih_measure *measure,
                      struct ih_stats *out)
 {
     assert(ih_plane_name(h->layout, plane));
-    const uint64_t *bins = ih_bins(h, plane);
+    const uint64_t *const bins = ih_bins(h, plane), *const specials = ih_specials(h, plane);
     const unsigned last = h->n_bins - 1;
+    const bool is_float = ih_is_float(h->type);
+    const uint64_t offset = is_float ? 0 : (uint64_t)-ih_bin_value(h->type, 0);
+    unsigned first_bin = 0, last_bin = last;
     memset(out, 0, sizeof *out);
+    out->nan = specials[IH_NAN];
+    out->positive_infinity = specials[IH_POSITIVE_INFINITY];
+    out->negative_infinity = specials[IH_NEGATIVE_INFINITY];
+    out->nodata = specials[IH_NODATA];
     out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
-    out->sum = *ih_sum(h, plane);
-    out->crushed = ih_count_range(bins, 0, measure->clip_low);
-    out->blown = ih_count_range(bins, measure->clip_high, last);
+    out->sum = is_float ? 0 : *ih_sum(h, plane) - offset * out->count;
+    if (ih_is_unsigned(h->type)) {
+        out->crushed = ih_count_range(bins, 0, measure->clip_low);
+        out->blown = ih_count_range(bins, measure->clip_high, last);
+    }
     out->skewness = out->kurtosis = (double)NAN;
-    out->mean = (double)out->sum / (double)out->count;
     if (out->count == 0) {
         out->mean = out->stddev = out->mode_share = (double)NAN;
         return;
     }
-    while (bins[out->min] == 0)
-        out->min++;
-    for (out->max = last; bins[out->max] == 0;)
-        out->max--;
-    describe_values(bins, out);
-    for (unsigned v = out->min, before = v; v <= out->max && out->step != 1; v++)
+    while (bins[first_bin] == 0)
+        first_bin++;
+    while (bins[last_bin] == 0)
+        last_bin--;
+    out->min = ih_bin_value(h->type, first_bin);
+    out->max = ih_bin_value(h->type, last_bin);
+    if (is_float) {
+        out->mean = mean_of_floats(bins, h->type, first_bin, last_bin, out->count);
+        describe_values(bins, h->type, first_bin, last_bin, out->mean, 0, out);
+        return;
+    }
+    const double mean = (double)*ih_sum(h, plane) / (double)out->count;
+    const uint64_t centre = (uint64_t)(mean + 0.5);
+    out->mean = offset == 0 ? mean : (double)(int64_t)out->sum / (double)out->count;
+    describe_values(bins, h->type, first_bin, last_bin, (double)centre - (double)offset,
+                    (double)(int64_t)(*ih_sum(h, plane) - centre * out->count) / (double)out->count,
+                    out);
+    unsigned step = 0;
+    for (unsigned v = first_bin, before = v; v <= last_bin && step != 1; v++)
         if (bins[v]) {
-            out->step = greatest_common_divisor(v - before, out->step);
+            step = greatest_common_divisor(v - before, step);
             before = v;
         }
+    out->step = step;
 }
 
 /* Of 65,536 counters many are equal and small. */
@@ -401,7 +524,7 @@ static double entropy_of(const struct ih_histogram *h, unsigned plane, const str
 {
     const uint64_t *bins = ih_bins(h, plane);
     double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS] = {0};
-    for (unsigned v = s->min; v <= s->max && s->count; v++)
+    for (unsigned v = 0; v < h->n_bins && s->count; v++)
         if (bins[v])
             entropy -= entropy_term(bins[v], (double)bins[v] / (double)s->count, terms);
     return entropy;
@@ -429,7 +552,7 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
 {
     static const double weights[3] = {0.2126, 0.7152, 0.0722};
     unsigned n_colours = h->layout.n_colours;
-    if (h->n_pixels == 0)
+    if (h->n_pixels == 0 || n_colours == 0 || !ih_is_unsigned(h->type))
         return (double)NAN;
     const uint64_t *bins[3] = {NULL};
     for (unsigned c = 0; c < n_colours; c++)

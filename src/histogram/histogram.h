@@ -14,6 +14,10 @@
 
 #include "histogram/measure.h"
 
+/* Samples that are counted apart, in no bin and no statistic. */
+enum ih_special { IH_NAN, IH_POSITIVE_INFINITY, IH_NEGATIVE_INFINITY, IH_NODATA, IH_SPECIALS };
+extern const char *const ih_special_names[IH_SPECIALS]; /* "nan", "positive_infinity" ... */
+
 struct ih_histogram {
     enum ih_sample_type type;
     unsigned n_bins;         /* of each plane */
@@ -25,7 +29,9 @@ struct ih_histogram {
     uint64_t any_low, any_high, all_low, all_high;
     /* [ih_own_planes][n_bins], the channels and then luma; owned. NULL: no counters. */
     uint64_t *bins;
-    uint64_t *sums; /* [ih_own_planes], of the values; in the memory of bins */
+    /* In the memory of bins: */
+    uint64_t *sums;                    /* [ih_own_planes], of the numbers of the bins */
+    uint64_t (*specials)[IH_SPECIALS]; /* [ih_own_planes], of pixels in no bin */
 };
 
 static inline bool ih_has_luma(const struct ih_histogram *h)
@@ -59,11 +65,25 @@ static inline uint64_t *ih_bins(const struct ih_histogram *h, unsigned plane)
     return h->bins + (size_t)ih_plane_at(h, plane) * h->n_bins;
 }
 
-/* The sum of the values of a valid plane. */
+/* The sum of the bin numbers of a valid plane: of unsigned samples, that of the values. */
 static inline uint64_t *ih_sum(const struct ih_histogram *h, unsigned plane)
 {
     return h->sums + ih_plane_at(h, plane);
 }
+
+/* The pixels of a valid plane that are in no bin: [IH_SPECIALS]. */
+static inline uint64_t *ih_specials(const struct ih_histogram *h, unsigned plane)
+{
+    return h->specials[ih_plane_at(h, plane)];
+}
+
+/* Moves infinities and NaN of float16 and bfloat16 out of the bins, and drops clip counts of keys
+ * that are no values. Called once, after counting. */
+void ih_histogram_set_apart(struct ih_histogram *h);
+
+/* Moves the pixels with a value out of the bins of all channels, as nodata. Their value is exact:
+ * it is a bin. */
+void ih_histogram_set_nodata_apart(struct ih_histogram *h, double value);
 
 /* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
 static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
@@ -119,13 +139,30 @@ static inline unsigned ih_bar_values(unsigned n_values)
     return (n_values + IH_BINS - 1) / IH_BINS;
 }
 
-/* The part of the values that a drawing shows: all, unless the highest native value that occurs is
- * in a lower part, 0 to a power of two. 12-bit samples in 16 bits have 4,096. */
-unsigned ih_shown_values(const struct ih_histogram *h);
+/* The part of the values that a drawing shows. Of unsigned samples the values 0 to n_values - 1:
+ * all, unless the highest native value that occurs is in a lower part, 0 to a power of two. 12-bit
+ * samples in 16 bits have 4,096. Of others IH_BINS bars of equal width, from the 0.1 to the 99.9
+ * percentile of all channels but alpha. */
+struct ih_shown {
+    unsigned n_values;
+    bool is_span;
+    double low, high; /* of the span; low < high */
+};
 
-/* Overwrites *bars with a histogram of IH_BINS bins, each of `n_in_bar` values; it has no sums.
- * Returns as ih_histogram_init. */
-enum ih_status ih_histogram_fold(const struct ih_histogram *h, unsigned n_in_bar,
+struct ih_shown ih_histogram_shown(const struct ih_histogram *h);
+
+/* What a drawing of two histograms of the same type shows. */
+struct ih_shown ih_shown_join(struct ih_shown a, struct ih_shown b);
+
+static inline bool ih_shown_is_same(struct ih_shown a, struct ih_shown b)
+{
+    return a.n_values == b.n_values && a.is_span == b.is_span &&
+           (!a.is_span || (a.low == b.low && a.high == b.high));
+}
+
+/* Overwrites *bars with a histogram of IH_BINS bins, each of as many of the values that are shown;
+ * it has no sums. Returns as ih_histogram_init. */
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_shown shown,
                                  struct ih_histogram *bars, struct ih_error *err);
 
 /* Fills in the counts of a gray image that follow from its bins, so that backends need not count
@@ -146,15 +183,16 @@ uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels);
  */
 uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
 
-/* Returns true if the counts of an image agree: each valid plane has n_pixels, each sum is that of
- * its bins, all <= any <= n_pixels. False means a bug in a backend, never bad input. */
+/* Returns true if the counts of an image agree: each valid plane has n_pixels, in bins or specials,
+ * each sum is that of its bins, all <= any <= n_pixels. False means a bug in a backend, never bad
+ * input. */
 bool ih_histogram_consistent(const struct ih_histogram *h);
 
 /* A percentile of choice is in millionths of a percent, so that its decimals are exact. */
 enum { IH_PERCENT = 1000000, IH_PERCENT_KEY_MAX = 16 };
 
-/* The smallest value that occurs whose cumulative count is at least the share of the plane's count;
- * UINT_MAX without pixels. */
+/* The bin of the smallest value that occurs whose cumulative count is at least the share of the
+ * plane's count; UINT_MAX without pixels. */
 unsigned ih_percentile(const struct ih_histogram *h, unsigned plane, uint32_t millionths);
 
 /* Reads n bytes of digits with an optional point: 0 to 100, at most 6 decimals. */

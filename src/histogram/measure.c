@@ -47,6 +47,17 @@ enum ih_status ih_measure_image(struct ih_measure *m, struct ih_count_spec *spec
                                 struct ih_error *err)
 {
     const unsigned largest = spec->n_bins - 1;
+    const bool is_unsigned = ih_is_unsigned(spec->type);
+    if (!is_unsigned && (m->clip_low > 0 || m->clip_high > 0))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "clip limits are for unsigned samples, and it has samples of %s",
+                            ih_sample_type_name(spec->type));
+    if (!is_unsigned && m->range.high > 0)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "a range is for unsigned samples, and it has samples of %s",
+                            ih_sample_type_name(spec->type));
+    if (spec->layout.n_colours == 0 || (spec->layout.n_colours == 3 && ih_is_float(spec->type)))
+        m->luma = &ih_luma_none;
     m->type = spec->type;
     m->n_bins = spec->n_bins;
     m->clip_high = m->clip_high ? m->clip_high : (uint16_t)largest;
@@ -89,7 +100,7 @@ static bool agree_clips(const struct ih_measure *m, bool is_asked, const struct 
 static bool agree_bins(const struct ih_measure *asked, const struct ih_result *r)
 {
     const bool is_deep = r->is_total ? r->info.extremes.end > IH_BINS : r->info.source_depth > 8;
-    if (!r->is_read || !(asked->stated & IH_STATED_BINS))
+    if (!r->is_read || !(asked->stated & IH_STATED_BINS) || !ih_is_unsigned(r->measure.type))
         return true;
     const bool is_native = ih_is_native(r->measure.type);
     return asked->takes_native ? is_native || !is_deep : !is_native;

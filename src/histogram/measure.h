@@ -66,7 +66,10 @@ struct ih_measure {
  *
  * spec     layout, type and n_bins are set; the rest is filled
  *
- * Returns IH_OK, or IH_UNSUPPORTED if the image's values do not reach the clip limits.
+ * Luma becomes none where a layout has none: without RGB, and of floats, whose keys are not linear.
+ *
+ * Returns IH_OK, or IH_UNSUPPORTED if the image's values do not reach the clip limits, or if they
+ * are signed and there are clip limits or a range.
  */
 enum ih_status ih_measure_image(struct ih_measure *measure, struct ih_count_spec *spec,
                                 struct ih_error *err);

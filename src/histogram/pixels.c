@@ -48,15 +48,20 @@ size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_c
     return (size_t)(to - pixels) / n_channels;
 }
 
-size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
+size_t ih_samples_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels,
+                                   enum ih_sample_type type)
 {
-    const size_t pixel_bytes = 2 * (size_t)n_channels;
+    const size_t sample_bytes = ih_sample_bytes(type), pixel_bytes = n_channels * sample_bytes;
     const uint8_t *from = pixels;
     uint8_t *to = pixels;
+    if (type == IH_UINT8 && (n_channels == 2 || n_channels == 4))
+        return ih_pixels_drop_transparent(pixels, n_pixels, n_channels);
     for (size_t i = 0; i < n_pixels; i++, from += pixel_bytes) {
-        const bool is_kept = from[pixel_bytes - 2] != 0 || from[pixel_bytes - 1] != 0;
+        uint8_t bits = 0;
+        for (size_t k = pixel_bytes - sample_bytes; k < pixel_bytes; k++)
+            bits |= from[k];
         memmove(to, from, pixel_bytes);
-        to += is_kept ? pixel_bytes : 0;
+        to += bits != 0 ? pixel_bytes : 0;
     }
     return (size_t)(to - pixels) / pixel_bytes;
 }

@@ -8,7 +8,7 @@
 #ifndef IH_HISTOGRAM_PIXELS_H
 #define IH_HISTOGRAM_PIXELS_H
 
-#include "imghist.h" /* IH_BINS, IH_LUMA and so on */
+#include "histogram/sample_type.h"
 
 #include <stdbool.h>
 
@@ -72,26 +72,6 @@ static inline bool ih_layout_is_same(struct ih_layout a, struct ih_layout b)
 /* Whether an image can have this layout; a decoder process may send any. */
 bool ih_layout_is_possible(const struct ih_layout *layout);
 
-enum { IH_NATIVE_BINS_MAX = 65536 };
-
-/* How a stored sample becomes a bin. */
-enum ih_sample_type {
-    IH_UINT8, /* unsigned, of 8 bits or reduced to them: IH_BINS bins */
-    IH_UINT16 /* unsigned, of 9 to 16 bits: a bin for each value */
-};
-
-/* Bytes of a sample in a stripe. */
-static inline unsigned ih_sample_bytes(enum ih_sample_type type)
-{
-    return type == IH_UINT8 ? 1 : 2;
-}
-
-/* Whether the bins are those of the stored values. */
-static inline bool ih_is_native(enum ih_sample_type type)
-{
-    return type != IH_UINT8;
-}
-
 /* What to count. The same for every stripe of an image. */
 struct ih_count_spec {
     struct ih_layout layout;
@@ -116,8 +96,9 @@ static inline size_t ih_pixel_bytes(unsigned n_channels, enum ih_sample_type typ
  */
 size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
 
-/* The same for native pixels, uint16 [n_pixels][n_channels]. */
-size_t ih_native_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
+/* The same for all layouts with alpha and all types of samples, which are no keys. */
+size_t ih_samples_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels,
+                                   enum ih_sample_type type);
 
 /* Static name of a plane: "gray", "red", "green", "blue", "alpha", "luma", or "band4": its number
  * from 1. NULL if images of this layout have no such plane; IH_LUMA always exists. */

@@ -34,6 +34,11 @@ static uint64_t add_up(struct ih_histogram *h, unsigned plane)
     const uint64_t n_max = UINT64_MAX / (h->n_bins - 1); /* so that no sum overflows */
     const uint64_t *bins = ih_bins(h, plane);
     uint64_t n = 0, sum = 0;
+    for (unsigned k = 0; k < IH_SPECIALS; k++) {
+        if (ih_specials(h, plane)[k] > n_max - n)
+            return UINT64_MAX;
+        n += ih_specials(h, plane)[k];
+    }
     for (unsigned v = 0, n_bins = h->n_bins; v < n_bins; v++) {
         if (bins[v] > n_max - n)
             return UINT64_MAX;
@@ -67,7 +72,7 @@ static bool is_size_possible(const struct ih_result *r)
 static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t any, uint64_t all)
 {
     const struct ih_histogram *h = &r->histogram;
-    const unsigned n_colours = h->layout.n_colours;
+    const unsigned n_colours = ih_is_unsigned(h->type) ? h->layout.n_colours : 0;
     uint64_t most = 0, least = h->n_pixels, n_clipped = 0;
     for (unsigned c = 0; c < n_colours; c++) {
         const uint64_t *bins = ih_bins(h, c);
@@ -77,6 +82,8 @@ static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t 
         least = n < least ? n : least;
         n_clipped += n; /* at most three times n_pixels */
     }
+    if (n_colours == 0)
+        return any == 0 && all == 0;
     if (n_colours == 1)
         return any == most && all == most;
     return all <= any && any >= most && all <= least && any <= n_clipped && any <= h->n_pixels;

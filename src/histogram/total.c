@@ -29,10 +29,18 @@ static enum ih_status check_bins(const struct ih_total *t, const struct ih_resul
                                  struct ih_error *err)
 {
     const unsigned n = r->histogram.n_bins, n_before = t->sum.n_bins;
+    const enum ih_sample_type type = r->histogram.type, type_before = t->sum.type;
     char name[IH_TOTAL_FIRST_MAX];
-    if (t->n_images == 0 || n == n_before)
+    if (t->n_images == 0 || (n == n_before && type == type_before))
         return IH_OK;
     ih_escape_short(name, sizeof name, r->path ? r->path : "");
+    if (type != type_before && !(ih_is_unsigned(type) && ih_is_unsigned(type_before)))
+        return ih_error_set(err, IH_USAGE,
+                            "%s%s samples of %s, %s%s of %s: counts of different samples are not "
+                            "added",
+                            t->first, *t->first ? " has" : "the first has",
+                            ih_sample_type_name(type_before), name, *name ? "" : "another",
+                            ih_sample_type_name(type));
     return ih_error_set(err, IH_USAGE,
                         "%s%s%u bins, %s%s%u: counts of different bins are not added; count all "
                         "images again with 256 bins",
@@ -110,7 +118,7 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
 
 void ih_total_result(const struct ih_total *t, struct ih_result *out)
 {
-    static const uint64_t no_pixels[IH_BINS + 1]; /* and their sum */
+    static const uint64_t no_pixels[IH_BINS + 1 + IH_SPECIALS]; /* and their sum */
     memset(out, 0, sizeof *out);
     out->path = IH_TOTAL_NAME;
     out->is_total = true;
@@ -126,8 +134,10 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     if (t->n_images > 0)
         return;
     uint64_t *const bins = (uint64_t *)(uintptr_t)no_pixels; /* a result is only read */
-    out->histogram = (struct ih_histogram){.n_bins = IH_BINS,
-                                           .n_planes = out->measure.luma != &ih_luma_none,
-                                           .bins = bins,
-                                           .sums = bins + IH_BINS};
+    out->histogram =
+        (struct ih_histogram){.n_bins = IH_BINS,
+                              .n_planes = out->measure.luma != &ih_luma_none,
+                              .bins = bins,
+                              .sums = bins + IH_BINS,
+                              .specials = (uint64_t(*)[IH_SPECIALS])(bins + IH_BINS + 1)};
 }

@@ -167,6 +167,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
     memset(&s, 0, sizeof s);
     s.format = s.decoder = s.kernel = s.luma = s.alpha = s.version = s.reduction = s.range = "";
     s.region = s.mask = "";
+    s.samples = ih_sample_type_name(IH_UINT8);
     s.mean_luminance = (double)NAN;
     s.source_min = 1;
     if (!c->is_empty) {
@@ -183,8 +184,13 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->measure.luma->name;
         s.alpha = ih_alpha_name(r->measure.alpha);
-        s.clip_low = r->measure.clip_low;
-        s.clip_high = r->measure.clip_high;
+        s.samples = ih_sample_type_name(h->type);
+        s.is_float = ih_is_float(h->type);
+        s.is_signed = !ih_is_unsigned(h->type);
+        if (!s.is_signed) {
+            s.clip_low = r->measure.clip_low;
+            s.clip_high = r->measure.clip_high;
+        }
         s.crushed_any = h->any_low;
         s.blown_any = h->any_high;
         s.warnings = r->info.warnings;
@@ -234,7 +240,7 @@ enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct
 }
 
 enum ih_status ih_counts_percentile(const struct ih_counts *c, unsigned plane, uint32_t millionths,
-                                    unsigned *value, struct ih_error *err)
+                                    double *value, struct ih_error *err)
 {
     if (!ih_counts_plane(c, plane))
         return ih_error_set(err, IH_USAGE, "the counts have no plane %u", plane);
@@ -243,6 +249,6 @@ enum ih_status ih_counts_percentile(const struct ih_counts *c, unsigned plane, u
     const unsigned v = ih_percentile(&c->result.histogram, plane, millionths);
     if (v == UINT_MAX)
         return ih_error_set(err, IH_USAGE, "there are no pixels");
-    *value = v;
+    *value = ih_bin_value(c->result.histogram.type, v);
     return IH_OK;
 }

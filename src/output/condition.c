@@ -386,6 +386,11 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
                    ? condition_fail(
                          p, "a percentage goes from 0 to 100: the comparison decides nothing")
                    : IH_OK;
+    const bool is_of_values = field->high == 255 || field->high == 127.5 ||
+                              field->field.offset_bytes == offsetof(struct ih_stats, sum);
+    if (is_of_values && (field->in & IH_OF_CHANNEL) && isinf(p->fields->highest) &&
+        !number->is_pixels)
+        return IH_OK;
     if (is_integer && has_share && n > 0 && !number->is_pixels && (n <= 100 || n == floor(n)))
         return refuse_bare(p, name, n);
     if (number->is_pixels && !counts)

@@ -54,7 +54,8 @@ struct ih_field_set {
     const struct ih_column *const *columns;    /* NULL at the end, as of_channel */
     const struct ih_column *const *of_channel; /* also red.p99; NULL: none */
     const char *which;                         /* what they are, for messages */
-    double highest;                            /* value of a pixel: 255, or more with native bins */
+    double highest; /* value of a pixel: 255; HUGE_VAL: they have no limits,
+                       and may be negative or fractions */
 
     /* Texts that the field "format" may have, NULL at the end. NULL: any. */
     const char *const *formats;

@@ -82,6 +82,15 @@ static char *format_field(char *p, uint64_t n)
     return ih_format_count(p, n);
 }
 
+/* The value of a bin. */
+static char *format_sample(char *p, const struct ih_histogram *h, unsigned bin)
+{
+    if (ih_is_unsigned(h->type))
+        return format_field(p, bin);
+    *p++ = ',';
+    return ih_put_sample(p, h->type, ih_bin_value(h->type, bin));
+}
+
 /* printf would take several times as long. */
 static void put_stats(const struct csv_state *s, FILE *f, const char *name,
                       struct ih_record_view *view, unsigned plane)
@@ -117,7 +126,7 @@ static void image_channels(const struct csv_state *s, FILE *f, const char *name,
         put_stats(s, f, name, &view, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
-            if (ih_is_native(r->histogram.type)) /* its bins have no columns */
+            if (r->histogram.n_bins > IH_BINS) /* its bins have no columns */
                 *end++ = ',';
             else
                 end = format_field(end, ih_bins(&r->histogram, p)[v]);
@@ -144,12 +153,12 @@ static void image_bins(const struct csv_state *s, FILE *f, const char *name,
             if (strcmp(channel, bins_columns[c]) == 0)
                 columns[c] = ih_bins(&r->histogram, p);
     }
-    char row[NAME_BYTES + (N_BINS_COLUMNS + 1) * (IH_COUNT_MAX + 1) + 1];
+    char row[NAME_BYTES + IH_REAL_MAX + (N_BINS_COLUMNS + 1) * (IH_COUNT_MAX + 1) + 1];
     const size_t n_prefix = strlen(name);
     memcpy(row, name, n_prefix);
     for (unsigned v = 0; v < r->histogram.n_bins; v++) {
-        bool occurs = !ih_is_native(r->histogram.type);
-        char *end = format_field(row + n_prefix, v);
+        bool occurs = r->histogram.n_bins == IH_BINS;
+        char *end = format_sample(row + n_prefix, &r->histogram, v);
         for (unsigned c = 0; c < N_BINS_COLUMNS; c++) {
             if (columns[c])
                 end = format_field(end, columns[c][v]);
@@ -171,13 +180,13 @@ static void image_long(const struct csv_state *s, FILE *f, const char *name,
     for (unsigned i = 0; i < r->histogram.n_planes; i++) {
         const unsigned p = ih_nth_plane(&r->histogram, i);
         const char *channel = ih_histogram_plane(&r->histogram, p);
-        char row[NAME_BYTES + CHANNEL_BYTES + 2 * (IH_COUNT_MAX + 1) + 1];
+        char row[NAME_BYTES + CHANNEL_BYTES + IH_REAL_MAX + IH_COUNT_MAX + 3];
         const size_t n_prefix = (size_t)(stpcpy(stpcpy(stpcpy(row, name), ","), channel) - row);
         const uint64_t *bins = ih_bins(&r->histogram, p);
         for (unsigned v = 0; v < r->histogram.n_bins; v++) {
-            if (ih_is_native(r->histogram.type) && bins[v] == 0)
+            if (r->histogram.n_bins > IH_BINS && bins[v] == 0)
                 continue;
-            char *end = format_field(row + n_prefix, v);
+            char *end = format_sample(row + n_prefix, &r->histogram, v);
             end = format_field(end, bins[v]);
             *end++ = '\n';
             fwrite(row, 1, (size_t)(end - row), f);
@@ -351,7 +360,7 @@ static void csv_compare(const void *state, const struct ih_comparison *c)
         const char *channel = ih_histogram_plane(h, p);
         fprintf(f, "%s,%s,%s", names[0], names[1], channel);
         for (const struct ih_field *d = ih_distance_fields; d->key; d++) {
-            ih_put_field(text, d, &c->planes[p], true);
+            ih_put_field(text, d, &c->planes[p]);
             fprintf(f, ",%s", text);
         }
         for (const struct ih_column *const *k = columns; *k; k++)

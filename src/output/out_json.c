@@ -82,13 +82,12 @@ static char *add_key(char *to, const char *before, const char *key)
 }
 
 /* One call of stdio for each member: they are most of the time of writing. */
-static void put_fields(FILE *f, const char *before, const struct ih_field *fields, const void *from,
-                       bool has_values)
+static void put_fields(FILE *f, const char *before, const struct ih_field *fields, const void *from)
 {
     char member[MEMBER_MAX + IH_REAL_MAX];
     for (; fields->key; fields++, before = ",") {
         char *const value = add_key(member, before, fields->key);
-        char *end = ih_put_field(value, fields, from, has_values);
+        char *end = ih_put_field(value, fields, from);
         end = end > value ? end : stpcpy(value, "null");
         fwrite(member, 1, (size_t)(end - member), f);
     }
@@ -146,6 +145,14 @@ static void put_ranges(FILE *f, const uint64_t *bins, unsigned n_bins)
     fputs(next ? "]]" : "]", f);
 }
 
+/* Those that occur. */
+static void put_specials(FILE *f, const uint64_t *n)
+{
+    for (unsigned i = 0; i < IH_SPECIALS; i++)
+        if (n[i] > 0)
+            fprintf(f, ",\"%s\":%" PRIu64, ih_special_names[i], n[i]);
+}
+
 static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_columns *columns)
 {
     const struct ih_result *const r = view->result;
@@ -155,7 +162,8 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
         const unsigned p = ih_nth_plane(&r->histogram, i);
         fprintf(f, "%s{\"name\":\"%s\"", before, ih_histogram_plane(&r->histogram, p));
         json_put_statistics(f, ",", view, p, columns);
-        if (ih_is_native(r->measure.type))
+        put_specials(f, ih_specials(&r->histogram, p));
+        if (r->measure.n_bins > IH_BINS)
             put_ranges(f, ih_bins(&r->histogram, p), r->measure.n_bins);
         else
             put_histogram(f, ih_bins(&r->histogram, p));
@@ -220,11 +228,11 @@ static void put_other(FILE *f, struct ih_record_view *view, unsigned kind,
         putc(']', f);
         break;
     case IH_FIELD_CLIP_LIMITS:
-        put_fields(f, "{", ih_clip_limits_fields, &r->measure, true);
+        put_fields(f, "{", ih_clip_limits_fields, &r->measure);
         putc('}', f);
         break;
     case IH_FIELD_CLIP:
-        put_fields(f, "{", ih_clip_fields, &r->histogram, true);
+        put_fields(f, "{", ih_clip_fields, &r->histogram);
         putc('}', f);
         break;
     case IH_FIELD_NOT_APPLIED:
@@ -341,13 +349,13 @@ static void json_compare(const void *state, const struct ih_comparison *c)
         put_named(f, &sides[i], of_side);
         putc('}', f);
     }
-    put_fields(f, ",", ih_distance_fields, &c->largest, true);
+    put_fields(f, ",", ih_distance_fields, &c->largest);
     fputs(",\"channels\":[", f);
     const struct ih_histogram *const h = &c->sides[0].histogram;
     for (unsigned i_plane = 0; i_plane < h->n_planes; i_plane++) {
         const unsigned p = ih_nth_plane(h, i_plane);
         fprintf(f, "%s\n{\"name\":\"%s\"", before, ih_histogram_plane(h, p));
-        put_fields(f, ",", ih_distance_fields, &c->planes[p], true);
+        put_fields(f, ",", ih_distance_fields, &c->planes[p]);
         for (unsigned i = 0; i < 2; i++) {
             fprintf(f, ",\"%s\":", names[i]);
             json_put_statistics(f, "{", &sides[i], p, s->options.columns);

@@ -82,6 +82,12 @@ static bool is_shown(const struct text *s, const struct column *c)
     return !c->needs_wide || (has_wide_layout(s) && !s->has_native);
 }
 
+/* Whether values have more digits than those of 8 bits. */
+static bool has_wide_values(const struct ih_histogram *h)
+{
+    return h->n_bins > IH_BINS || !ih_is_unsigned(h->type);
+}
+
 static int column_width(const struct text *s, const struct column *c)
 {
     return c->width + (s->has_native ? 2 : 0);
@@ -99,10 +105,13 @@ static void put_number(const struct text *s, int width, int decimals,
                        const struct ih_field_value *v)
 {
     char shown[48] = "";
-    if (v->type == IH_TYPE_INTEGER)
-        snprintf(shown, sizeof shown, "%" PRIu64, v->integer);
-    else if (v->type == IH_TYPE_REAL &&
-             snprintf(shown, sizeof shown, "%.*f", decimals, v->real) > width)
+    const bool is_float = v->type == IH_TYPE_REAL && v->digits != IH_DIGITS_DECIMALS;
+    if (v->type == IH_TYPE_INTEGER || is_float)
+        ih_put_number(shown, v);
+    for (unsigned n = 8; n > 0 && is_float && (int)strlen(shown) > width; n--)
+        ih_put_digits(shown, v->real, n);
+    if (!is_float && v->type == IH_TYPE_REAL &&
+        snprintf(shown, sizeof shown, "%.*f", decimals, v->real) > width)
         snprintf(shown, sizeof shown, "%.0f", v->real);
     fprintf(s->to.stream, "  %*s", width, shown);
 }
@@ -178,13 +187,21 @@ static void put_selection(const struct text *s, const struct ih_result *r)
 
 enum { PLOT_ROWS = 6, PLOT_COLUMNS = 32, PLOT_COLUMNS_WIDE = 64 };
 
-static void put_axis(const struct text *s, unsigned n_columns, unsigned n_bins, const char *label)
+/* The values at the quarters of the plot, and the last one. */
+static void put_axis(const struct text *s, unsigned n_columns, const struct ih_histogram *h,
+                     const char *label)
 {
+    const struct ih_shown shown = ih_histogram_shown(h);
     const int quarter = (int)n_columns / 4;
-    char last[8];
-    const int n_last = snprintf(last, sizeof last, "%u", n_bins - 1);
-    fprintf(s->to.stream, "%*s%-*d%-*u%-*u%-*u%s%s%s\n\n", INDENT, "", quarter, 0, quarter,
-            n_bins / 4, quarter, n_bins / 2, quarter - n_last, n_bins * 3 / 4, last,
+    char values[5][IH_REAL_MAX];
+    for (unsigned i = 0; i < 5; i++) {
+        if (shown.is_span)
+            ih_put_digits(values[i], shown.low + (shown.high - shown.low) / 4 * i, 3);
+        else
+            snprintf(values[i], sizeof values[i], "%u", i < 4 ? h->n_bins * i / 4 : h->n_bins - 1);
+    }
+    fprintf(s->to.stream, "%*s%-*s%-*s%-*s%-*s%s%s%s\n\n", INDENT, "", quarter, values[0], quarter,
+            values[1], quarter, values[2], quarter - (int)strlen(values[4]), values[3], values[4],
             *label ? "  " : "", label);
 }
 
@@ -203,7 +220,7 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
         ih_plot_put_row(s->to.stream, &plot, row, s->to.options.unicode);
         putc('\n', s->to.stream);
     }
-    put_axis(s, plot.n_columns, h->n_bins,
+    put_axis(s, plot.n_columns, h,
              is_mixed  ? ""
              : is_gray ? "gray"
                        : ih_histogram_plane(h, *planes));
@@ -249,7 +266,7 @@ static void put_table(const struct text *s, struct ih_record_view *view)
     const struct ih_histogram *const h = &view->result->histogram;
     fprintf(s->to.stream, "%*s", INDENT + 5, "");
     put_headings(s, table_columns);
-    fputs("  crushed   blown\n", s->to.stream);
+    fputs(ih_is_unsigned(h->type) ? "  crushed   blown\n" : "\n", s->to.stream);
     for (unsigned i = 0; i < h->n_planes; i++) {
         const unsigned p = ih_nth_plane(h, i);
         const char *name = ih_histogram_plane(h, p);
@@ -261,8 +278,10 @@ static void put_table(const struct text *s, struct ih_record_view *view)
         fprintf(s->to.stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name,
                 style(s, PLAIN));
         text_put_statistics(s, table_columns, view, p);
-        put_share(s, 8, t->crushed, t->count, false, "%");
-        put_share(s, 7, t->blown, t->count, true, "%");
+        if (ih_is_unsigned(h->type)) {
+            put_share(s, 8, t->crushed, t->count, false, "%");
+            put_share(s, 7, t->blown, t->count, true, "%");
+        }
         putc('\n', s->to.stream);
     }
 }
@@ -281,8 +300,31 @@ static void put_clipped(const struct text *s, const struct ih_histogram *h, bool
     put_share(s, 0, is_high ? h->all_high : h->all_low, h->n_pixels, is_high, " %");
 }
 
+/* The samples that are counted apart, of all planes. */
+static void put_apart(const struct text *s, const struct ih_histogram *h)
+{
+    const char *before = "counted apart: ";
+    putc('\n', s->to.stream);
+    for (unsigned k = 0; k < IH_SPECIALS; k++) {
+        uint64_t n = 0;
+        for (unsigned i = 0; i < h->layout.n_channels; i++)
+            n += h->specials[i][k];
+        if (n > 0) {
+            fprintf(s->to.stream, "%*s%s%" PRIu64 " %s", *before == ',' ? 0 : INDENT, "", before, n,
+                    ih_special_names[k]);
+            before = ", ";
+        }
+    }
+    if (*before == ',')
+        putc('\n', s->to.stream);
+}
+
 static void put_clipping(const struct text *s, const struct ih_histogram *h)
 {
+    if (!ih_is_unsigned(h->type)) {
+        put_apart(s, h);
+        return;
+    }
     fprintf(s->to.stream, "\n%*s", INDENT, "");
     put_clipped(s, h, true);
     fputs(has_wide_layout(s) ? "; " : "\n  ", s->to.stream);
@@ -302,8 +344,10 @@ static void put_chosen(const struct text *s, struct ih_record_view *view)
         const struct ih_field_value value = ih_channel_value(view, IH_LUMA, *c);
         if (value.type == IH_TYPE_NONE)
             return;
-        fprintf(s->to.stream, "%*s%s%s %" PRIu64, *before == ',' ? 0 : INDENT, "", before,
-                (*c)->name, value.integer);
+        char number[IH_REAL_MAX];
+        ih_put_number(number, &value);
+        fprintf(s->to.stream, "%*s%s%s %s", *before == ',' ? 0 : INDENT, "", before, (*c)->name,
+                number);
         before = ", ";
     }
     if (*before == ',')
@@ -320,6 +364,8 @@ static void put_luminance(const struct text *s, const struct ih_result *r)
     if (r->has_distance)
         fprintf(s->to.stream, "%*sto the reference: ks %.4f, emd %.2f\n", INDENT, "", r->against.ks,
                 r->against.emd);
+    if (!ih_is_unsigned(r->histogram.type) || r->histogram.layout.n_colours == 0)
+        return;
     fprintf(s->to.stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
     if (doubt)
         fprintf(s->to.stream, "%s%s", has_wide_layout(s) ? " " : "\n  ", doubt);
@@ -330,7 +376,7 @@ static void show_full(struct text *s, const struct ih_result *r)
 {
     struct ih_record_view view;
     ih_record_view_init(&view, r);
-    s->has_native = ih_is_native(r->histogram.type);
+    s->has_native = has_wide_values(&r->histogram);
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
@@ -521,7 +567,7 @@ static void text_compare(const void *state, const struct ih_comparison *c)
     struct text s = as->text;
     FILE *const f = s.to.stream;
     const struct ih_histogram *const h = &c->sides[0].histogram;
-    s.has_native = ih_is_native(h->type);
+    s.has_native = has_wide_values(h);
     const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
     struct ih_record_view sides[2];

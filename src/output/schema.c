@@ -166,6 +166,23 @@ static struct ih_field_value integer_value(uint64_t n, bool is_known)
                : none;
 }
 
+static struct ih_field_value signed_value(int64_t n)
+{
+    struct ih_field_value value = integer_value(n < 0 ? 0 - (uint64_t)n : (uint64_t)n, true);
+    value.is_negative = n < 0;
+    value.real = (double)n;
+    return value;
+}
+
+/* Of a sample. */
+static struct ih_field_value sample_value(enum ih_sample_type type, double v)
+{
+    return ih_is_float(type) ? (struct ih_field_value){.type = IH_TYPE_REAL,
+                                                       .real = v,
+                                                       .digits = IH_DIGITS_OF_FLOAT}
+                             : signed_value((int64_t)v);
+}
+
 /* Real fields with a share go from 0 to 1. */
 static struct ih_field_value real_value(double real)
 {
@@ -206,19 +223,31 @@ static void print_warnings(unsigned warnings, char *text, size_t size)
 struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
                                        const struct ih_column *c)
 {
+    const struct ih_histogram *const h = &v->result->histogram;
+    const bool is_float = ih_is_float(h->type);
     if (!(c->in & v->kind))
         return none;
     if (c->field.kind == IH_FIELD_PERCENTILE) {
-        const unsigned n = ih_percentile(&v->result->histogram, plane, c->millionths);
-        return integer_value(n, n != UINT_MAX);
+        const unsigned bin = ih_percentile(h, plane, c->millionths);
+        return bin == UINT_MAX ? none : sample_value(h->type, ih_bin_value(h->type, bin));
     }
     const struct ih_stats *const stats = ih_view_stats(v, plane);
     const void *const at = (const char *)stats + c->field.offset_bytes;
-    if (c->field.kind == IH_FIELD_REAL)
-        return real_value(*(const double *)at);
+    if (c->field.kind == IH_FIELD_REAL) {
+        struct ih_field_value value = real_value(*(const double *)at);
+        const bool has_unit = at == &stats->mean || at == &stats->stddev;
+        value.digits = is_float && has_unit ? IH_DIGITS_NINE : IH_DIGITS_DECIMALS;
+        return value;
+    }
     if (c->field.kind == IH_FIELD_VALUE)
-        return integer_value(*(const unsigned *)at, stats->count > 0);
-    struct ih_field_value value = integer_value(*(const uint64_t *)at, true);
+        return stats->count == 0 || (is_float && at == &stats->step)
+                   ? none
+                   : sample_value(h->type, *(const double *)at);
+    if (at == &stats->sum && !ih_is_unsigned(h->type))
+        return is_float ? none : signed_value((int64_t)stats->sum);
+    const bool is_clip = at == &stats->crushed || at == &stats->blown;
+    struct ih_field_value value =
+        integer_value(*(const uint64_t *)at, !is_clip || ih_is_unsigned(h->type));
     value.whole = (double)stats->count;
     return value;
 }
@@ -241,7 +270,7 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_COUNT:
         return integer_value(*(const uint64_t *)at, true);
     case IH_FIELD_BINS:
-        return integer_value(r->measure.n_bins, ih_is_native(r->measure.type));
+        return integer_value(r->measure.n_bins, r->measure.n_bins > IH_BINS);
     case IH_FIELD_UNSIGNED:
         n = *(const unsigned *)at;
         return integer_value(n, n > 0 || !(field->in & IH_OPTIONAL));
@@ -268,6 +297,8 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
         return text_value(r->error.message, true);
     case IH_FIELD_RANGE:
         return text_value(ih_range_names[r->info.range], r->info.range != IH_RANGE_UNKNOWN);
+    case IH_FIELD_SAMPLES:
+        return text_value(ih_sample_type_name(r->measure.type), !ih_is_unsigned(r->measure.type));
     case IH_FIELD_WEIGHTS:
         return text_value(r->measure.luma->name, true);
     case IH_FIELD_ALPHA:
@@ -296,23 +327,31 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     }
 }
 
-char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values)
+char *ih_put_field(char *text, const struct ih_field *field, const void *from)
 {
     const void *at = (const char *)from + field->offset_bytes;
     if (field->kind == IH_FIELD_REAL)
         return ih_put_real(text, *(const double *)at);
-    if (field->kind != IH_FIELD_VALUE || has_values)
-        text = ih_format_count(text, field->kind == IH_FIELD_COUNT   ? *(const uint64_t *)at
-                                     : field->kind == IH_FIELD_VALUE ? *(const unsigned *)at
-                                                                     : *(const uint16_t *)at);
+    text = ih_format_count(text, field->kind == IH_FIELD_COUNT ? *(const uint64_t *)at
+                                                               : *(const uint16_t *)at);
     *text = '\0';
     return text;
+}
+
+char *ih_put_sample(char *text, enum ih_sample_type type, double value)
+{
+    const struct ih_field_value sample = sample_value(type, value);
+    return ih_put_number(text, &sample);
 }
 
 char *ih_put_number(char *text, const struct ih_field_value *value)
 {
     if (value->type == IH_TYPE_REAL)
-        return ih_put_real(text, value->real);
+        return value->digits == IH_DIGITS_DECIMALS ? ih_put_real(text, value->real)
+               : value->digits == IH_DIGITS_NINE   ? ih_put_digits(text, value->real, 9)
+                                                   : ih_put_float(text, value->real);
+    if (value->type == IH_TYPE_INTEGER && value->is_negative)
+        *text++ = '-';
     if (value->type == IH_TYPE_INTEGER)
         text = ih_format_count(text, value->integer);
     *text = '\0';
@@ -322,10 +361,6 @@ char *ih_put_number(char *text, const struct ih_field_value *value)
 char *ih_put_channel_value(char *text, struct ih_record_view *v, unsigned plane,
                            const struct ih_column *c)
 {
-    if (c->field.kind == IH_FIELD_PERCENTILE) {
-        const struct ih_field_value value = ih_channel_value(v, plane, c);
-        return ih_put_number(text, &value);
-    }
-    const struct ih_stats *const stats = ih_view_stats(v, plane);
-    return ih_put_field(text, &c->field, stats, stats->count > 0);
+    const struct ih_field_value value = ih_channel_value(v, plane, c);
+    return ih_put_number(text, &value);
 }

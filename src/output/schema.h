@@ -48,6 +48,7 @@ enum ih_record_field_kind {
     IH_FIELD_RANGE,
     IH_FIELD_WEIGHTS,
     IH_FIELD_ALPHA,
+    IH_FIELD_SAMPLES, /* the type, if it is not unsigned */
     IH_FIELD_SHARD,
     IH_FIELD_WARNING_TEXTS, /* "TEXT; TEXT" */
 
@@ -111,9 +112,9 @@ enum {
     IH_MAYBE_SRGB = IH_NOT_APPLIED_ICC_PROFILE
 };
 
-/* Formats a member of a struct, real numbers by ih_put_real; "" if it has no meaning without
- * values. text: char [IH_REAL_MAX]. Returns its end. */
-char *ih_put_field(char *text, const struct ih_field *field, const void *from, bool has_values);
+/* Formats a member of a struct that is no value of samples, real numbers by ih_put_real; "" for
+ * NaN. text: char [IH_REAL_MAX]. Returns its end. */
+char *ih_put_field(char *text, const struct ih_field *field, const void *from);
 
 /* ---- the columns of a run ---- */
 
@@ -154,12 +155,21 @@ enum ih_value_type {
     IH_TYPE_OTHER /* an object or another value that only JSON has */
 };
 
+/* How a real number is written. */
+enum ih_digits {
+    IH_DIGITS_DECIMALS, /* six decimals */
+    IH_DIGITS_NINE,     /* nine significant digits: the mean and the deviation of floats */
+    IH_DIGITS_OF_FLOAT  /* as many as give the same float32 back */
+};
+
 struct ih_field_value {
     enum ih_value_type type;
+    enum ih_digits digits;
     const char *text;
     uint64_t integer;
-    double real;  /* of integers too, rounded above 2^53 */
-    double whole; /* 100 %, if the field has a share */
+    bool is_negative; /* the integer is below 0, by as much */
+    double real;      /* of integers too, rounded above 2^53 */
+    double whole;     /* 100 %, if the field has a share */
 };
 
 /* The type of a field's values that are not missing. */
@@ -172,9 +182,15 @@ static inline enum ih_value_type ih_column_type(const struct ih_column *c)
                                                                  : IH_TYPE_INTEGER;
 }
 
-/* Whether a result lacks a field because its luma was not counted. */
+/* Whether a result lacks a field because its luma was not counted, or because its samples have no
+ * limits at which they may be clipped, and no white. */
 static inline bool ih_field_is_absent(const struct ih_column *c, const struct ih_result *r)
 {
+    const unsigned kind = c->field.kind;
+    if (!ih_is_unsigned(r->measure.type) &&
+        (kind == IH_FIELD_CLIP_LIMITS || kind == IH_FIELD_CLIP || kind == IH_FIELD_CLIPPED ||
+         kind == IH_FIELD_SHARE || kind == IH_FIELD_LUMINANCE))
+        return true;
     return r->measure.luma == &ih_luma_none && (c->in & IH_OF_CHANNEL);
 }
 
@@ -206,6 +222,10 @@ struct ih_field_value ih_record_value(struct ih_record_view *view, const struct 
 /* The value of a column of channels in a plane that the result has. */
 struct ih_field_value ih_channel_value(struct ih_record_view *view, unsigned plane,
                                        const struct ih_column *column);
+
+/* Formats a value of samples: integers as such, floats with as many digits as give the same float32
+ * back. text: char [IH_REAL_MAX]. Returns its end. */
+char *ih_put_sample(char *text, enum ih_sample_type type, double value);
 
 /* Formats a number; "" for any other value. text: char [IH_REAL_MAX]. Returns its end. */
 char *ih_put_number(char *text, const struct ih_field_value *value);

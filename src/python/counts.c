@@ -250,7 +250,8 @@ static PyObject *stats_percentile(PyObject *object, PyObject *percent)
     PyObject *of = PyObject_GetAttrString(object, "_of");
     const double p = PyFloat_AsDouble(percent), millionths = nearbyint(p * 1e6);
     PyObject *result = NULL, *counts;
-    unsigned plane, value;
+    double value;
+    unsigned plane;
     struct ih_error err;
     if (!of || PyErr_Occurred())
         result = NULL;
@@ -259,9 +260,10 @@ static PyObject *stats_percentile(PyObject *object, PyObject *percent)
     else if (!PyArg_ParseTuple(of, "OI:percentile", &counts, &plane))
         result = NULL;
     else if (ih_counts_percentile(self_of(counts)->counts, plane, (uint32_t)millionths, &value,
-                                  &err) == IH_OK)
-        result = PyLong_FromUnsignedLong(value);
-    else
+                                  &err) == IH_OK) {
+        const struct ih_summary of = summary_of(counts);
+        result = sample_new(&of, value);
+    } else
         PyErr_SetString(PyExc_ValueError, err.message);
     Py_XDECREF(of);
     return result;
@@ -331,22 +333,38 @@ bool py_stats_add(PyObject *module, struct py_state *state)
            PyModule_AddStringConstant(module, "STATS_CODES", codes) == 0;
 }
 
-static PyObject *stats_value(const struct ih_stats *stats, const struct ih_field *f)
+/* A value of the samples. */
+static PyObject *sample_new(const struct ih_summary *of, double value)
+{
+    return of->is_float ? PyFloat_FromDouble(value) : PyLong_FromDouble(value);
+}
+
+/* None: samples of this type have no such statistic. */
+static PyObject *stats_value(const struct ih_summary *of, const struct ih_stats *stats,
+                             const struct ih_field *f)
 {
     const void *at = (const char *)stats + f->offset_bytes;
     if (f->kind == IH_FIELD_REAL)
         return PyFloat_FromDouble(*(const double *)at);
-    return PyLong_FromUnsignedLongLong(f->kind == IH_FIELD_COUNT ? *(const uint64_t *)at
-                                                                 : *(const unsigned *)at);
+    if ((of->is_float && (at == &stats->sum || at == &stats->step)) ||
+        (of->is_signed && (at == &stats->crushed || at == &stats->blown)))
+        return Py_NewRef(Py_None);
+    if (f->kind == IH_FIELD_VALUE)
+        return sample_new(of, *(const double *)at);
+    if (at == &stats->sum && of->is_signed)
+        return PyLong_FromLongLong((long long)stats->sum);
+    return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
 }
 
 static PyObject *stats_new(PyObject *counts, unsigned plane, const struct ih_stats *s)
 {
     const struct ih_field *f = ih_stats_fields();
+    const struct ih_summary of = summary_of(counts);
     PyObject *stats = PyStructSequence_New(py_state_of(counts)->stats);
     for (Py_ssize_t i = 0, is_last = 0; stats && !is_last && i <= PY_STATS_MAX; i++) {
         is_last = !f[i].key;
-        PyObject *value = is_last ? Py_BuildValue("(OI)", counts, plane) : stats_value(s, &f[i]);
+        PyObject *value =
+            is_last ? Py_BuildValue("(OI)", counts, plane) : stats_value(&of, s, &f[i]);
         if (value)
             PyStructSequence_SetItem(stats, i, value);
         else

@@ -51,6 +51,7 @@ bool py_layout_parse(struct py_layout *layout, const char *letters, const char *
 static bool set_array(struct py_input *input, const struct py_layout *layout)
 {
     const struct py_tensor *t = &input->tensor;
+    const char kind = t->swapped_kind ? t->swapped_kind : t->kind;
     struct ih_array *a = &input->array;
     const char *letters = layout->letters[0]     ? layout->letters
                           : t->n_dimensions == 2 ? "HW"
@@ -67,6 +68,11 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
                            .has_strides = 1,
                            .order = layout->order,
                            .depth = t->bits,
+                           .number = kind == 'i'   ? IH_NUMBER_SIGNED
+                                     : kind == 'f' ? IH_NUMBER_FLOAT
+                                     : kind == 'B' ? IH_NUMBER_BFLOAT16
+                                                   : IH_NUMBER_UNSIGNED,
+                           .swaps_bytes = t->swapped_kind != 0,
                            .range_low = layout->range_low,
                            .range_high = layout->range_high};
     input->size_bytes = t->bits / 8;
@@ -126,7 +132,7 @@ static const char *kind_name(char kind)
            : kind == 'i' ? "signed integers"
            : kind == 'f' ? "floats"
            : kind == 'b' ? "booleans"
-                         : "another type or byte order";
+                         : "another type";
 }
 
 /* An array: the bytes of a file, or pixels. */
@@ -140,13 +146,15 @@ static bool open_array(struct py_input *input, PyObject *object, const struct py
         PyErr_SetString(PyExc_ValueError, "the pixels are in GPU memory: use imghist.count_batch");
         return false;
     }
-    if (t->kind != 'u' || (t->bits != 8 && t->bits != 16)) {
+    const char kind = t->swapped_kind ? t->swapped_kind : t->kind;
+    if ((t->bits != 8 && t->bits != 16) || !strchr(t->bits == 8 ? "ui" : "uifB", kind)) {
         PyErr_Format(PyExc_TypeError,
-                     "samples are %s of %u bits: must be uint8, or uint16 in native byte order",
-                     kind_name(t->kind), t->bits);
+                     "samples are %s of %u bits: must be uint8, uint16, int8, int16, float16 or "
+                     "bfloat16; array.astype() converts them",
+                     kind_name(kind), t->bits);
         return false;
     }
-    if (t->n_dimensions != 1 || t->bits != 8 || layout->letters[0])
+    if (t->n_dimensions != 1 || t->bits != 8 || kind != 'u' || layout->letters[0])
         return set_array(input, layout);
     if (t->shape[0] > 1 && t->strides[0] != 1) {
         PyErr_SetString(PyExc_ValueError, "the bytes of a file must be contiguous");

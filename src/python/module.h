@@ -76,8 +76,10 @@ enum { PY_DIMENSIONS_MAX = 5 };
 /* A description of an array, with a reference to its memory. */
 struct py_tensor {
     const void *data;
-    char kind;     /* 'u' unsigned, 'i' signed integers, 'f' floats, 'b' bool; '?': any other */
-    unsigned bits; /* per element */
+    char kind; /* 'u' unsigned, 'i' signed integers, 'f' floats, 'B' bfloat, 'b' bool; '?': any
+                  other, or numbers in the other byte order: */
+    char swapped_kind; /* their kind, or 0 */
+    unsigned bits;     /* per element */
     int n_dimensions;
     Py_ssize_t shape[PY_DIMENSIONS_MAX];   /* not negative */
     Py_ssize_t strides[PY_DIMENSIONS_MAX]; /* bytes */

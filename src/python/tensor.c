@@ -37,6 +37,12 @@ static bool is_native(char order)
     return is_little ? order != '>' && order != '!' : order != '<';
 }
 
+static void set_kind(struct py_tensor *t, char kind, bool has_native_order)
+{
+    t->kind = has_native_order ? kind : '?';
+    t->swapped_kind = (char)(has_native_order ? 0 : kind);
+}
+
 /* Checks the shape and fills in the strides of an array in C order. */
 static bool check_shape(struct py_tensor *t)
 {
@@ -70,12 +76,14 @@ static bool open_buffer(struct py_tensor *t, PyObject *object, bool is_written)
     const char *format = v->format ? v->format : "B";
     const bool has_order = *format && strchr("@=<>!", *format);
     const char *type = has_order ? format + 1 : format;
-    const bool is_one = *type && !type[1] && (v->itemsize == 1 || !has_order || is_native(*format));
-    t->kind = is_one && strchr("BHILQNc", *type)  ? 'u'
-              : is_one && strchr("bhilqn", *type) ? 'i'
-              : is_one && strchr("efd", *type)    ? 'f'
-              : is_one && *type == '?'            ? 'b'
-                                                  : '?';
+    const bool is_one = *type && !type[1];
+    set_kind(t,
+             is_one && strchr("BHILQNc", *type)  ? 'u'
+             : is_one && strchr("bhilqn", *type) ? 'i'
+             : is_one && strchr("efd", *type)    ? 'f'
+             : is_one && *type == '?'            ? 'b'
+                                                 : '?',
+             v->itemsize == 1 || !has_order || is_native(*format));
     t->bits = (unsigned)v->itemsize * 8;
     t->data = v->buf;
     if (!check_dimensions(v->ndim) || !v->shape)
@@ -115,9 +123,8 @@ static bool read_type(struct py_tensor *t, PyObject *type)
     const bool is_type = strlen(text) == 3 && strchr("1248", text[2]);
     if (is_type) {
         t->bits = 8u * (unsigned)(text[2] - '0');
-        t->kind = t->bits > 8 && !is_native(text[0]) ? '?'
-                  : strchr("uifb", text[1])          ? text[1]
-                                                     : '?';
+        set_kind(t, (char)(strchr("uifb", text[1]) ? text[1] : '?'),
+                 t->bits == 8 || is_native(text[0]));
     }
     Py_XDECREF(ascii);
     return is_type || PyErr_Occurred() ? is_type : refuse("typestr: not that of numbers");
@@ -179,7 +186,7 @@ static bool open_interface(struct py_tensor *t, PyObject *object, const char *na
 /* ---- DLPack ---- */
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
-static const char dl_kinds[] = "iuf???b"; /* by the code of the type */
+static const char dl_kinds[] = "iuf?B?b"; /* by the code of the type */
 
 struct dl_tensor {
     void *data;

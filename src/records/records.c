@@ -18,7 +18,7 @@ enum { NAME_MAX_BYTES = 256 };
 struct reader {
     uint64_t *room; /* owned: counters for the planes of a record, [n_room] */
     size_t n_room;
-    uint64_t sums[IH_PLANES_MAX];
+    uint64_t sums[IH_PLANES_MAX], specials[IH_PLANES_MAX][IH_SPECIALS];
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
@@ -182,7 +182,8 @@ static bool set_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
     if (n_bins <= IH_BINS || n_bins > IH_NATIVE_BINS_MAX || r->n_channels > 0)
         return ih_json_fail(in, impossible); /* or after the channels */
     r->result.histogram.n_bins = (unsigned)n_bins;
-    r->result.histogram.type = r->result.measure.type = IH_UINT16;
+    if (r->result.measure.type == IH_UINT8)
+        r->result.histogram.type = r->result.measure.type = IH_UINT16;
     return true;
 }
 
@@ -203,6 +204,7 @@ static bool lend_counters(struct reader *r, struct ih_json_in *in)
     }
     h->bins = r->room;
     h->sums = r->sums;
+    h->specials = r->specials;
     return true;
 }
 
@@ -229,7 +231,7 @@ static bool read_range(struct ih_json_in *in, void *to)
 }
 
 /* What is read of a channel. Its statistics follow from the bins and are computed. */
-enum channel_key { CHANNEL_NAME, CHANNEL_BINS, CHANNEL_RANGES };
+enum channel_key { CHANNEL_NAME, CHANNEL_BINS, CHANNEL_RANGES, CHANNEL_SPECIAL };
 
 static bool read_channel_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
@@ -238,6 +240,8 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
     switch (field->kind) {
     case CHANNEL_NAME:
         return ih_json_text(in, &r->names[r->n_channels]);
+    case CHANNEL_SPECIAL:
+        return ih_json_count(in, &r->specials[r->n_channels][field->offset_bytes]);
     default:
         if (!lend_counters(r, in))
             return false;
@@ -251,19 +255,29 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
 
 static bool read_channel(struct ih_json_in *in, void *to)
 {
+#define SPECIALS                                                            \
+    {"nan", CHANNEL_SPECIAL, IH_NAN, NULL},                                 \
+        {"positive_infinity", CHANNEL_SPECIAL, IH_POSITIVE_INFINITY, NULL}, \
+        {"negative_infinity", CHANNEL_SPECIAL, IH_NEGATIVE_INFINITY, NULL}, \
+        {"nodata", CHANNEL_SPECIAL, IH_NODATA, NULL},                       \
+    {                                                                       \
+        NULL, 0, 0, NULL                                                    \
+    }
     static const struct ih_field of_bins[] = {
-        {"name", CHANNEL_NAME, 0, NULL}, {"histogram", CHANNEL_BINS, 0, NULL}, {NULL, 0, 0, NULL}};
+        {"name", CHANNEL_NAME, 0, NULL}, {"histogram", CHANNEL_BINS, 0, NULL}, SPECIALS};
     static const struct ih_field of_native[] = {
-        {"name", CHANNEL_NAME, 0, NULL}, {"ranges", CHANNEL_RANGES, 0, NULL}, {NULL, 0, 0, NULL}};
+        {"name", CHANNEL_NAME, 0, NULL}, {"ranges", CHANNEL_RANGES, 0, NULL}, SPECIALS};
+#undef SPECIALS
     struct reader *r = to;
     const struct ih_field *const fields =
-        ih_is_native(r->result.histogram.type) ? of_native : of_bins;
+        r->result.histogram.n_bins > IH_BINS ? of_native : of_bins;
     uint64_t seen;
     if (r->n_channels == IH_PLANES_MAX)
         return ih_json_fail(in, impossible);
+    memset(r->specials[r->n_channels], 0, sizeof *r->specials);
     if (!read_members(in, fields, read_channel_field, r, &seen))
         return false;
-    if (seen != 3)
+    if ((seen & 3) != 3)
         return ih_json_fail_field(in, fields[seen & 1].key, missing);
     r->n_channels++;
     return true;
@@ -366,6 +380,9 @@ static bool set_text(struct ih_result *r, const struct ih_field *field, const ch
     case IH_FIELD_WEIGHTS:
         r->measure.luma = ih_luma_find(text);
         return r->measure.luma != NULL;
+    case IH_FIELD_SAMPLES:
+        r->measure.type = ih_sample_type_find(text);
+        return r->measure.type < IH_SAMPLE_TYPES && !ih_is_unsigned(r->measure.type);
     case IH_FIELD_ALPHA:
         is_possible = set_choice(&i, text, alphas, 2);
         r->measure.alpha = i == 0 ? IH_ALPHA_COUNT : IH_ALPHA_SKIP_TRANSPARENT;
@@ -501,6 +518,19 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     return true;
 }
 
+/* Sets the type of the histogram, and limits that no sample reaches if it has none. Returns false
+ * if samples of the type have other bins. */
+static bool use_samples(struct ih_result *r)
+{
+    struct ih_measure *const m = &r->measure;
+    r->histogram.type = m->type;
+    if (!ih_is_unsigned(m->type))
+        m->clip_high = (uint16_t)(m->n_bins - 1);
+    if (m->type == IH_UINT16)
+        return m->n_bins > IH_BINS;
+    return m->n_bins == (ih_sample_bytes(m->type) == 1 ? IH_BINS : IH_NATIVE_BINS_MAX);
+}
+
 static bool use_counted(struct reader *r, struct ih_json_in *in)
 {
     struct ih_extremes *extremes = &r->result.info.extremes;
@@ -510,6 +540,8 @@ static bool use_counted(struct reader *r, struct ih_json_in *in)
         extremes->min = 0; /* neither is known */
     else if (extremes->min >= extremes->end)
         return ih_json_fail_field(in, "source_max", impossible);
+    if (!use_samples(&r->result))
+        return ih_json_fail_field(in, "bins", impossible);
     if (!ih_reduction_parse(r->reduction, ih_is_native(r->result.measure.type), &range))
         return ih_json_fail_field(in, "reduction", impossible);
     if (!use_channels(r, in))

@@ -71,7 +71,11 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
                 continue;
             }
             memcpy(&wide, at, sizeof wide);
-            if (ih_is_native(v->native.type)) {
+            if (v->a.swaps_bytes)
+                wide = (uint16_t)(wide << 8 | wide >> 8);
+            if (!ih_is_unsigned(v->native.type)) {
+                ih_native_put(stripe, i * n_channels + c, wide);
+            } else if (ih_is_native(v->native.type)) {
                 wide = is_alpha ? ih_native_alpha(&v->native, wide)
                                 : ih_native_colour(&v->native, wide);
                 ih_native_put(stripe, i * n_channels + c, wide);
@@ -137,12 +141,12 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
 {
     const unsigned n_channels = v->a.n_channels;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.type);
-    const bool counts_here = ih_lane_counts_here(lane);
+    const bool counts_here = ih_lane_counts_here(lane), is_key = ih_is_unsigned(v->native.type);
     const bool starts_slowly = has_luma || ih_is_native(v->native.type);
     const uint64_t least = starts_slowly ? HERE_LEAST_SLOW : HERE_LEAST;
     enum ih_status status = IH_OK;
     struct view rest = *v; /* columns that are not counted where they lie */
-    if (counts_here && !drops_pixels && v->n_pixels > 0 && v->a.width >= least &&
+    if (counts_here && is_key && !drops_pixels && v->n_pixels > 0 && v->a.width >= least &&
         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)))) {
         const uint64_t n = v->a.height == 1 ? v->a.width : v->a.width / HERE_STEP * HERE_STEP;
         status = count_here(v, n, lane, time, err);
@@ -164,8 +168,8 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
         size_t n = size_bytes / pixel_bytes;
         n = fill_stripe(&rest, &done, stripe, n < HERE_STEP ? n : n / HERE_STEP * HERE_STEP);
         if (drops_pixels)
-            n = ih_is_native(v->native.type) ? ih_native_drop_transparent(stripe, n, n_channels)
-                                             : ih_pixels_drop_transparent(stripe, n, n_channels);
+            n = ih_samples_drop_transparent(stripe, n, n_channels, v->native.type);
+        ih_keys_make(v->native.type, stripe, n * n_channels);
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }
@@ -184,6 +188,11 @@ static void exchange_red_and_blue(struct ih_histogram *h)
     const uint64_t sum = h->sums[0];
     h->sums[0] = h->sums[2];
     h->sums[2] = sum;
+    for (unsigned i = 0; i < IH_SPECIALS; i++) {
+        const uint64_t n = h->specials[0][i];
+        h->specials[0][i] = h->specials[2][i];
+        h->specials[2][i] = n;
+    }
 }
 
 /* Checks depth and range, and fills in their defaults. */
@@ -197,6 +206,13 @@ static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
                             a->has_strides);
     if (a->depth != 8 && a->depth != 16)
         return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8 or 16", a->depth);
+    if ((unsigned)a->number > IH_NUMBER_BFLOAT16 || a->swaps_bytes > 1)
+        return ih_error_set(err, IH_USAGE, "array: number %u or swaps_bytes %u is not known",
+                            (unsigned)a->number, a->swaps_bytes);
+    if (a->number >= IH_NUMBER_FLOAT && a->depth != 16)
+        return ih_error_set(err, IH_USAGE, "array: floats of %u bits, must be 16", a->depth);
+    if (a->number != IH_NUMBER_UNSIGNED && (a->range_low || a->range_high))
+        return ih_error_set(err, IH_USAGE, "array: a range is for unsigned samples");
     if ((unsigned)a->order > IH_ORDER_BGR)
         return ih_error_set(err, IH_USAGE, "array: order %u is not known", (unsigned)a->order);
     if (a->depth == 8 && (a->range_low || a->range_high))
@@ -252,10 +268,10 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
                      .alpha_per_step = reciprocal(SAMPLE_16_MAX),
                      .native = *native};
     /* Samples that keep their values are copied, as those of 8 bits are. */
-    v.is_interleaved = (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
-                       native->low == 0 &&
-                       v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels * sample_bytes &&
-                       (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
+    v.is_interleaved =
+        !v.a.swaps_bytes && (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
+        native->low == 0 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels * sample_bytes &&
+        (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
     v.is_planar = v.a.depth == 8 && v.a.pixel_stride_bytes == 1 && v.a.n_channels >= 3;
     if (v.n_pixels > 0 && (v.is_interleaved || v.is_planar) &&
         v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
@@ -284,6 +300,15 @@ static uint64_t take_rows(const struct ih_array *array, struct ih_array_rows *ro
     return taken->height;
 }
 
+/* Of samples that keep their values. */
+static enum ih_sample_type type_of(const struct ih_array *a)
+{
+    return a->number == IH_NUMBER_BFLOAT16 ? IH_BFLOAT16
+           : a->number == IH_NUMBER_FLOAT  ? IH_FLOAT16
+           : a->depth == 8                 ? IH_INT8
+                                           : IH_INT16;
+}
+
 /* BGR is counted as RGB with the weights of red and blue exchanged, so it costs nothing. */
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
                        struct ih_array_rows *shared, struct ih_lane *lane, struct ih_result *result)
@@ -297,8 +322,11 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     result->measure = o->measure;
     struct ih_native native;
     const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
-    ih_native_choose(&native, o->measure.takes_native, range, (1u << array->depth) - 1,
-                     &result->error); /* never more than 16 bits */
+    if (array->number == IH_NUMBER_UNSIGNED)
+        ih_native_choose(&native, o->measure.takes_native, range, (1u << array->depth) - 1,
+                         &result->error); /* never more than 16 bits */
+    else
+        native = (struct ih_native){.type = type_of(array), .n_bins = 1u << array->depth};
     struct ih_count_spec spec = {
         .layout = ih_layout_of(n_channels), .type = native.type, .n_bins = native.n_bins};
     result->status = ih_measure_image(&result->measure, &spec, &result->error);
@@ -311,7 +339,8 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
                                           .type = spec.type,
                                           .n_bins = spec.n_bins,
                                           .source_depth = array->depth};
-    if (array->depth == 16 && (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
+    if (ih_is_unsigned(spec.type) && array->depth == 16 &&
+        (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
         result->measure.range =
             (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
     struct ih_array_rows all = {.n_threads = 1};
@@ -330,6 +359,8 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     }
     if (result->status == IH_OK)
         result->status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    if (result->status == IH_OK)
+        ih_histogram_set_apart(&result->histogram);
     if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);
 }

@@ -80,9 +80,9 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         if (status == IH_OK && selection)
             n_pixels = ih_selection_keep(selection, buffer, n_pixels, pixel_bytes);
         if (status == IH_OK && skips_transparent)
-            n_pixels = ih_is_native(spec->type)
-                           ? ih_native_drop_transparent(buffer, n_pixels, n_channels)
-                           : ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
+            n_pixels = ih_samples_drop_transparent(buffer, n_pixels, n_channels, spec->type);
+        if (status == IH_OK)
+            ih_keys_make(spec->type, buffer, n_pixels * n_channels);
         if (status == IH_OK && planes.n_rows > 0)
             status = ih_lane_count_planes(lane, &planes, err);
         else if (status == IH_OK && n_pixels > 0)
@@ -90,6 +90,8 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
     }
     if (status == IH_OK)
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    if (status == IH_OK)
+        ih_histogram_set_apart(&result->histogram);
     times->count_ns += lap(&last_ns);
     return status;
 }

@@ -88,7 +88,7 @@ each_option() {
   n=0
   while read -r option choices; do
     n=$((n + 1))
-    [ "$option" = --kernel ] || grep -qE -e "$option\[?=${choices// /\\|}[] []" help || fail "$option: $choices"
+    [ "$option" = --kernel ] || grep -qE -e "$option\[?=${choices// /\\|}([] []|$)" help || fail "$option: $choices"
     # each is accepted, and the message about another value lists them all
     for choice in $choices; do
       imghist "$option=$choice" no-such-file

@@ -110,7 +110,7 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
                              .bars = &r->histogram,
                              .heights = &r->histogram,
                              .values = &r->histogram,
-                             .n_values = r->histogram.n_bins,
+                             .shown = {.n_values = r->histogram.n_bins},
                              .theme = notes->theme,
                              .glyphs = glyphs,
                              .page = page,

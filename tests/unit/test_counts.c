@@ -635,13 +635,15 @@ TEST(drawings_show_the_part_with_values)
                                            &ih_luma_bt709, 0,         255};
         struct ih_histogram h, folded;
         assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
-        assert_int_equal(ih_shown_values(&h), cases[i].n_bins); /* no pixels */
+        assert_int_equal(ih_histogram_shown(&h).n_values, cases[i].n_bins); /* no pixels */
         h.n_pixels = 1;
         ih_bins(&h, 0)[cases[i].highest] = 1;
         ih_bins(&h, 1)[cases[i].n_bins - 1] = 1; /* alpha */
-        assert_int_equal(ih_shown_values(&h), cases[i].shown);
+        assert_int_equal(ih_histogram_shown(&h).n_values, cases[i].shown);
         const unsigned n_in_bar = ih_bar_values(cases[i].shown);
-        assert_int_equal(ih_histogram_fold(&h, n_in_bar, &folded, NULL), IH_OK);
+        assert_int_equal(
+            ih_histogram_fold(&h, (struct ih_shown){.n_values = n_in_bar * IH_BINS}, &folded, NULL),
+            IH_OK);
         assert_int_equal(ih_bins(&folded, 0)[cases[i].highest / n_in_bar], 1);
         ih_histogram_reset(&h);
         ih_histogram_reset(&folded);
@@ -661,7 +663,9 @@ TEST(native_bins_fold_to_256_bars)
         for (unsigned v = 0; v < n_bins[i]; v++)
             ih_bins(&h, 1)[v] = v;
         assert_int_equal(ih_bar_values(n_bins[i]), n_in_bar[i]);
-        assert_int_equal(ih_histogram_fold(&h, n_in_bar[i], &folded, NULL), IH_OK);
+        assert_int_equal(ih_histogram_fold(&h, (struct ih_shown){.n_values = n_in_bar[i] * IH_BINS},
+                                           &folded, NULL),
+                         IH_OK);
         assert_int_equal(folded.n_bins, IH_BINS);
         assert_int_equal(ih_bins(&folded, 0)[0], 0);
         for (unsigned bar = 0; bar < IH_BINS; bar++) {
@@ -672,7 +676,8 @@ TEST(native_bins_fold_to_256_bars)
         }
         ih_histogram_reset(&h);
         assert_int_equal(ih_bar_values(folded.n_bins), 1);
-        assert_int_equal(ih_histogram_fold(&folded, 1, &h, NULL), IH_OK);
+        assert_int_equal(
+            ih_histogram_fold(&folded, (struct ih_shown){.n_values = IH_BINS}, &h, NULL), IH_OK);
         assert_memory_equal(h.bins, folded.bins, (size_t)2 * IH_BINS * sizeof *h.bins);
         ih_histogram_reset(&h);
         ih_histogram_reset(&folded);

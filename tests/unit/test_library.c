@@ -429,7 +429,7 @@ TEST(stats_and_struct_sizes)
     assert_true(newer.known.entropy == 1.5);
     assert_int_equal(newer.known.distinct, 3);
 
-    unsigned value = 7;
+    double value = 7;
     assert_int_equal(ih_counts_percentile(counts, 0, 50000000, &value, &err), IH_OK);
     assert_int_equal(value, 0);
     assert_int_equal(ih_counts_percentile(counts, IH_LUMA, 50000001, &value, &err), IH_OK);

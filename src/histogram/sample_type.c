@@ -1,0 +1,137 @@
+/* The order of floats is that of their bits as signs and magnitudes: a positive number gets its
+ * sign bit set, and of a negative one all bits are inverted. */
+#include "histogram/sample_type.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const names[IH_SAMPLE_TYPES] = {"uint8",   "uint16",   "int8",   "int16",
+                                                   "float16", "bfloat16", "float32"};
+
+const char *ih_sample_type_name(enum ih_sample_type type)
+{
+    return names[type];
+}
+
+enum ih_sample_type ih_sample_type_find(const char *name)
+{
+    unsigned i = 0;
+    while (i < IH_SAMPLE_TYPES && strcmp(names[i], name) != 0)
+        i++;
+    return (enum ih_sample_type)i;
+}
+
+/* ---- keys ---- */
+
+enum { SIGN_8 = 0x80, SIGN_16 = 0x8000 };
+#define SIGN_32 UINT32_C(0x80000000)
+
+static void keys_of_float32(uint8_t *samples, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t v;
+        memcpy(&v, samples + 4 * i, sizeof v);
+        v = v == SIGN_32 ? SIGN_32 : v ^ ((uint32_t) - (v >> 31) | SIGN_32);
+        memcpy(samples + 4 * i, &v, sizeof v);
+    }
+}
+
+static void keys_of_float16(uint8_t *samples, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t v;
+        memcpy(&v, samples + 2 * i, sizeof v);
+        v = v == SIGN_16 ? SIGN_16 : (uint16_t)(v ^ (-(v >> 15) | SIGN_16));
+        memcpy(samples + 2 * i, &v, sizeof v);
+    }
+}
+
+static void keys_of_int16(uint8_t *samples, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t v;
+        memcpy(&v, samples + 2 * i, sizeof v);
+        v ^= SIGN_16;
+        memcpy(samples + 2 * i, &v, sizeof v);
+    }
+}
+
+static void keys_of_int8(uint8_t *samples, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        samples[i] ^= SIGN_8;
+}
+
+void ih_keys_make(enum ih_sample_type type, void *samples, size_t n)
+{
+    if (type == IH_INT8)
+        keys_of_int8(samples, n);
+    else if (type == IH_INT16)
+        keys_of_int16(samples, n);
+    else if (type == IH_FLOAT32)
+        keys_of_float32(samples, n);
+    else if (ih_is_float(type))
+        keys_of_float16(samples, n);
+}
+
+/* ---- values ---- */
+
+static double value_of_float16(unsigned bits)
+{
+    const int exponent = bits >> 10 & 31;
+    const unsigned fraction = bits & 1023;
+    const double value = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
+                         : exponent == 0 ? ldexp(fraction, -24)
+                                         : ldexp(fraction + 1024, exponent - 25);
+    return bits & SIGN_16 ? -value : value;
+}
+
+double ih_bin_value(enum ih_sample_type type, unsigned bin)
+{
+    const uint32_t key = (uint32_t)bin << 16;
+    uint32_t bits = key & SIGN_32 ? key ^ SIGN_32 : ~key;
+    float value;
+    switch (type) {
+    case IH_INT8:
+        return (double)bin - SIGN_8;
+    case IH_INT16:
+        return (double)bin - SIGN_16;
+    case IH_FLOAT16:
+        return value_of_float16(bits >> 16);
+    case IH_BFLOAT16:
+        bits &= UINT32_C(0xFFFF0000);
+        /* fall through */
+    case IH_FLOAT32:
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    default:
+        return bin;
+    }
+}
+
+void ih_bins_of_infinity(enum ih_sample_type type, unsigned *negative, unsigned *positive)
+{
+    const unsigned bits = type == IH_FLOAT16 ? 0x7C00 : 0x7F80;
+    assert(ih_is_float(type));
+    *positive = bits | SIGN_16;
+    *negative = bits ^ (SIGN_16 - 1);
+}
+
+bool ih_bin_find(enum ih_sample_type type, unsigned n_bins, double value, unsigned *bin)
+{
+    unsigned low = 0, high = n_bins - 1;
+    if (ih_is_float(type))
+        ih_bins_of_infinity(type, &low, &high);
+    while (low < high) {
+        const unsigned middle = low + (high - low) / 2;
+        if (ih_bin_value(type, middle) < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *bin = low; /* of 0 that of -0, which counts as 0, is below and empty */
+    if (ih_is_float(type) && value == 0)
+        *bin = SIGN_16;
+    return type != IH_FLOAT32 && ih_bin_value(type, *bin) == value;
+}

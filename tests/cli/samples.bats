@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# Samples that are signed or floats.
+
+load helpers
+
+# raw: makes s.raw, the signed samples -3, 0, 2, 2 of 16 bits; f.raw, the floats 0.1, -2, NaN, infinity; u.raw, unsigned ones.
+raw() {
+  printf '\375\377\0\0\2\0\2\0' >s.raw
+  printf '\146\056\0\300\1\176\0\174' >f.raw
+  printf '\1\0\2\0' >u.raw
+}
+
+@test "samples: statistics, counts and records of random samples are exact" {
+  run /usr/bin/python3 "$TESTS/cli/samples.py" "$IMGHIST"
+  [ "$status" -eq 0 ] || fail "$output"
+  [[ $output == *" comparisons" ]]
+}
+
+@test "samples: values in the units of the samples" {
+  raw
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --csv=stats --percentiles=50
+  [[ ${lines[1]} == s.raw,4,1,gray,4,1,0.250000,2.046338,-3,2,-3,-3,-3,0,2,2,2,1.500000,,,* ]] || fail "${lines[1]}"
+  imghist_ok f.raw --raw=1 --raw-depth=f16le --csv=stats
+  [[ ${lines[1]} == f.raw,4,1,gray,2,,-0.950012207,1.04998779,-2,0.099975586,-2,-2,-2,-2,0.099975586,* ]] || fail "${lines[1]}"
+  imghist_ok f.raw --raw=1 --raw-depth=f16le --text
+  assert_output_has "counted apart: 1 nan, 1 positive_infinity"
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --csv=long
+  [[ ${lines[1]} == s.raw,gray,-3,1 ]] || fail "${lines[1]}"
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --where 'gray.min < -2 and gray.max == 2' --csv=images
+  assert_output_has "s.raw,ok"
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --where 'gray.min < -3' --csv=images
+  refute_output_has "s.raw,ok"
+}
+
+@test "samples: different samples are not added or compared, and the message names two files" {
+  raw
+  "$IMGHIST" s.raw --raw=1 --raw-depth=16sle --ndjson >s.ndjson
+  "$IMGHIST" f.raw --raw=1 --raw-depth=f16le --ndjson >f.ndjson
+  "$IMGHIST" u.raw --raw=1 --raw-depth=16le --bins=native --ndjson >u.ndjson
+  imghist s.ndjson f.ndjson --total --csv=stats
+  assert_fails 1 "s.raw has samples of int16, f.raw of float16: counts of different samples are not added"
+  imghist u.ndjson s.ndjson --total --csv=stats
+  assert_fails 1 "u.raw has samples of uint16, s.raw of int16"
+  imghist --diff s.ndjson f.ndjson
+  assert_fails 1 "s.raw has samples of int16, f.raw of float16: counts of different samples are not compared"
+  imghist_ok s.ndjson f.ndjson u.ndjson --csv=stats # side by side
+}
+
+@test "samples: refusals" {
+  raw
+  for option in --clip=1,200 --range=0,100 --depth=12 --bins=256; do
+    imghist s.raw --raw=1 --raw-depth=16sle "$option" --csv=stats
+    [ "$status" -eq 2 ] || fail "$option: $output"
+  done
+  "$IMGHIST" s.raw --raw=1 --raw-depth=16sle --ndjson >s.ndjson
+  for wrong in 's/"samples":"int16"/"samples":"int17"/' 's/"samples":"int16"/"samples":"int8"/' 's/"bins":65536/"bins":4096/' \
+    's/"samples":"int16",//' 's/"alpha"/"clip_limits":{"low":0,"high":65535},"alpha"/'; do
+    sed "$wrong" s.ndjson >wrong.ndjson
+    imghist wrong.ndjson --csv=stats
+    [ "$status" -eq 1 ] || fail "$wrong"
+  done
+}
+
+@test "samples: charts have an axis of values" {
+  raw
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --chart=s.svg
+  grep -q '>-3<' s.svg || grep -q -- '-3' s.svg
+  grep -q 'middle 99.8 %' s.svg
+}
