@@ -243,6 +243,12 @@ PyType_Spec py_bins_spec = {.name = "imghist.Bins",
 
 /* ---- planes and statistics ---- */
 
+/* A value of the samples. */
+static PyObject *py_sample_new(const struct ih_summary *of, double value)
+{
+    return of->is_float ? PyFloat_FromDouble(value) : PyLong_FromDouble(value);
+}
+
 /* Stats has one more field, which is not of the tuple: what percentile needs, the counts and the
  * number of the plane. */
 static PyObject *stats_percentile(PyObject *object, PyObject *percent)
@@ -261,8 +267,8 @@ static PyObject *stats_percentile(PyObject *object, PyObject *percent)
         result = NULL;
     else if (ih_counts_percentile(self_of(counts)->counts, plane, (uint32_t)millionths, &value,
                                   &err) == IH_OK) {
-        const struct ih_summary of = summary_of(counts);
-        result = sample_new(&of, value);
+        const struct ih_summary summary = summary_of(counts);
+        result = py_sample_new(&summary, value);
     } else
         PyErr_SetString(PyExc_ValueError, err.message);
     Py_XDECREF(of);
@@ -333,12 +339,6 @@ bool py_stats_add(PyObject *module, struct py_state *state)
            PyModule_AddStringConstant(module, "STATS_CODES", codes) == 0;
 }
 
-/* A value of the samples. */
-static PyObject *sample_new(const struct ih_summary *of, double value)
-{
-    return of->is_float ? PyFloat_FromDouble(value) : PyLong_FromDouble(value);
-}
-
 /* None: samples of this type have no such statistic. */
 static PyObject *stats_value(const struct ih_summary *of, const struct ih_stats *stats,
                              const struct ih_field *f)
@@ -350,7 +350,7 @@ static PyObject *stats_value(const struct ih_summary *of, const struct ih_stats 
         (of->is_signed && (at == &stats->crushed || at == &stats->blown)))
         return Py_NewRef(Py_None);
     if (f->kind == IH_FIELD_VALUE)
-        return sample_new(of, *(const double *)at);
+        return py_sample_new(of, *(const double *)at);
     if (at == &stats->sum && of->is_signed)
         return PyLong_FromLongLong((long long)stats->sum);
     return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
@@ -402,7 +402,7 @@ static PyObject *counts_subscript(PyObject *object, PyObject *key)
     const int i = find_plane(object, key);
     if (i < 0)
         return NULL;
-    const unsigned plane = plane_at(self_of(object), i);
+    const unsigned plane = plane_at(self_of(object), (unsigned)i);
     if (ih_counts_stats(self_of(object)->counts, plane, &stats, sizeof stats, &err) != IH_OK)
         return py_error_raise(py_state_of(object), &err, NULL);
     return stats_new(object, plane, &stats);
