@@ -86,7 +86,6 @@ static const struct {
     {"region", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
     {"mask", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
     {"records", NULL, "raw", NULL, NULL, "raw samples are no records"},
-    {"records", NULL, "shard", NULL, NULL, "a result file is no input of a shard"},
     {"records", NULL, "resume", NULL, NULL, "a result file is no input of a run that is resumed"},
     {"range", NULL, "depth", NULL, NULL, "both say which samples become 0 to 255"},
 
@@ -349,6 +348,17 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
+/* With --shard, the result file has the places of that shard; other inputs would have the same. */
+static enum ih_status check_shard(struct ih_options *o, struct ih_error *err)
+{
+    if (!o->n_shards || !ih_option_is_given(o, "records") || (o->n_paths == 1 && !o->list_path))
+        return IH_OK;
+    o->needs_rare = true;
+    return ih_error_set(err, IH_USAGE,
+                        "--records: with --shard, it reads the result file of that shard, and no "
+                        "other input");
+}
+
 static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
 {
     if (o->list_path)
@@ -370,7 +380,7 @@ static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
 enum ih_status ih_option_rules_check(struct ih_options *o, struct ih_error *err)
 {
     if (check_pairs(o, err) != IH_OK || check_needs(o, err) != IH_OK ||
-        check_shown(o, err) != IH_OK)
+        check_shown(o, err) != IH_OK || check_shard(o, err) != IH_OK)
         return err->status;
     return check_images(o, err);
 }

@@ -541,7 +541,7 @@ void ih_pipeline_flush(struct ih_pipeline *p)
 static bool found_no_input(const struct ih_pipeline *p)
 {
     return p->messages.n_done + p->messages.n_failed == 0 && !p->options->n_shards &&
-           !(p->chain && ih_chain_has_merged(p->chain));
+           !(p->chain && ih_chain_merged_run(p->chain));
 }
 
 /* A worthless file is not made, and replaces none. */

@@ -28,7 +28,8 @@ static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
  * choose and read inputs, except where the inputs' names and the part of the run come from. */
 static uint64_t hash_options(const struct ih_options *o)
 {
-    static const char *const others[] = {"files-from", "files0-from", "name", "shard", "resume"};
+    static const char *const others[] = {"files-from", "files0-from", "records",
+                                         "name",       "shard",       "resume"};
     uint64_t hash = IH_HASH_START;
     for (const struct ih_option *row = ih_option_table; row->name; row++) {
         bool is_hashed = row->group == IH_GROUP_INPUT || row->group == IH_GROUP_COUNTING ||
@@ -202,17 +203,31 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
     if (o->resume_path)
         ih_pipeline_resume(pipeline, p->done.size_bytes);
     const struct ih_scan_inputs of_scan = ih_inputs_of_scan(*inputs);
+    const bool reads_shard = o->n_shards && ih_option_is_given(o, "records");
     const struct ih_chain_options chained = {
         .measure = o->measure,
         .resumed_path = o->resume_path,
-        .refusal =
-            o->n_shards || o->resume_path ? "input of a shard or of a run that is resumed" : NULL,
+        .refusal = (o->n_shards && !reads_shard) || o->resume_path
+                       ? "input of a shard or of a run that is resumed"
+                       : NULL,
+        .shard = reads_shard ? o->shard : 0,
+        .n_shards = reads_shard ? o->n_shards : 0,
         .outputs = with.outputs,
         .n_outputs = with.n_outputs,
     };
     struct ih_item_source images;
     status = ih_scan_start(*device, &with, &of_scan, &images, err);
     return status == IH_OK ? ih_chain_open(&images, &chained, chain, err) : status;
+}
+
+/* The hash of the run's options and inputs. Of a shard that is read, its hash stands for the
+ * inputs.
+ */
+static uint64_t hash_run(const struct ih_options *o, const struct ih_inputs *inputs,
+                         const struct ih_chain *chain)
+{
+    const uint64_t read = o->n_shards ? ih_chain_merged_run(chain) : 0;
+    return read ? ih_hash_number(hash_options(o), read) : ih_inputs_hash(inputs);
 }
 
 enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *sources,
@@ -239,7 +254,7 @@ enum ih_exit ih_run(const struct ih_options *o, const struct ih_walk_sources *so
             ih_error_append(&err, "--jpeg=gpu needs one; without this option the CPU decodes them");
         ih_pipeline_give_up(pipeline, item ? item->path : subject, &err);
     }
-    const enum ih_exit code = ih_pipeline_end(pipeline, ih_inputs_hash(inputs));
+    const enum ih_exit code = ih_pipeline_end(pipeline, hash_run(o, inputs, chain));
     /* The report waits for a GPU that the run did not need: it must not depend on how long the run
      * took. */
     if (o->is_verbose) {

@@ -96,7 +96,8 @@ struct ih_result {
     void *product; /* of the scan's finish; owned by the scan, until the result is taken; NULL: none
                     */
 
-    bool is_read; /* from a result file: texts are borrowed from its reader */
+    bool is_read;     /* from a result file: texts are borrowed from its reader */
+    bool keeps_place; /* one that was read: it is written with its place in the run */
 
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
     uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an

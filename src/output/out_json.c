@@ -282,7 +282,7 @@ void ih_json_put_record(FILE *f, const struct ih_result *r, const struct ih_colu
     for (const struct ih_column *field = ih_schema; field < ih_schema + IH_N_FIELDS; field++)
         if (field->field.key && (field->in & (view.kind | (r->is_total ? IH_NULL_IN_TOTAL : 0u))) &&
             !ih_field_is_absent(field, r) && (is_verbose || !(field->in & IH_VERBOSE)) &&
-            !(r->is_read && (field->in & IH_OF_RUN))) {
+            !(r->is_read && !r->keeps_place && (field->in & IH_OF_RUN))) {
             json_put_field(f, before, &view, field, columns);
             before = ",";
         }

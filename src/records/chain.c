@@ -170,6 +170,13 @@ static enum ih_status shards_check(const struct shards *s, struct ih_error *err)
     return IH_OK;
 }
 
+/* Only one shard is read, as if the others had ended. */
+static void leave_others_out(struct shards *s, unsigned shard)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        s->shards[i].is_done = i + 1 != shard;
+}
+
 /* Reads the shard's next record and checks that it belongs to the shard and the run. */
 static enum ih_status read_next(struct shards *s, struct shard *shard,
                                 const struct ih_result **result, struct ih_error *err)
@@ -311,6 +318,8 @@ struct result_files {
 
     struct shards *shards;              /* owned; until all of a run have come; NULL: none */
     bool is_merging, has_merged_images; /* all shards have come; and gave images */
+    unsigned shard, n_shards;           /* the only shard to be read; 0: all of a run */
+    struct ih_result kept;              /* a record of that shard, with its place */
     uint64_t merged_run;                /* hash of the shards that were merged last; 0: none */
 };
 
@@ -350,6 +359,11 @@ static enum ih_status open_file(struct result_files *f, struct ih_error *err)
 
 static void give(struct result_files *f, const struct ih_result *result)
 {
+    if (f->n_shards) {
+        f->kept = *result;
+        f->kept.keeps_place = true;
+        result = &f->kept;
+    }
     f->item.path = result->path;
     f->item.result = result;
     f->item.error = result->error;
@@ -375,6 +389,9 @@ static enum ih_status add_shard(struct result_files *f, const struct ih_result *
     uint64_t size_bytes;
     struct ih_reader *src = f->src;
     struct ih_records *records = f->records;
+    if (f->n_shards && (first->shard != f->shard || first->n_shards != f->n_shards))
+        return ih_error_set(err, IH_USAGE, "holds shard %u/%u instead of %u/%u", first->shard,
+                            first->n_shards, f->shard, f->n_shards);
     if (!first->is_total && ih_records_is_document(records))
         return ih_error_set(err, IH_USAGE,
                             "shards are merged from NDJSON: run each with --ndjson instead of "
@@ -385,7 +402,9 @@ static enum ih_status add_shard(struct result_files *f, const struct ih_result *
     f->file = NULL;
     const enum ih_status status =
         shards_add(&f->shards, f->path, src, records, is_stream, first, err);
-    f->is_merging = status == IH_OK && shards_check(f->shards, &missing) == IH_OK;
+    if (status == IH_OK && f->n_shards)
+        leave_others_out(f->shards, f->shard);
+    f->is_merging = status == IH_OK && (f->n_shards || shards_check(f->shards, &missing) == IH_OK);
     f->has_merged_images = false;
     return status;
 }
@@ -415,6 +434,8 @@ static enum ih_status next_record(struct result_files *f, struct ih_error *err)
         return status;
     else if (!result)
         close_file(f);
+    else if (!result->n_shards && f->n_shards)
+        return ih_error_set(err, IH_USAGE, "holds no shard %u/%u of a run", f->shard, f->n_shards);
     else if (!result->n_shards || f->is_resumed)
         give(f, result);
     else if (!is_first)
@@ -503,6 +524,8 @@ enum ih_status ih_chain_open(const struct ih_item_source *images,
     c->images = *images;
     c->files.outputs = options->outputs;
     c->files.n_outputs = options->n_outputs;
+    c->files.shard = options->shard;
+    c->files.n_shards = options->n_shards;
     c->measure.asked = c->of_empty.asked = options->measure;
     c->reads_files = options->resumed_path != NULL;
     if (c->reads_files)
@@ -583,9 +606,9 @@ const struct ih_joint_measure *ih_chain_measure(const struct ih_chain *c)
     return c->measure.has_results ? &c->measure : &c->of_empty;
 }
 
-bool ih_chain_has_merged(const struct ih_chain *c)
+uint64_t ih_chain_merged_run(const struct ih_chain *c)
 {
-    return c->files.merged_run != 0;
+    return c->files.merged_run;
 }
 
 void ih_chain_close(struct ih_chain *c)

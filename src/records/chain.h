@@ -15,6 +15,8 @@ struct ih_chain_options {
     const char *resumed_path;  /* a result file whose records come first, perhaps of a shard; NULL:
                                   none. Borrowed until close */
     const char *refusal;       /* not NULL: a result file ends the run; it "is no " this */
+    unsigned shard, n_shards;  /* the one shard that result files hold, whose records keep their
+                                  places; 0: they hold whole runs */
     bool names_settings;       /* errors name the field of ih_settings that raises a limit */
     const struct ih_file_identity *outputs; /* borrowed until close; no result file may be one */
     size_t n_outputs;
@@ -37,8 +39,8 @@ bool ih_chain_is_ready(struct ih_chain *chain, unsigned wait_ms);
 /* What the results so far have in common, or what they had to agree with if there are none. */
 const struct ih_joint_measure *ih_chain_measure(const struct ih_chain *chain);
 
-/* Whether the result files of shards were merged. */
-bool ih_chain_has_merged(const struct ih_chain *chain);
+/* The hash of the shards that were merged, or of the one that was read; 0: there were none. */
+uint64_t ih_chain_merged_run(const struct ih_chain *chain);
 
 void ih_chain_close(struct ih_chain *chain); /* NULL is allowed */
 

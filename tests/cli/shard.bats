@@ -93,3 +93,29 @@ in_order() {
   refute_output_has '"shard"'
   imghist_output_has '"shard":"1/1","position":[0,0]' --ndjson --shard=1/1 a.pgm
 }
+
+@test "shard: the result file of one shard is read alone and keeps its places" {
+  mkdir d
+  for i in {0..6}; do dot "d/$i.pgm" "0$i"; done
+  damaged d/3.png
+  "$IMGHIST" d -q --csv=stats >whole.csv || :
+  for i in 1 2 3; do
+    "$IMGHIST" d -q --shard=$i/3 -o part.$i.ndjson || :
+    "$IMGHIST" -q --shard=$i/3 --records=part.$i.ndjson -o again.$i.ndjson || :
+    "$IMGHIST" -q --shard=$i/3 --records=- --ndjson <part.$i.ndjson 2>/dev/null | cmp - again.$i.ndjson
+    head -n -1 part.$i.ndjson | cmp - <(head -n -1 again.$i.ndjson)
+  done
+  "$IMGHIST" again.3.ndjson again.1.ndjson again.2.ndjson -q --csv=stats 2>/dev/null | cmp - whole.csv
+  imghist_fails 2 "again.2.ndjson: shard 2/3 is of another run" part.1.ndjson again.2.ndjson part.3.ndjson --csv
+  imghist_fails 2 "part.1.ndjson: holds shard 1/3 instead of 2/3" --shard=2/3 --records=part.1.ndjson --csv
+  head -n -1 part.1.ndjson >short.ndjson
+  imghist_fails 1 "short.ndjson: shard 1/3 has no last line" --shard=1/3 --records=short.ndjson --csv -o short.csv
+  [ ! -e short.csv ]
+  "$IMGHIST" d -q --ndjson -o none.ndjson || :
+  imghist_fails 2 "none.ndjson: holds no shard 1/3 of a run" --shard=1/3 --records=none.ndjson --csv
+  "$IMGHIST" d/0.pgm -q --shard=2/2 -o empty.ndjson
+  imghist_ok --shard=2/2 --records=empty.ndjson --ndjson
+  [ "$(jq -r .status <<<"$output")" = end ]
+  imghist_refused 2 "--records: with --shard, it reads the result file of that shard, and no other input" --shard=1/3 --records=part.1.ndjson d --csv
+  imghist_refused 2 "--records: with --shard" --shard=1/3 --records=part.1.ndjson --files-from=none --csv
+}

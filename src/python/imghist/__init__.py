@@ -139,6 +139,12 @@ def scan(
     shard=None,
     threads=None,
     on_error="raise",
+    reader=None,
+    pattern=None,
+    workers=None,
+    layout=None,
+    order=None,
+    range=None,
     luma=None,
     bins=None,
     context=None,
@@ -153,6 +159,14 @@ def scan(
                 with the status 'corrupt'; give the files of all shards of a run together.
     files_from  a file with more paths, one in each line
     shard       (i, n): only part i of n, 1 <= i <= n; all parts together have each image once
+    reader      a function that gets each path as str and returns what count takes: an array, or several as
+                an iterable or a generator, each with a number, or as pairs (name, array). What it
+                raises is an Error with its text. Paths may be anything that it understands, such as URLs
+    pattern     of reader: names of files in directories, as in '*.dcm', or several; by default all. A directory that
+                matches is not walked: the reader gets it, as a Zarr store
+    workers     of reader: 'threads', or 'processes' for one that holds the GIL, which is then a function of a
+                module and runs in processes that are started anew
+    layout, order, range  of reader: those of count
 
     In a directory, a file that is no image is skipped, unless its name ends as those of images do;
     the attribute skipped of the result counts these files. A path that is named and no image is an
@@ -163,6 +177,15 @@ def scan(
     beside single images, and records that were counted with other settings than the context's or
     than the records beside them. See count_many for the rest.
     """
+    if reader is not None:
+        from ._reader import scan
+
+        settings = {"luma": luma, "bins": bins}
+        options = {"layout": layout, "order": order or "rgb", "range": range}
+        return scan(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
+    for name, value in {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}.items():
+        if value is not None:
+            raise ValueError(f"{name}: needs a reader")
     return _context(context, luma, bins).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )

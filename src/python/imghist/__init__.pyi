@@ -8,6 +8,7 @@ from ._imghist import Error as Error
 from ._imghist import Results as Results
 from ._imghist import Stats as Stats
 from ._imghist import __version__ as __version__
+from ._reader import Results as ReaderResults
 from ._table import Table as Table
 
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
@@ -76,6 +77,7 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
+    reader: None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
@@ -89,10 +91,47 @@ def scan(
     shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["record"],
+    reader: None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
+@overload
+def scan(
+    paths: Path | Iterable[Path],
+    /,
+    *,
+    shard: tuple[int, int] | None = None,
+    threads: int | None = None,
+    on_error: Literal["raise"] = "raise",
+    reader: Callable[[str], Any],
+    pattern: str | Iterable[str] | None = None,
+    workers: Literal["threads", "processes"] | None = None,
+    layout: Layout | None = None,
+    order: Order | None = None,
+    range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
+    context: Context | None = None,
+) -> ReaderResults[Counts]: ...
+@overload
+def scan(
+    paths: Path | Iterable[Path],
+    /,
+    *,
+    shard: tuple[int, int] | None = None,
+    threads: int | None = None,
+    on_error: Literal["record"],
+    reader: Callable[[str], Any],
+    pattern: str | Iterable[str] | None = None,
+    workers: Literal["threads", "processes"] | None = None,
+    layout: Layout | None = None,
+    order: Order | None = None,
+    range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
+    context: Context | None = None,
+) -> ReaderResults[Counts | Exception]: ...
 @overload
 def total(results: Iterable[Counts | Exception], /, *, by: None = None) -> Counts: ...
 @overload

@@ -1,4 +1,7 @@
-"""python -m imghist: runs the program, which the package installs beside the interpreter's other scripts."""
+"""python -m imghist: runs the program, which the package installs beside the interpreter's other scripts.
+
+With --reader=MODULE:FUNCTION it counts arrays (_reader_program.py).
+"""
 
 import os
 import sys
@@ -21,4 +24,8 @@ def program():
 
 if __name__ == "__main__":
     path = program()
+    if any(word.split("=")[0] in ("--reader", "--pattern", "--workers") for word in sys.argv[1:]):
+        from ._reader_program import main
+
+        main(path, sys.argv[1:])
     os.execv(path, [path, *sys.argv[1:]])

@@ -28,7 +28,7 @@ def check(is_table, image, threads, settings):
     """Raises the errors of arguments before any task starts. The device is that of the workers."""
     if image is not None and not is_table:
         raise TypeError(f"image: paths have no column {image!r}: let the engine read files that have one")
-    _many._n_threads(operator.index(threads))
+    _many.n_threads(operator.index(threads))
     Context(**{key: value for key, value in settings.items() if key not in ("device", "kernel")})
 
 

@@ -8,7 +8,7 @@ from . import _imghist
 _SHARDS_MAX = 9999
 
 
-def _n_threads(threads):
+def n_threads(threads):
     if threads is None:
         process = sys.modules.get("multiprocessing.process")
         is_worker = process is not None and process.parent_process() is not None
@@ -18,7 +18,7 @@ def _n_threads(threads):
     return threads
 
 
-def _raises(on_error):
+def raises(on_error):
     if on_error not in ("raise", "record"):
         raise ValueError(f"on_error: {on_error!r} is not 'raise' or 'record'")
     return on_error == "raise"
@@ -30,22 +30,27 @@ def count_many(
     if isinstance(iterable, (str, bytes, os.PathLike)):
         raise TypeError("count_many takes an iterable of images: use [x], or count(x)")
     return _imghist.iterate(
-        context, iterable, _n_threads(threads), _raises(on_error), layout, order, range
+        context, iterable, n_threads(threads), raises(on_error), layout, order, range
     )
+
+
+def check_shard(shard):
+    i, n = (0, 0) if shard is None else shard
+    if shard is not None and not 1 <= i <= n <= _SHARDS_MAX:
+        raise ValueError(f"shard: 1 <= i ({i}) <= n ({n}) <= {_SHARDS_MAX} does not hold")
+    return i, n
 
 
 def scan(context, paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise"):
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    i, n = (0, 0) if shard is None else shard
-    if shard is not None and not 1 <= i <= n <= _SHARDS_MAX:
-        raise ValueError(f"shard: 1 <= i ({i}) <= n ({n}) <= {_SHARDS_MAX} does not hold")
+    i, n = check_shard(shard)
     if files_from is not None:
         files_from = encode(files_from)
         if os.path.exists(files_from) and not os.path.isfile(files_from) and not os.path.isdir(files_from):
             raise ValueError("files_from: not a file; read it and pass the paths")
     return _imghist.walk(
-        context, map(encode, paths), files_from, i, n, _n_threads(threads), _raises(on_error), True
+        context, map(encode, paths), files_from, i, n, n_threads(threads), raises(on_error), True
     )
 
 
