@@ -259,7 +259,7 @@ def test_a_worker_process_uses_one_thread():
         assert pool.map(n_threads_by_default, [0])[0] <= 3  # pool's own threads included
     from imghist import _many
 
-    assert _many._n_threads(None) == imghist._imghist.cores()
+    assert _many.n_threads(None) == imghist._imghist.cores()
 
 
 def run(code, **arguments):
