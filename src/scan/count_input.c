@@ -9,6 +9,7 @@
 #include "decode/archive.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,8 +45,9 @@ static uint64_t lap(uint64_t *last_ns)
     return *last_ns - before_ns;
 }
 
-/* Counts all stripes of an opened image: as planes if the decoder and the backend both support
- * them, else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
+/* Gives all stripes of an opened image to the lane: as planes if the decoder and the backend both
+ * support them, else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none.
+ */
 static enum ih_status count_stripes(const struct ih_count_spec *spec,
                                     struct ih_selection *selection, struct ih_thumbnail *thumbnail,
                                     struct ih_decode *decode, struct ih_lane *lane,
@@ -88,36 +90,6 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         else if (status == IH_OK && n_pixels > 0)
             status = ih_lane_count(lane, n_pixels, err);
     }
-    if (status == IH_OK)
-        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
-    if (status == IH_OK)
-        ih_histogram_set_apart(&result->histogram);
-    times->count_ns += lap(&last_ns);
-    return status;
-}
-
-/* Counts the selected pixels of an opened image. mask: its own, or empty. */
-static enum ih_status count_selected(const struct ih_scan_options *options,
-                                     const struct ih_count_spec *spec, const struct ih_mask *mask,
-                                     struct ih_thumbnail *thumbnail, struct ih_decode *decode,
-                                     struct ih_lane *lane, struct ih_result *result)
-{
-    const struct ih_measure *m = &result->measure;
-    struct ih_error *err = &result->error;
-    struct ih_selection selection;
-    struct ih_region region;
-    if (!m->region && !m->mask)
-        return count_stripes(spec, NULL, thumbnail, decode, lane, result);
-    const struct ih_mask *used = options->mask.one ? options->mask.one : m->mask ? mask : NULL;
-    enum ih_status status = m->region ? ih_region_parse(m->region, &region, err) : IH_OK;
-    if (status == IH_OK)
-        status =
-            ih_selection_start(&selection, &decode->info, m->region ? &region : NULL, used, err);
-    if (status == IH_OK)
-        status = count_stripes(spec, &selection, thumbnail, decode, lane, result);
-    if (status == IH_OK && selection.n_kept == 0)
-        status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
-                              m->region ? "region" : "image");
     return status;
 }
 
@@ -140,24 +112,43 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
                                   struct ih_result *result)
 {
     const struct ih_image_info *info = &decode->info;
+    struct ih_measure *m = &result->measure;
+    struct ih_error *err = &result->error;
     struct ih_count_spec spec = {
         .layout = info->layout, .type = info->type, .n_bins = info->n_bins};
-    enum ih_status status = ih_measure_image(&result->measure, &spec, &result->error);
-    result->decoder_version = result->library = decode->decoder->version;
+    const struct ih_mask *used = options->mask.one ? options->mask.one : m->mask ? mask : NULL;
+    const bool has_selection = m->region || m->mask;
+    struct ih_selection selection;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     const bool has_thumbnail = options->makes_thumbnails;
+    result->decoder_version = result->library = decode->decoder->version;
+
+    enum ih_status status = ih_measure_image(m, &spec, err);
     if (status == IH_OK && has_thumbnail)
-        status = ih_thumbnail_start(&thumbnail, &decode->info, &result->error);
+        status = ih_thumbnail_start(&thumbnail, info, err);
+    if (status == IH_OK && has_selection)
+        status = ih_selection_start(&selection, info, m->region, used, err);
     if (status == IH_OK)
-        status = count_selected(options, &spec, mask, has_thumbnail ? &thumbnail : NULL, decode,
-                                lane, result);
-    if (status == IH_OK && has_thumbnail)
-        status = ih_thumbnail_end(&thumbnail, decode->info.orientation, &result->thumbnail,
-                                  &result->thumbnail_bytes, &result->error);
-    if (status != IH_OK)
-        ih_histogram_reset(&result->histogram);
+        status = count_stripes(&spec, has_selection ? &selection : NULL,
+                               has_thumbnail ? &thumbnail : NULL, decode, lane, result);
+    if (status == IH_OK && has_selection && selection.n_kept == 0)
+        status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
+                              m->region ? "region" : "image");
+    if (status == IH_OK && has_thumbnail) /* while a GPU counts the last stripe */
+        status = ih_thumbnail_end(&thumbnail, info->orientation, &result->thumbnail,
+                                  &result->thumbnail_bytes, err);
+    uint64_t last_ns = ih_clock_ns();
+    if (status == IH_OK)
+        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    if (status == IH_OK)
+        ih_histogram_set_apart(&result->histogram);
+    result->times.count_ns += lap(&last_ns);
+    if (status != IH_OK) {
+        free(result->thumbnail);
+        result->thumbnail = NULL;
+    }
     ih_thumbnail_reset(&thumbnail);
-    result->info = decode->info;
+    result->info = *info;
     return status;
 }
 

@@ -75,9 +75,10 @@ struct ih_selection {
     uint64_t n_kept;
 };
 
-/* region, mask: NULL: none. Returns IH_OK, or IH_LIMIT if they do not fit the image. */
+/* region, mask: NULL: none. region: its text. Returns IH_OK, or IH_LIMIT if they do not fit the
+ * image. */
 enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_info *info,
-                                  const struct ih_region *region, const struct ih_mask *mask,
+                                  const char *region, const struct ih_mask *mask,
                                   struct ih_error *err);
 
 /* Moves the pixels that are counted to the front. Call it once for each stripe, in order. Returns

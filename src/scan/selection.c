@@ -155,9 +155,10 @@ void ih_mask_release(struct ih_mask *mask, struct ih_budget *budget)
 /* ---- pixels ---- */
 
 enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_info *info,
-                                  const struct ih_region *region, const struct ih_mask *mask,
+                                  const char *region, const struct ih_mask *mask,
                                   struct ih_error *err)
 {
+    struct ih_region wanted;
     *s = (struct ih_selection){.region = {0, 0, info->width, info->height}, .mask = mask};
     ih_pixel_order_start(&s->walk, &info->order, info->width, info->height);
     if (mask && (mask->width != info->width || mask->height != info->height))
@@ -165,7 +166,11 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
                             "the mask has %llu x %llu pixels, and the image %llu x %llu",
                             (unsigned long long)mask->width, (unsigned long long)mask->height,
                             (unsigned long long)info->width, (unsigned long long)info->height);
-    return region ? ih_region_place(region, info->width, info->height, &s->region, err) : IH_OK;
+    if (!region)
+        return IH_OK;
+    const enum ih_status status = ih_region_parse(region, &wanted, err);
+    return status == IH_OK ? ih_region_place(&wanted, info->width, info->height, &s->region, err)
+                           : status;
 }
 
 /* Copies the pixels of a row that are counted, and returns the place after them. */
