@@ -4,8 +4,8 @@
  *
  * An array is an image as in the Python package: (height, width) is gray, and (height, width, 1 to
  * 4) gray, gray and alpha, RGB or RGBA. Others are refused: of (3, height, width), nothing tells
- * whether it is one image or three. Samples are uint8, uint16 in both byte orders, and bool, of
- * which true is white.
+ * whether it is one image or three. Samples are uint8, uint16 and float32 in both byte
+ * orders, and bool, of which true is white.
  *
  * Source: numpy.lib.format, versions 1.0 to 3.0. The header is a dict with three keys, in any order
  * and with any blanks. NumPy itself evaluates it as Python; here what is no such dict is damage.
@@ -171,8 +171,8 @@ static enum ih_status choose_npy_type(struct npy_state *s, const struct npy_head
     static const struct {
         const char *descr;
         unsigned depth;
-    } types[] = {{"|u1", 8}, {"<u1", 8}, {">u1", 8},  {"|b1", 1},
-                 {"<b1", 1}, {">b1", 1}, {"<u2", 16}, {">u2", 16}};
+    } types[] = {{"|u1", 8}, {"<u1", 8},  {">u1", 8},  {"|b1", 1},  {"<b1", 1},
+                 {">b1", 1}, {"<u2", 16}, {">u2", 16}, {"<f4", 32}, {">f4", 32}};
     const size_t n_types = sizeof types / sizeof *types;
     size_t i = 0;
     while (i < n_types && strcmp(types[i].descr, h->descr) != 0)
@@ -181,15 +181,16 @@ static enum ih_status choose_npy_type(struct npy_state *s, const struct npy_head
         const size_t n = strspn(h->descr, "<>=|abcdefghijklmnopqrstuvwxyzOSUVMm0123456789[]");
         return h->descr[n] || n == 0
                    ? npy_damaged(err, "an unknown type of samples")
-                   : ih_error_set(err, IH_UNSUPPORTED,
-                                  "samples of type '%s' are not supported: save the array as uint8 "
-                                  "or uint16, with array.astype()",
-                                  h->descr);
+                   : ih_error_set(
+                         err, IH_UNSUPPORTED,
+                         "samples of type '%s' are not supported: save the array as uint8, "
+                         "uint16 or float32, with array.astype()",
+                         h->descr);
     }
     info->source_depth = types[i].depth;
     s->is_bool = types[i].depth == 1;
     s->is_big_endian = *h->descr == '>';
-    s->sample_bytes = types[i].depth == 16 ? 2 : 1;
+    s->sample_bytes = (types[i].depth + 7) / 8;
     return IH_OK;
 }
 
@@ -242,6 +243,8 @@ static enum ih_status hold_planes(struct npy_state *s, const struct ih_image_inf
         return err->status;
     if (s->sample_bytes == 2)
         make_native(s, h->pixels, h->n_pixels * info->layout.n_channels, h->pixels);
+    else if (s->sample_bytes == 4)
+        ih_copy_32(h->pixels, h->pixels, h->n_pixels * info->layout.n_channels, s->is_big_endian);
     return IH_OK;
 }
 
@@ -255,11 +258,16 @@ static enum ih_status open_npy(struct ih_reader *src, const struct ih_decode_opt
         choose_npy_shape(&h, info, err) != IH_OK)
         return err->status;
     const unsigned n = info->layout.n_channels;
-    ih_samples_init(&s->samples, n < 3 ? IH_SAMPLES_GRAY : IH_SAMPLES_RGB, 8 * s->sample_bytes,
-                    info->layout.has_alpha, false);
-    s->samples.extremes = s->sample_bytes == 2 ? &info->extremes : NULL;
-    if (ih_samples_set_target(&s->samples, options->sample_range, options->takes_native, err) !=
-        IH_OK)
+    const bool is_float = s->sample_bytes == 4;
+    s->samples.n_planes = n;
+    s->samples.native = (struct ih_native){.type = IH_FLOAT32, .n_bins = IH_FLOAT_BINS};
+    if (!is_float) {
+        ih_samples_init(&s->samples, n < 3 ? IH_SAMPLES_GRAY : IH_SAMPLES_RGB, 8 * s->sample_bytes,
+                        info->layout.has_alpha, false);
+        s->samples.extremes = s->sample_bytes == 2 ? &info->extremes : NULL;
+    }
+    if (!is_float && ih_samples_set_target(&s->samples, options->sample_range,
+                                           options->takes_native, err) != IH_OK)
         return err->status;
     info->type = s->samples.native.type;
     info->n_bins = s->samples.native.n_bins;
@@ -268,6 +276,15 @@ static enum ih_status open_npy(struct ih_reader *src, const struct ih_decode_opt
             .kind = IH_PIXEL_ORDER_TILES, .width = 1, .height = (uint32_t)info->height};
     s->n_left = info->width * info->height;
     return h.is_fortran && n > 1 ? hold_planes(s, info, options, err) : IH_OK;
+}
+
+/* Interleaves the samples of n pixels, float32 in the byte order of this machine. */
+static void interleave_floats(const uint8_t *bytes, size_t plane_bytes, unsigned n_channels,
+                              size_t n, uint8_t *pixels)
+{
+    for (size_t i = 0; i < n; i++)
+        for (unsigned c = 0; c < n_channels; c++, pixels += 4)
+            memcpy(pixels, bytes + c * plane_bytes + 4 * i, 4);
 }
 
 /* Converts n pixels, whose channels begin at bytes and are plane_bytes apart; 0: interleaved. */
@@ -302,6 +319,11 @@ static enum ih_status read_some_npy(struct npy_state *s, uint8_t *pixels, size_t
     if (n_bytes < pixel_bytes)
         return npy_damaged(err, "the file ends before the image does");
     *n = n_bytes / pixel_bytes < *n ? n_bytes / pixel_bytes : *n;
+    if (s->sample_bytes == 4) {
+        ih_copy_32(pixels, bytes, *n * n_channels, s->is_big_endian);
+        ih_reader_consume(s->src, *n * pixel_bytes);
+        return IH_OK;
+    }
     if (s->sample_bytes == 2) {
         *n = *n < CHUNK_SAMPLES / n_channels ? *n : CHUNK_SAMPLES / n_channels;
         make_native(s, bytes, *n * n_channels, s->deep);
@@ -322,8 +344,12 @@ static enum ih_status read_npy(void *state, uint8_t *pixels, size_t capacity_pix
     *n_pixels = n;
     if (s->planes.pixels) {
         const size_t at = s->planes.n_pixels - (size_t)s->n_left;
-        status = convert_npy(s, s->planes.pixels + at * s->sample_bytes,
-                             s->planes.n_pixels * s->sample_bytes, n, pixels, err);
+        const size_t plane_bytes = s->planes.n_pixels * s->sample_bytes;
+        const uint8_t *const bytes = s->planes.pixels + at * s->sample_bytes;
+        if (s->sample_bytes == 4)
+            interleave_floats(bytes, plane_bytes, s->samples.n_planes, n, pixels);
+        else
+            status = convert_npy(s, bytes, plane_bytes, n, pixels, err);
     }
     for (size_t at = 0, n_here; at < n && !s->planes.pixels && status == IH_OK; at += n_here) {
         n_here = n - at;
@@ -346,7 +372,7 @@ static void close_npy(void *state)
 
 const struct ih_decoder ih_decoder_npy = {
     .name = "npy",
-    .title = "NPY, NumPy's arrays of uint8, uint16 and bool",
+    .title = "NPY, NumPy's arrays of uint8, uint16, float32 and bool",
     .version = IH_DECODER_OWN_VERSION,
     .ends_exactly = true,
     .probe = probe_npy,

@@ -1,6 +1,6 @@
 /*
- * PNM and PAM (P1 to P7), streamed: samples go from the reader straight into the caller's buffer.
- * The only allocation is the table that scales them.
+ * PNM, PAM and PFM (P1 to P7, PF and Pf), streamed: samples go from the reader straight into the
+ * caller's buffer. The only allocation is the table that scales them.
  *
  * Sources: netpbm's format documents pbm(5), pgm(5), ppm(5) and pam(5)
  * (https://netpbm.sourceforge.net/doc/). They leave some cases open, and readers differ:
@@ -12,6 +12,7 @@
  * - The last plain number may end with the file. So a file of which only digits of its last number
  *   are missing is not recognised as cut.
  * - Anything after the image is left unread: further images, or an editor's newline.
+ * - The scale of a PFM tells the byte order by its sign. Its magnitude changes no stored sample.
  * - A PAM of an unknown tuple type is read by its depth, except CMYK, which would pass for RGBA.
  *
  * stb_image reads P5 and P6 too, and was rejected: it ignores the maxval, returns 16-bit samples in
@@ -43,8 +44,9 @@ struct text {
 };
 
 struct pnm_state {
-    struct text text; /* the header, and the samples of P1 to P3 */
-    int kind;         /* '1' to '7' */
+    struct text text;   /* the header, and the samples of P1 to P3 */
+    int kind;           /* '1' to '7', 'F' or 'f' */
+    bool is_big_endian; /* of PFM */
     uint64_t width, n_rows_left;
     unsigned n_channels;
     uint32_t maxval;
@@ -152,16 +154,44 @@ static enum ih_status get_number(struct text *t, uint64_t *value, bool is_last,
 
 /* ---- headers ---- */
 
-/* P1 to P6: width, height and, except in PBM, the maxval. */
+static bool is_float(const struct pnm_state *s)
+{
+    return s->kind == 'F' || s->kind == 'f';
+}
+
+/* The scale of a PFM, such as -1.0: a decimal number that is not 0. */
+static enum ih_status read_scale(struct pnm_state *s, struct ih_error *err)
+{
+    bool has_value = false, is_sound = true;
+    int c = skip_spaces(&s->text, err);
+    s->is_big_endian = c != '-';
+    if (c == '-' || c == '+')
+        c = get_byte(&s->text, err);
+    for (bool is_exponent = false; c != -1 && !is_space(c); c = get_byte(&s->text, err)) {
+        is_sound = is_sound && (is_digit(c) || strchr(is_exponent ? "+-" : ".eE", c));
+        is_exponent = is_exponent || c == 'e' || c == 'E';
+        has_value = has_value || (c >= '1' && c <= '9' && !is_exponent);
+    }
+    if (c == -1)
+        return err->status;
+    return is_sound && has_value
+               ? IH_OK
+               : ih_error_set(err, IH_CORRUPT, "damaged PFM: its scale is 0 or no number");
+}
+
+/* P1 to P6, PF and Pf: width, height and, except in PBM, the maxval or scale. */
 static enum ih_status read_pnm_header(struct pnm_state *s, uint64_t *height, uint64_t *maxval,
                                       struct ih_error *err)
 {
-    bool is_bitmap = s->kind == '1' || s->kind == '4';
-    s->n_channels = s->kind == '3' || s->kind == '6' ? 3 : 1;
+    const bool is_bitmap = s->kind == '1' || s->kind == '4';
+    s->n_channels = s->kind == '3' || s->kind == '6' || s->kind == 'F' ? 3 : 1;
     *maxval = 1;
     if (get_number(&s->text, &s->width, false, err) != IH_OK ||
-        get_number(&s->text, height, false, err) != IH_OK ||
-        (!is_bitmap && get_number(&s->text, maxval, false, err) != IH_OK))
+        get_number(&s->text, height, false, err) != IH_OK)
+        return err->status;
+    if (is_float(s))
+        return read_scale(s, err);
+    if (!is_bitmap && get_number(&s->text, maxval, false, err) != IH_OK)
         return err->status;
     if (s->text.was_comment && s->kind >= '4')
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -254,10 +284,10 @@ static bool is_pam_line(const uint8_t *head, size_t size, size_t at)
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7')
+    if (size < 3 || head[0] != 'P' || !strchr("1234567Ff", head[1] ? head[1] : 'x'))
         return false;
     if (head[2] == '#')
-        return true;
+        return head[1] <= '7';
     if (head[1] == '7') {
         size_t at = 2;
         while (at < size && head[at] != '\n' && is_space(head[at]))
@@ -320,13 +350,23 @@ static enum ih_status open_pnm(struct ih_reader *src, const struct ih_decode_opt
         return status;
     if (s->width == 0 || height == 0 || s->n_channels == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: it has no pixels");
+    info->width = s->width;
+    info->height = height;
+    info->layout = ih_layout_of(s->n_channels);
+    s->n_rows_left = height;
+    consume_used(&s->text);
+    s->text.n_allowed = UINT64_MAX;
+    if (is_float(s)) {
+        info->type = IH_FLOAT32;
+        info->n_bins = IH_FLOAT_BINS;
+        info->source_depth = 32;
+        info->order.flags = IH_PIXEL_ORDER_FROM_BOTTOM;
+        return IH_OK;
+    }
     if (maxval == 0 || maxval > MAXVAL_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
                             (unsigned long long)maxval, MAXVAL_MAX);
-    consume_used(&s->text);
     s->maxval = (uint32_t)maxval;
-    s->n_rows_left = height;
-    s->text.n_allowed = UINT64_MAX;
     s->scaled = malloc((size_t)maxval + 1);
     if (!s->scaled)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -337,9 +377,6 @@ static enum ih_status open_pnm(struct ih_reader *src, const struct ih_decode_opt
     info->type = s->native.type;
     info->n_bins = s->native.n_bins;
     fill_table(s, options->sample_range);
-    info->width = s->width;
-    info->height = height;
-    info->layout = ih_layout_of(s->n_channels);
     info->source_depth = pnm_depth(maxval);
     info->range = IH_RANGE_FULL;
     return IH_OK;
@@ -453,6 +490,23 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
     return IH_OK;
 }
 
+/* PF, Pf. */
+static enum ih_status read_floats(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
+{
+    for (size_t n_here; n > 0; n -= n_here, dst += 4 * n_here) {
+        const uint8_t *bytes;
+        size_t n_bytes;
+        if (ih_reader_peek(s->text.src, 4, &bytes, &n_bytes, err) != IH_OK)
+            return err->status;
+        if (n_bytes < 4)
+            return truncated(err);
+        n_here = n_bytes / 4 < n ? n_bytes / 4 : n;
+        ih_copy_32(dst, bytes, n_here, s->is_big_endian);
+        ih_reader_consume(s->text.src, 4 * n_here);
+    }
+    return IH_OK;
+}
+
 static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
@@ -465,6 +519,8 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
         status = pnm_read_plain(s, pixels, n_samples, n_rows == s->n_rows_left, err);
     else if (s->kind == '4')
         status = read_packed(s, pixels, n_rows, err);
+    else if (is_float(s))
+        status = read_floats(s, pixels, n_samples, err);
     else
         status = read_binary(s, pixels, n_samples, err);
     if (status != IH_OK)
@@ -476,7 +532,7 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
 
 const struct ih_decoder ih_decoder_pnm = {
     .name = "pnm",
-    .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535",
+    .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535; PFM",
     .version = IH_DECODER_OWN_VERSION,
     .ends_exactly = true,
     .probe = probe,

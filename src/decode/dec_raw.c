@@ -1,6 +1,6 @@
 /*
- * Headerless interleaved samples of 8 or 16 bits (--raw), unsigned, signed or float, from any file,
- * device or pipe, counted as they arrive.
+ * Headerless interleaved samples of 8, 16 or 32 bits (--raw), unsigned, signed or float, from any
+ * file, device or pipe, counted as they arrive.
  *
  * There is no header, so the image is one row as long as the input, unless the caller knows its
  * size: then images follow each other. The only possible damage is an end in the middle of a pixel
@@ -33,7 +33,8 @@ static const struct {
     [IH_RAW_16BE] = {IH_UINT16, true},      [IH_RAW_8S] = {IH_INT8, false},
     [IH_RAW_16SLE] = {IH_INT16, false},     [IH_RAW_16SBE] = {IH_INT16, true},
     [IH_RAW_F16LE] = {IH_FLOAT16, false},   [IH_RAW_F16BE] = {IH_FLOAT16, true},
-    [IH_RAW_BF16LE] = {IH_BFLOAT16, false}, [IH_RAW_BF16BE] = {IH_BFLOAT16, true}};
+    [IH_RAW_BF16LE] = {IH_BFLOAT16, false}, [IH_RAW_BF16BE] = {IH_BFLOAT16, true},
+    [IH_RAW_F32LE] = {IH_FLOAT32, false},   [IH_RAW_F32BE] = {IH_FLOAT32, true}};
 
 static unsigned raw_pixel_bytes(unsigned n_channels, enum ih_raw_depth depth)
 {
@@ -94,7 +95,7 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
     info->type = raw_kinds[s->depth].type;
     info->source_depth = 8 * ih_sample_bytes(info->type);
     if (!ih_is_unsigned(info->type)) {
-        info->n_bins = 1u << info->source_depth;
+        info->n_bins = info->type == IH_FLOAT32 ? IH_FLOAT_BINS : 1u << info->source_depth;
         return IH_OK;
     }
     info->range = IH_RANGE_FULL;
@@ -161,6 +162,8 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
         convert_deep(s, *n_pixels * s->n_channels, pixels);
     else if (ih_sample_bytes(type) == 2)
         exchange_bytes(pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
+    else if (type == IH_FLOAT32)
+        ih_copy_32(pixels, pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
     s->n_left -= s->n_pixels ? *n_pixels : 0;
     return IH_OK;
 }
@@ -180,7 +183,8 @@ static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *ha
 
 const struct ih_decoder ih_decoder_raw = {
     .name = "raw",
-    .title = "headerless interleaved samples, 8 or 16 bits, also signed and float (--raw=CHANNELS)",
+    .title = "headerless interleaved samples, 8 or 16 bits, also signed and float, and float32 "
+             "(--raw=CHANNELS)",
     .version = IH_DECODER_OWN_VERSION,
     .state_bytes = sizeof(struct raw_state),
     .open = open_raw,

@@ -18,7 +18,7 @@
 
 struct ih_remote_decoder;
 
-/* Of headerless samples: bits, signed (S) or float (F, BF), and the byte order of 16. */
+/* Of headerless samples: bits, signed (S) or float (F, BF), and the byte order of more than 8. */
 enum ih_raw_depth {
     IH_RAW_8,
     IH_RAW_16LE,
@@ -30,6 +30,8 @@ enum ih_raw_depth {
     IH_RAW_F16BE,
     IH_RAW_BF16LE,
     IH_RAW_BF16BE,
+    IH_RAW_F32LE,
+    IH_RAW_F32BE,
     IH_RAW_DEPTHS
 };
 

@@ -1,5 +1,7 @@
 #include "decode/read_bytes.h"
 
+#include <string.h>
+
 enum ih_status ih_read_bytes(struct ih_reader *src, const char *format, void *dst,
                              size_t size_bytes, struct ih_error *err)
 {
@@ -23,4 +25,12 @@ enum ih_status ih_skip_bytes(struct ih_reader *src, const char *format, uint64_t
         n_bytes -= n;
     }
     return IH_OK;
+}
+
+void ih_copy_32(uint8_t *to, const uint8_t *from, size_t n, bool is_big_endian)
+{
+    for (size_t i = 0; i < n; i++, to += 4, from += 4) {
+        const uint32_t v = is_big_endian ? ih_be32(from) : ih_le32(from);
+        memcpy(to, &v, sizeof v);
+    }
 }

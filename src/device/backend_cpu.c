@@ -11,6 +11,7 @@
  */
 #include "base/budget.h"
 #include "count/count.h"
+#include "count/count_float.h"
 #include "count/count_native.h"
 #include "device/backend.h"
 
@@ -53,6 +54,7 @@ struct cpu_stripe {
 struct cpu_lane {
     struct ih_counter counter;
     struct ih_native_counter native; /* counts instead, if the image has native samples */
+    struct ih_float_counter floats;  /* or float32 samples */
     struct ih_count_spec spec;       /* of the image */
     size_t index;
     struct cpu_state *state;                /* borrowed */
@@ -68,7 +70,9 @@ struct cpu_lane {
 
 static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
 {
-    if (ih_sample_bytes(l->spec.type) > 1)
+    if (l->spec.type == IH_FLOAT32)
+        ih_float_add(&l->floats, stripe->pixels, stripe->n_pixels);
+    else if (ih_sample_bytes(l->spec.type) > 1)
         ih_native_add(&l->native, stripe->pixels, stripe->n_pixels);
     else if (stripe->n_pixels > 0)
         ih_counter_add(&l->counter, stripe->pixels, stripe->n_pixels);
@@ -199,6 +203,7 @@ static void cpu_lane_close(void *lane)
         free(l->stripes[i].pixels);
     ih_counter_reset(&l->counter);
     ih_native_reset(&l->native);
+    ih_float_reset(&l->floats);
     pthread_cond_destroy(&l->on_change);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -209,6 +214,8 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
     struct cpu_lane *l = lane;
     wait_for_thread(l, 0); /* the thread may still count an abandoned image */
     l->spec = *spec;
+    if (spec->type == IH_FLOAT32)
+        return ih_float_begin(&l->floats, spec, err);
     if (ih_sample_bytes(spec->type) > 1)
         return ih_native_begin(&l->native, spec, err);
     return ih_counter_begin(&l->counter, cpu_methods[l->index], spec, err);
@@ -285,7 +292,9 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
         const uint8_t *row[IH_PIXEL_CHANNELS_MAX] = {NULL};
         for (unsigned c = 0; c < IH_PIXEL_CHANNELS_MAX && samples[c]; c++)
             row[c] = samples[c] + (ptrdiff_t)y * row_stride_bytes;
-        if (ih_sample_bytes(l->spec.type) > 1)
+        if (l->spec.type == IH_FLOAT32)
+            ih_float_add(&l->floats, row[0], n_pixels);
+        else if (ih_sample_bytes(l->spec.type) > 1)
             ih_native_add(&l->native, row[0], n_pixels);
         else if (row[1])
             ih_counter_add_planar(&l->counter, row, n_pixels);
@@ -319,7 +328,9 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
     struct cpu_lane *l = lane;
     (void)err;
     wait_for_thread(l, 0);
-    if (ih_sample_bytes(l->spec.type) > 1)
+    if (l->spec.type == IH_FLOAT32)
+        ih_float_end(&l->floats, out);
+    else if (ih_sample_bytes(l->spec.type) > 1)
         ih_native_end(&l->native, out);
     else
         ih_counter_end(&l->counter, out);

@@ -112,6 +112,8 @@ static bool needs_cpu(const struct ih_lane *l)
     const struct ih_device *d = l->device;
     if (ih_sample_bytes(l->spec.type) == 1 || !d->backend->takes_native)
         return false;
+    if (l->spec.type == IH_FLOAT32)
+        return true;
     unsigned i = 0;
     while (i < d->n_units && d->backend->takes_native(d->units[i]))
         i++;

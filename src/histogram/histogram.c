@@ -14,20 +14,32 @@ const char *const ih_special_names[IH_SPECIALS] = {"nan", "positive_infinity", "
 
 /* ---- shape and memory ---- */
 
+static void clear_sums(struct ih_histogram *h)
+{
+    memset(h->sums, 0, ih_own_planes(h) * sizeof *h->sums);
+    memset(h->specials, 0, ih_own_planes(h) * sizeof *h->specials);
+    for (unsigned i = 0; h->floats && i < ih_own_planes(h); i++)
+        h->floats[i] = IH_FLOAT_SUMS_EMPTY;
+}
+
 /* Gives a histogram with a shape its counters; the sums are 0. */
 static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
 {
     const size_t n_planes = ih_own_planes(h), n = n_planes * h->n_bins;
     const size_t n_others = n_planes * (1 + IH_SPECIALS); /* at most 4,097 planes of 65,536 bins */
-    const uint64_t n_bytes = (uint64_t)(n + n_others) * sizeof *h->bins;
+    const size_t floats_bytes = h->type == IH_FLOAT32 ? n_planes * sizeof *h->floats : 0;
+    const uint64_t n_bytes = (uint64_t)(n + n_others) * sizeof *h->bins + floats_bytes;
     h->bins = n_bytes <= SIZE_MAX ? malloc((size_t)n_bytes) : NULL;
-    if (!h->bins) {
-        h->sums = NULL;
-        h->specials = NULL;
+    h->sums = NULL;
+    h->specials = NULL;
+    h->floats = NULL;
+    if (!h->bins)
         return ih_error_set(err, IH_MEMORY, "no memory for the bins");
-    }
-    h->sums = memset(h->bins + n, 0, n_others * sizeof *h->sums);
+    h->sums = h->bins + n;
     h->specials = (uint64_t(*)[IH_SPECIALS])(h->sums + n_planes);
+    if (floats_bytes)
+        h->floats = (void *)(h->specials + n_planes);
+    clear_sums(h);
     return IH_OK;
 }
 
@@ -63,8 +75,7 @@ enum ih_status ih_histogram_init(struct ih_histogram *h, const struct ih_count_s
 void ih_histogram_clear(struct ih_histogram *h)
 {
     clear_bins(h);
-    memset(h->sums, 0, ih_own_planes(h) * sizeof *h->sums);
-    memset(h->specials, 0, ih_own_planes(h) * sizeof *h->specials);
+    clear_sums(h);
     h->n_pixels = h->any_low = h->any_high = h->all_low = h->all_high = 0;
     h->adds_up = false;
 }
@@ -74,6 +85,7 @@ void ih_histogram_reset(struct ih_histogram *h)
     free(h->bins);
     h->bins = h->sums = NULL;
     h->specials = NULL;
+    h->floats = NULL;
 }
 
 struct ih_histogram ih_histogram_take(struct ih_histogram *h)
@@ -81,6 +93,7 @@ struct ih_histogram ih_histogram_take(struct ih_histogram *h)
     const struct ih_histogram taken = *h;
     h->bins = h->sums = NULL;
     h->specials = NULL;
+    h->floats = NULL;
     return taken;
 }
 
@@ -94,6 +107,8 @@ enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogr
     memcpy(h->bins, other->bins, n * sizeof *h->bins);
     memcpy(h->sums, other->sums, n_planes * sizeof *h->sums);
     memcpy(h->specials, other->specials, n_planes * sizeof *h->specials);
+    if (h->floats)
+        memcpy(h->floats, other->floats, n_planes * sizeof *h->floats);
     return IH_OK;
 }
 
@@ -126,7 +141,8 @@ unsigned ih_plane_as(const struct ih_histogram *h, struct ih_layout layout, unsi
 
 void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
 {
-    assert(h->layout.n_channels >= other->layout.n_channels && h->n_bins == other->n_bins);
+    assert(h->layout.n_channels >= other->layout.n_channels && h->n_bins == other->n_bins &&
+           h->type == other->type);
     h->n_pixels += other->n_pixels;
     h->adds_up = false;
     for (unsigned i = 0; i < ih_own_planes(h); i++) {
@@ -141,6 +157,8 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
         *ih_sum(h, plane) += *ih_sum(other, from_plane);
         for (unsigned k = 0; k < IH_SPECIALS; k++)
             ih_specials(h, plane)[k] += ih_specials(other, from_plane)[k];
+        if (h->floats)
+            ih_float_sums_add(ih_floats(h, plane), ih_floats(other, from_plane));
     }
     h->any_low += other->any_low;
     h->any_high += other->any_high;
@@ -250,7 +268,7 @@ void ih_histogram_set_apart(struct ih_histogram *h)
     unsigned negative, positive;
     if (!ih_is_unsigned(h->type))
         h->any_low = h->any_high = h->all_low = h->all_high = 0;
-    if (!ih_is_float(h->type))
+    if (!ih_is_float(h->type) || h->type == IH_FLOAT32)
         return;
     ih_bins_of_infinity(h->type, &negative, &positive);
     for (unsigned i = 0; i < ih_own_planes(h); i++) {
@@ -456,6 +474,20 @@ static double mean_of_floats(const uint64_t *bins, enum ih_sample_type type, uns
     return (high + low) / (double)count;
 }
 
+/* What follows from the exact sums of float32 samples, in place of what followed from the bins. */
+static void set_exact(const struct ih_float_sums *sums, struct ih_stats *s)
+{
+    s->mean = ih_float_mean(sums, s->count);
+    s->stddev = ih_float_deviation(sums, s->count);
+    s->min = (double)ih_float_value(sums->min_key);
+    s->max = (double)ih_float_value(sums->max_key);
+    s->skewness = s->kurtosis = (double)NAN;
+    s->mode = fmax(s->mode, s->min);
+    s->otsu = fmax(s->otsu, s->min);
+    for (unsigned i = 0; i < IH_PERCENTILES; i++)
+        s->percentile[i] = fmax(s->percentile[i], s->min);
+}
+
 static void describe(const struct ih_histogram *h, unsigned plane, const struct ih_measure *measure,
                      struct ih_stats *out)
 {
@@ -490,6 +522,8 @@ static void describe(const struct ih_histogram *h, unsigned plane, const struct 
     if (is_float) {
         out->mean = mean_of_floats(bins, h->type, first_bin, last_bin, out->count);
         describe_values(bins, h->type, first_bin, last_bin, out->mean, 0, out);
+        if (h->floats)
+            set_exact(ih_floats(h, plane), out);
         return;
     }
     const double mean = (double)*ih_sum(h, plane) / (double)out->count;

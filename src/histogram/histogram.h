@@ -12,6 +12,7 @@
 #ifndef IH_HISTOGRAM_HISTOGRAM_H
 #define IH_HISTOGRAM_HISTOGRAM_H
 
+#include "histogram/float_sums.h"
 #include "histogram/measure.h"
 
 /* Samples that are counted apart, in no bin and no statistic. */
@@ -29,9 +30,10 @@ struct ih_histogram {
     uint64_t any_low, any_high, all_low, all_high;
     /* [ih_own_planes][n_bins], the channels and then luma; owned. NULL: no counters. */
     uint64_t *bins;
-    /* In the memory of bins: */
-    uint64_t *sums;                    /* [ih_own_planes], of the numbers of the bins */
-    uint64_t (*specials)[IH_SPECIALS]; /* [ih_own_planes], of pixels in no bin */
+    /* [ih_own_planes], in the memory of bins: */
+    uint64_t *sums;                    /* of the numbers of the bins */
+    uint64_t (*specials)[IH_SPECIALS]; /* of pixels in no bin */
+    struct ih_float_sums *floats;      /* of float32 samples; else NULL */
 };
 
 static inline bool ih_has_luma(const struct ih_histogram *h)
@@ -84,6 +86,19 @@ void ih_histogram_set_apart(struct ih_histogram *h);
 /* Moves the pixels with a value out of the bins of all channels, as nodata. Their value is exact:
  * it is a bin. */
 void ih_histogram_set_nodata_apart(struct ih_histogram *h, double value);
+
+/* The exact sums of a valid plane of float32 samples. */
+static inline struct ih_float_sums *ih_floats(const struct ih_histogram *h, unsigned plane)
+{
+    return h->floats + ih_plane_at(h, plane);
+}
+
+/* The value of a bin that has pixels; of float32 the least one, not below the least sample. */
+static inline double ih_value_of(const struct ih_histogram *h, unsigned plane, unsigned bin)
+{
+    return h->floats ? (double)ih_float_bin_value(ih_floats(h, plane), bin)
+                     : ih_bin_value(h->type, bin);
+}
 
 /* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
 static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)

@@ -56,7 +56,7 @@ enum ih_status ih_measure_image(struct ih_measure *m, struct ih_count_spec *spec
         return ih_error_set(err, IH_UNSUPPORTED,
                             "a range is for unsigned samples, and it has samples of %s",
                             ih_sample_type_name(spec->type));
-    if (spec->layout.n_colours == 0 || (spec->layout.n_colours == 3 && ih_is_float(spec->type)))
+    if (spec->layout.n_colours == 0 || ih_is_float(spec->type))
         m->luma = &ih_luma_none;
     m->type = spec->type;
     m->n_bins = spec->n_bins;
@@ -116,7 +116,8 @@ static enum ih_status check(const struct ih_joint_measure *j, const struct ih_re
     const unsigned stated = is_asked ? m->stated : ~0u;
     const bool has_selection = !is_asked || m->region || m->mask;
     char a[IH_REDUCTION_BYTES], b[IH_REDUCTION_BYTES];
-    if ((stated & IH_STATED_LUMA) && m->luma != own->luma)
+    const bool has_luma = !ih_is_float(own->type) && (is_asked || !ih_is_float(m->type));
+    if ((stated & IH_STATED_LUMA) && has_luma && m->luma != own->luma)
         return differ(is_asked, "luma weights", own->luma->name, m->luma->name, err);
     if ((stated & IH_STATED_CLIP) && !agree_clips(m, is_asked, own)) {
         snprintf(a, sizeof a, "%u,%u", (unsigned)own->clip_low, (unsigned)own->clip_high);

@@ -66,7 +66,7 @@ struct ih_measure {
  *
  * spec     layout, type and n_bins are set; the rest is filled
  *
- * Luma becomes none where a layout has none: without RGB, and of floats, whose keys are not linear.
+ * Luma becomes none where there is none: without colours, and of floats, whose keys are not linear.
  *
  * Returns IH_OK, or IH_UNSUPPORTED if the image's values do not reach the clip limits, or if they
  * are signed and there are clip limits or a range.

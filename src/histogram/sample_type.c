@@ -27,16 +27,6 @@ enum ih_sample_type ih_sample_type_find(const char *name)
 enum { SIGN_8 = 0x80, SIGN_16 = 0x8000 };
 #define SIGN_32 UINT32_C(0x80000000)
 
-static void keys_of_float32(uint8_t *samples, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t v;
-        memcpy(&v, samples + 4 * i, sizeof v);
-        v = v == SIGN_32 ? SIGN_32 : v ^ ((uint32_t) - (v >> 31) | SIGN_32);
-        memcpy(samples + 4 * i, &v, sizeof v);
-    }
-}
-
 static void keys_of_float16(uint8_t *samples, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -69,9 +59,7 @@ void ih_keys_make(enum ih_sample_type type, void *samples, size_t n)
         keys_of_int8(samples, n);
     else if (type == IH_INT16)
         keys_of_int16(samples, n);
-    else if (type == IH_FLOAT32)
-        keys_of_float32(samples, n);
-    else if (ih_is_float(type))
+    else if (type == IH_FLOAT16 || type == IH_BFLOAT16)
         keys_of_float16(samples, n);
 }
 

@@ -53,7 +53,8 @@ static inline bool ih_is_unsigned(enum ih_sample_type type)
     return type == IH_UINT8 || type == IH_UINT16;
 }
 
-/* Turns n samples in the machine's byte order, of any alignment, into keys. -0 becomes 0. */
+/* Turns n samples in the machine's byte order, of any alignment, into keys. -0 becomes 0.
+ * Samples of float32 are left alone: what counts them makes their keys (float_sums.h). */
 void ih_keys_make(enum ih_sample_type type, void *samples, size_t n);
 
 /* The value of a bin: exact; of float32 the least one of the bin. */

@@ -458,8 +458,9 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     struct ih_wire_reply r;
     if (next_reply(p, &r, err) != IH_OK)
         return err->status;
-    const bool has_possible_bins = r.info.type == IH_UINT8
-                                       ? r.info.n_bins == IH_BINS
+    const bool has_possible_bins = r.info.type == IH_UINT8 ? r.info.n_bins == IH_BINS
+                                   : r.info.type == IH_FLOAT32
+                                       ? r.info.n_bins == IH_FLOAT_BINS
                                        : r.info.type == IH_UINT16 && p->takes_native &&
                                              r.info.n_bins > IH_BINS &&
                                              r.info.n_bins <= IH_NATIVE_BINS_MAX;

@@ -249,6 +249,6 @@ enum ih_status ih_counts_percentile(const struct ih_counts *c, unsigned plane, u
     const unsigned v = ih_percentile(&c->result.histogram, plane, millionths);
     if (v == UINT_MAX)
         return ih_error_set(err, IH_USAGE, "there are no pixels");
-    *value = ih_bin_value(c->result.histogram.type, v);
+    *value = ih_value_of(&c->result.histogram, plane, v);
     return IH_OK;
 }

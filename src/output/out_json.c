@@ -153,6 +153,20 @@ static void put_specials(FILE *f, const uint64_t *n)
             fprintf(f, ",\"%s\":%" PRIu64, ih_special_names[i], n[i]);
 }
 
+/* What the bins do not tell; nothing without finite samples. */
+static void put_exact(FILE *f, const struct ih_float_sums *sums)
+{
+    const char *before = ",\"exact\":{";
+    char text[IH_FLOAT_TEXT_MAX];
+    if (sums->min_key > sums->max_key)
+        return;
+    for (const struct ih_field *field = ih_exact_fields; field->key; field++, before = ",") {
+        ih_float_sums_print(text, sums, (enum ih_float_member)field->kind);
+        fprintf(f, "%s\"%s\":\"%s\"", before, field->key, text);
+    }
+    putc('}', f);
+}
+
 static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_columns *columns)
 {
     const struct ih_result *const r = view->result;
@@ -167,6 +181,8 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
             put_ranges(f, ih_bins(&r->histogram, p), r->measure.n_bins);
         else
             put_histogram(f, ih_bins(&r->histogram, p));
+        if (r->histogram.floats)
+            put_exact(f, ih_floats(&r->histogram, p));
         putc('}', f);
         before = ",";
     }

@@ -34,6 +34,12 @@ const struct ih_field ih_clip_fields[] = {
 const char *const ih_not_applied_names[] = {"icc_profile", "gamma", "colour_space", "orientation",
                                             NULL};
 
+const struct ih_field ih_exact_fields[] = {{"sum", IH_FLOAT_SUM, 0, NULL},
+                                           {"squares", IH_FLOAT_SQUARES, 0, NULL},
+                                           {"min", IH_FLOAT_MIN, 0, NULL},
+                                           {"max", IH_FLOAT_MAX, 0, NULL},
+                                           {NULL, 0, 0, NULL}};
+
 const struct ih_field ih_distance_fields[] = {
     {"ks", IH_FIELD_REAL, offsetof(struct ih_distance, ks), NULL},
     {"emd", IH_FIELD_REAL, offsetof(struct ih_distance, emd), NULL},
@@ -229,7 +235,7 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
         return none;
     if (c->field.kind == IH_FIELD_PERCENTILE) {
         const unsigned bin = ih_percentile(h, plane, c->millionths);
-        return bin == UINT_MAX ? none : sample_value(h->type, ih_bin_value(h->type, bin));
+        return bin == UINT_MAX ? none : sample_value(h->type, ih_value_of(h, plane, bin));
     }
     const struct ih_stats *const stats = ih_view_stats(v, plane);
     const void *const at = (const char *)stats + c->field.offset_bytes;

@@ -104,6 +104,7 @@ extern const struct ih_column ih_schema[IH_N_FIELDS];
 extern const struct ih_field ih_clip_limits_fields[]; /* in struct ih_measure */
 extern const struct ih_field ih_clip_fields[];        /* in struct ih_histogram */
 extern const struct ih_field ih_distance_fields[];    /* in struct ih_distance */
+extern const struct ih_field ih_exact_fields[];       /* texts of enum ih_float_member */
 extern const char *const ih_not_applied_names[];      /* of each bit; NULL after the last */
 
 /* The file states other colours than those of sRGB, or only a profile knows. */

@@ -19,6 +19,8 @@ struct reader {
     uint64_t *room; /* owned: counters for the planes of a record, [n_room] */
     size_t n_room;
     uint64_t sums[IH_PLANES_MAX], specials[IH_PLANES_MAX][IH_SPECIALS];
+    struct ih_float_sums *floats; /* owned, [n_floats], of the channels so far */
+    unsigned n_floats;
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
@@ -187,6 +189,21 @@ static bool set_bins(struct reader *r, struct ih_json_in *in, uint64_t n_bins)
     return true;
 }
 
+/* Makes room for the exact sums of the next channel, which are empty. */
+static bool make_floats(struct reader *r, struct ih_json_in *in)
+{
+    if (r->n_channels == r->n_floats) {
+        const unsigned n = r->n_floats < 4 ? 4 : 2 * r->n_floats;
+        struct ih_float_sums *const floats = realloc(r->floats, n * sizeof *floats);
+        if (!floats)
+            return ih_json_fail(in, "more than there is memory for");
+        r->floats = floats;
+        r->n_floats = n;
+    }
+    r->floats[r->n_channels] = IH_FLOAT_SUMS_EMPTY;
+    return true;
+}
+
 /* Lends the record counters for the planes so far and one more, which are not set. They are the
  * reader's, so a record never takes more than its bins. */
 static bool lend_counters(struct reader *r, struct ih_json_in *in)
@@ -231,17 +248,30 @@ static bool read_range(struct ih_json_in *in, void *to)
 }
 
 /* What is read of a channel. Its statistics follow from the bins and are computed. */
-enum channel_key { CHANNEL_NAME, CHANNEL_BINS, CHANNEL_RANGES, CHANNEL_SPECIAL };
+enum channel_key { CHANNEL_NAME, CHANNEL_BINS, CHANNEL_RANGES, CHANNEL_EXACT, CHANNEL_SPECIAL };
+
+static bool read_exact_field(struct ih_json_in *in, const struct ih_field *field, void *sums)
+{
+    char *text;
+    return ih_json_text(in, &text) &&
+           ((text && ih_float_sums_parse(sums, (enum ih_float_member)field->kind, text)) ||
+            ih_json_fail(in, impossible));
+}
 
 static bool read_channel_field(struct ih_json_in *in, const struct ih_field *field, void *to)
 {
     struct reader *r = to;
     struct ih_histogram *h = &r->result.histogram;
+    uint64_t seen;
     switch (field->kind) {
     case CHANNEL_NAME:
         return ih_json_text(in, &r->names[r->n_channels]);
     case CHANNEL_SPECIAL:
         return ih_json_count(in, &r->specials[r->n_channels][field->offset_bytes]);
+    case CHANNEL_EXACT:
+        return read_members(in, ih_exact_fields, read_exact_field, &r->floats[r->n_channels],
+                            &seen) &&
+               (seen == (1 << IH_FLOAT_MEMBERS) - 1 || ih_json_fail(in, "incomplete"));
     default:
         if (!lend_counters(r, in))
             return false;
@@ -265,8 +295,10 @@ static bool read_channel(struct ih_json_in *in, void *to)
     }
     static const struct ih_field of_bins[] = {
         {"name", CHANNEL_NAME, 0, NULL}, {"histogram", CHANNEL_BINS, 0, NULL}, SPECIALS};
-    static const struct ih_field of_native[] = {
-        {"name", CHANNEL_NAME, 0, NULL}, {"ranges", CHANNEL_RANGES, 0, NULL}, SPECIALS};
+    static const struct ih_field of_native[] = {{"name", CHANNEL_NAME, 0, NULL},
+                                                {"ranges", CHANNEL_RANGES, 0, NULL},
+                                                {"exact", CHANNEL_EXACT, 0, NULL},
+                                                SPECIALS};
 #undef SPECIALS
     struct reader *r = to;
     const struct ih_field *const fields =
@@ -275,7 +307,7 @@ static bool read_channel(struct ih_json_in *in, void *to)
     if (r->n_channels == IH_PLANES_MAX)
         return ih_json_fail(in, impossible);
     memset(r->specials[r->n_channels], 0, sizeof *r->specials);
-    if (!read_members(in, fields, read_channel_field, r, &seen))
+    if (!make_floats(r, in) || !read_members(in, fields, read_channel_field, r, &seen))
         return false;
     if ((seen & 3) != 3)
         return ih_json_fail_field(in, fields[seen & 1].key, missing);
@@ -498,6 +530,21 @@ static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout
     return n == 0 || ih_layout_is_possible(layout);
 }
 
+/* Without finite samples a channel has no exact sums. */
+static bool use_floats(struct reader *r)
+{
+    struct ih_histogram *const h = &r->result.histogram;
+    h->floats = r->floats;
+    for (unsigned i = 0; i < r->n_channels; i++) {
+        const uint64_t *const bins = h->bins + (size_t)i * h->n_bins;
+        const bool is_empty = r->floats[i].min_key > r->floats[i].max_key;
+        if (is_empty ? ih_count_range(bins, 0, h->n_bins - 1) > 0
+                     : !ih_float_sums_fit(&r->floats[i], bins))
+            return false;
+    }
+    return true;
+}
+
 /* Channels have the names of a layout, and luma is the last if it is counted. */
 static bool use_channels(struct reader *r, struct ih_json_in *in)
 {
@@ -515,6 +562,8 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     const uint64_t *const luma = h->bins + (size_t)n * h->n_bins;
     if (n_luma && h->layout.n_colours == 1 && memcmp(h->bins, luma, h->n_bins * sizeof *luma) != 0)
         return ih_json_fail(in, "damaged record: the luma of gray is not its gray");
+    if (h->type == IH_FLOAT32 && !use_floats(r))
+        return ih_json_fail(in, "damaged record: the exact sums contradict the bins");
     return true;
 }
 
@@ -650,6 +699,7 @@ void ih_records_close(struct ih_records *r)
     if (!r)
         return;
     free(r->reader.room);
+    free(r->reader.floats);
     free(r->buffer);
     free(r);
 }

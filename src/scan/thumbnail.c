@@ -24,8 +24,8 @@ enum ih_status ih_thumbnail_start(struct ih_thumbnail *t, const struct ih_image_
 {
     const uint64_t w = info->width, h = info->height, longer = w > h ? w : h;
     *t = (struct ih_thumbnail){.image_width = w, .image_height = h};
-    if (w == 0 || h == 0 || longer > UINT32_MAX)
-        return IH_OK;
+    if (w == 0 || h == 0 || longer > UINT32_MAX || !ih_is_unsigned(info->type))
+        return IH_OK; /* without black and white, no picture */
     const bool is_small = longer <= IH_THUMBNAIL_SIDE;
     t->width = is_small ? (unsigned)w : scaled(w, longer);
     t->height = is_small ? (unsigned)h : scaled(h, longer);

@@ -106,7 +106,7 @@ def check(kind):
     rows = list(csv.DictReader(io.StringIO(imghist("a.raw", *options, "--csv=stats"))))
     is_float = "f" in kind
     names = [["gray"], ["gray", "alpha"], ["red", "green", "blue"], ["red", "green", "blue", "alpha"]][n_channels - 1]
-    has_luma = n_channels < 3 or not is_float
+    has_luma = not is_float
     assert [r["channel"] for r in rows] == names + ["luma"] * has_luma
     values = [decode(s, code) for s in samples]
     for c, row in enumerate(rows[:n_channels]):

@@ -53,8 +53,8 @@ static inline void check_info(const struct ih_image_info *info,
 static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct decoded *out,
                                       struct ih_error *err)
 {
-    unsigned n_channels = d->info.layout.n_channels;
-    size_t size = ih_decode_row_bytes(d) * n_rows, capacity = size / n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(d->info.layout.n_channels, d->info.type);
+    size_t size = ih_decode_row_bytes(d) * n_rows, capacity = size / pixel_bytes;
     uint8_t *pixels = malloc(size);
     enum ih_status status;
     size_t n = 0;
@@ -62,8 +62,8 @@ static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct
     while ((status = ih_decode_read(d, pixels, capacity, &n, err)) == IH_OK && n > 0) {
         PROMISED(n <= capacity);
         for (size_t i = 0; i < n; i++)
-            for (unsigned c = 0; c < n_channels; c++)
-                out->counts[c][pixels[i * n_channels + c]]++;
+            for (size_t b = 0; b < pixel_bytes; b++)
+                out->counts[b % IH_PIXEL_CHANNELS_MAX][pixels[i * pixel_bytes + b]]++;
         out->n_pixels += n;
     }
     free(pixels);

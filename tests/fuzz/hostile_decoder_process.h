@@ -80,8 +80,9 @@ static inline enum ih_status check_image(struct ih_decode *d, struct ih_error *e
     enum ih_status status = IH_OK;
     PROMISED(d->info.layout.n_channels >= 1 && d->info.layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
     PROMISED(d->info.width == 0 || d->info.height <= HOSTILE_PIXELS_MAX / d->info.width);
-    size_t capacity = ih_decode_row_bytes(d) / d->info.layout.n_channels * 2 + 1, n = 1;
-    uint8_t *pixels = malloc(capacity * d->info.layout.n_channels);
+    const size_t pixel_bytes = ih_pixel_bytes(d->info.layout.n_channels, d->info.type);
+    size_t capacity = ih_decode_row_bytes(d) / pixel_bytes * 2 + 1, n = 1;
+    uint8_t *pixels = malloc(capacity * pixel_bytes);
     PROMISED(pixels);
     while (n > 0 && (status = ih_decode_read(d, pixels, capacity, &n, err)) == IH_OK) {
         PROMISED(n <= capacity && d->n_pixels_read <= HOSTILE_PIXELS_MAX);

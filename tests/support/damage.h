@@ -46,7 +46,7 @@ static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64
     enum ih_status status = ih_decode_open(&d, &source, &options, &err);
     if (status == IH_OK) {
         size_t capacity = (size_t)(d.info.width * d.info.height), n = 1;
-        uint8_t *pixels = malloc(capacity * d.info.layout.n_channels);
+        uint8_t *pixels = malloc(capacity * ih_pixel_bytes(d.info.layout.n_channels, d.info.type));
         assert_non_null(pixels);
         while (status == IH_OK && n > 0)
             status = ih_decode_read(&d, pixels, capacity, &n, &err);

@@ -43,16 +43,17 @@ static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes
     ih_reader_open_memory(&source, copy, size_bytes);
     out.status = ih_decode_open(&d, &source, options, &out.error);
     if (out.status == IH_OK) {
-        size_t n_channels = d.info.layout.n_channels, n = 1;
+        const size_t pixel_bytes = ih_pixel_bytes(d.info.layout.n_channels, d.info.type);
+        size_t n = 1;
         size_t capacity = (size_t)(d.info.width * (stripe_rows ? stripe_rows : d.info.height));
-        uint8_t *stripe = malloc(capacity * n_channels);
+        uint8_t *stripe = malloc(capacity * pixel_bytes);
         out.info = d.info;
-        out.pixels = malloc((size_t)(d.info.width * d.info.height) * n_channels);
+        out.pixels = malloc((size_t)(d.info.width * d.info.height) * pixel_bytes);
         assert_true(stripe && out.pixels);
         while (n > 0 &&
                (out.status = ih_decode_read(&d, stripe, capacity, &n, &out.error)) == IH_OK) {
             assert_true(n <= capacity && out.n_pixels + n <= d.info.width * d.info.height);
-            memcpy(out.pixels + out.n_pixels * n_channels, stripe, n * n_channels);
+            memcpy(out.pixels + out.n_pixels * pixel_bytes, stripe, n * pixel_bytes);
             out.n_pixels += n;
         }
         out.info = d.info;       /* complete now */
@@ -96,7 +97,8 @@ static inline void assert_cuts_are_refused(const uint8_t *bytes, size_t size_byt
     }
 }
 
-/* Checks format, size and pixels of an image, with stripes of different sizes. */
+/* Checks format, size and pixels of an image, with stripes of different sizes. pixels: [height]
+ * [width][n_channels], of the decoder's type of samples */
 static inline void assert_decodes(const uint8_t *bytes, size_t size_bytes, const char *format,
                                   size_t width, size_t height, unsigned n_channels,
                                   const uint8_t *pixels)
@@ -110,7 +112,8 @@ static inline void assert_decodes(const uint8_t *bytes, size_t size_bytes, const
         assert_int_equal(d.info.height, height);
         assert_int_equal(d.info.layout.n_channels, n_channels);
         assert_int_equal(d.n_pixels, width * height);
-        assert_memory_equal(d.pixels, pixels, width * height * n_channels);
+        assert_memory_equal(d.pixels, pixels,
+                            width * height * ih_pixel_bytes(n_channels, d.info.type));
         free(d.pixels);
     }
 }

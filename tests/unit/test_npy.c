@@ -55,6 +55,29 @@ TEST(fortran_order)
     assert_budget(f.bytes, f.n, 7, IH_LIMIT);
 }
 
+TEST(floats)
+{
+    static const float expected[] = {1, -2, 0.5f, 4, 8, 16};
+    struct file f;
+    start(&f, HEADER("<f4", "False", "(1, 2, 3)"));
+    for (unsigned i = 0; i < 6; i++) {
+        uint32_t bits;
+        memcpy(&bits, &expected[i], sizeof bits);
+        put_number(&f, 4, bits);
+    }
+    assert_decodes(f.bytes, f.n, "npy", 2, 1, 3, (const uint8_t *)expected);
+    assert_cuts_are_refused(f.bytes, f.n);
+    start(&f, HEADER(">f4", "True", "(1, 2, 3)")); /* channel after channel */
+    for (unsigned i = 0; i < 6; i++) {
+        uint32_t bits;
+        memcpy(&bits, &expected[i % 2 * 3 + i / 2], sizeof bits);
+        put_number(&f, -4, bits);
+    }
+    assert_decodes(f.bytes, f.n, "npy", 2, 1, 3, (const uint8_t *)expected);
+    assert_budget(f.bytes, f.n, 24, IH_OK);
+    assert_budget(f.bytes, f.n, 23, IH_LIMIT);
+}
+
 /* What Python takes for the same header, as other programs write it. */
 TEST(headers)
 {
@@ -98,7 +121,7 @@ TEST(what_is_no_image)
          "an array of shape (2, 4, 0) has no pixels"},
         {HEADER("|u1", "False", "(4294967296, 1)"), IH_UNSUPPORTED,
          "an array of shape (4294967296, 1) is no image"},
-        {HEADER("<f4", "False", "(2, 2)"), IH_UNSUPPORTED, "samples of type '<f4'"},
+        {HEADER("<f8", "False", "(2, 2)"), IH_UNSUPPORTED, "samples of type '<f8'"},
         {HEADER("|O", "False", "(2, 2)"), IH_UNSUPPORTED, "samples of type '|O'"},
         {HEADER("\x1b[0m", "False", "(2, 2)"), IH_CORRUPT, "damaged NPY: an unknown type"},
         {HEADER("", "False", "(2, 2)"), IH_CORRUPT, "damaged NPY: an unknown type"},

@@ -255,7 +255,27 @@ TEST(probe)
     for (size_t i = 0; i < sizeof not_pnm / sizeof *not_pnm; i++)
         assert_refused((const uint8_t *)not_pnm[i], strlen(not_pnm[i]), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("P7\n\0"), IH_UNKNOWN, "not an image");
-    assert_refused(BYTES("PF\n1 1\n-1.0\n"), IH_UNKNOWN, "PFM is not supported");
+    assert_refused(BYTES("Pf#\n1 1\n-1.0\n"), IH_UNKNOWN, "not an image");
+}
+
+/* ---- PFM ---- */
+
+TEST(pfm)
+{
+    static const float expected[] = {1, -2, 0.5f};
+    assert_decodes(BYTES("PF\n1 1\n-1.0\n\0\0\x80\x3F\0\0\0\xC0\0\0\0\x3F"), "pnm", 1, 1, 3,
+                   (const uint8_t *)expected);
+    assert_decodes(BYTES("Pf 3 1\r+2.5e-1 \x3F\x80\0\0\xC0\0\0\0\x3F\0\0\0"), "pnm", 3, 1, 1,
+                   (const uint8_t *)expected);
+    static const char *const no_scale[] = {"0", "-0.0", "x", "1x", "-", "+", "0e5", "1-1", "."};
+    for (size_t i = 0; i < sizeof no_scale / sizeof *no_scale; i++) {
+        char text[40];
+        const int n = snprintf(text, sizeof text, "Pf\n1 1\n%s\n1234", no_scale[i]);
+        assert_refused((const uint8_t *)text, (size_t)n, IH_CORRUPT, "its scale is 0 or no number");
+    }
+    assert_refused(BYTES("Pf\n0 1\n1\n"), IH_CORRUPT, "it has no pixels");
+    assert_refused(BYTES("Pf\n1 1\n1\n123"), IH_CORRUPT, "the file ends before the image does");
+    assert_refused(BYTES("Pf\n1 1\n1"), IH_CORRUPT, "the file ends before the image does");
 }
 
 /* ---- files that are cut short or too long ---- */

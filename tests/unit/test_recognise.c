@@ -32,8 +32,6 @@ TEST(names)
         FILE_OF("camera raw (MRW)", "\0MRM\0\1"),
         FILE_OF("camera raw (X3F)", "FOVb\0\0\2\0"),
         FILE_OF("OpenEXR", "\x76\x2F\x31\x01\2\0\0\0channels"),
-        FILE_OF("PFM", "PF\n3 2\n-1.0\n"),
-        FILE_OF("PFM", "Pf\n3 2\n-1.0\n"),
         FILE_OF("FITS", "SIMPLE  =                    T / conforms to FITS standard"),
         FILE_OF("HDF5", "\x89HDF\r\n\x1A\n"),
         FILE_OF("NIfTI", "\x1C\2\0\0n+2\0\r\n\x1A\n\4\0"),
