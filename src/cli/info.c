@@ -83,6 +83,8 @@ void ih_print_fields(FILE *f)
         f);
     for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
         fprintf(f, "  %-18s %s\n", s->key, s->meaning);
+    for (size_t i = 0; i < IH_ROBUST_COLUMNS; i++)
+        fprintf(f, "  %-18s %s\n", ih_robust_columns[i].name, ih_robust_columns[i].field.meaning);
     fprintf(f, "  %-18s %s\n", "p0.1, p99.9",
             "any percentile; without a channel it is that of luma");
 }

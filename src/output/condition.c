@@ -201,7 +201,7 @@ static bool find_statistic(const struct parser *p, struct ih_named_field *out)
     uint32_t millionths;
     const char *const channel = find_channel(p, &name, &n);
     const struct ih_column *const column =
-        channel ? ih_column_find(p->fields->of_channel, name, n) : NULL;
+        channel ? ih_channel_column_find(p->fields->of_channel, name, n) : NULL;
     if (column)
         out->column = *column;
     else if (n > 1 && *name == 'p' && ih_percent_parse(name + 1, n - 1, &millionths))
@@ -542,7 +542,8 @@ static bool find_field_of_row(const struct parser *p, struct ih_named_field *out
 {
     static const struct ih_column channel = {{NULL, IH_FIELD_NAME, 0, NULL}, "channel", 0, 0, 0};
     const struct ih_column *const column =
-        is_token(p, channel.name) ? &channel : ih_column_find(p->fields->of_channel, p->at, p->n);
+        is_token(p, channel.name) ? &channel
+                                  : ih_channel_column_find(p->fields->of_channel, p->at, p->n);
     uint32_t millionths;
     if (column)
         out->column = *column;

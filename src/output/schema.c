@@ -1,5 +1,7 @@
 #include "output/schema.h"
 
+#include "histogram/robust.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -45,10 +47,11 @@ const struct ih_field ih_distance_fields[] = {
     {"emd", IH_FIELD_REAL, offsetof(struct ih_distance, emd), NULL},
     {NULL, 0, 0, NULL}};
 
+#define COUNTED_CHANNEL (IH_IN_IMAGE | IH_IN_TOTAL | IH_OF_CHANNEL)
 #define STATISTIC(key, kind, member, in, high, meaning)                  \
     {{key, IH_FIELD_##kind, offsetof(struct ih_stats, member), meaning}, \
      key,                                                                \
-     IH_IN_IMAGE | IH_IN_TOTAL | IH_OF_CHANNEL | (in),                   \
+     COUNTED_CHANNEL | (in),                                             \
      high,                                                               \
      0},
 
@@ -56,6 +59,22 @@ static const struct ih_column statistics[] = {
 #include "histogram/statistics.def"
 };
 enum { N_STATISTICS = sizeof statistics / sizeof *statistics };
+
+#define ROBUST(name, kind, which, high, meaning)                                \
+    {                                                                           \
+        {name, IH_FIELD_##kind, which, meaning}, name, COUNTED_CHANNEL, high, 0 \
+    }
+
+const struct ih_column ih_robust_columns[] = {
+    ROBUST("mad", SPREAD, IH_ROBUST_MAD, 255,
+           "least distance from the median that holds half of the pixels"),
+    ROBUST("iqr", SPREAD, IH_ROBUST_IQR, 255, "p75 - p25"),
+    ROBUST("clipped_mean", ROBUST, IH_ROBUST_CLIPPED_MEAN, 255,
+           "mean without the values more than 3 deviations from the median"),
+    ROBUST("clipped_median", ROBUST, IH_ROBUST_CLIPPED_MEDIAN, 255, "median of the same"),
+    ROBUST("clipped_stddev", ROBUST, IH_ROBUST_CLIPPED_STDDEV, 127.5,
+           "standard deviation of the same"),
+};
 
 /* ---- the columns of a run ---- */
 
@@ -65,6 +84,16 @@ const struct ih_column *ih_column_find(const struct ih_column *const *columns, c
     while (*columns && !(strncmp((*columns)->name, name, n) == 0 && !(*columns)->name[n]))
         columns++;
     return *columns;
+}
+
+const struct ih_column *ih_channel_column_find(const struct ih_column *const *columns,
+                                               const char *name, size_t n)
+{
+    const struct ih_column *const found = ih_column_find(columns, name, n);
+    for (size_t i = 0; i < IH_ROBUST_COLUMNS && !found; i++)
+        if (strncmp(ih_robust_columns[i].name, name, n) == 0 && !ih_robust_columns[i].name[n])
+            return &ih_robust_columns[i];
+    return found;
 }
 
 struct ih_column ih_percentile_column(const char *name, uint32_t millionths)
@@ -236,6 +265,14 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
     if (c->field.kind == IH_FIELD_PERCENTILE) {
         const unsigned bin = ih_percentile(h, plane, c->millionths);
         return bin == UINT_MAX ? none : sample_value(h->type, ih_value_of(h, plane, bin));
+    }
+    if (c->field.kind == IH_FIELD_SPREAD || c->field.kind == IH_FIELD_ROBUST) {
+        const double robust = ih_robust(h, plane, (enum ih_robust)c->field.offset_bytes);
+        if (c->field.kind == IH_FIELD_SPREAD && !is_float)
+            return isnan(robust) ? none : integer_value((uint64_t)robust, true);
+        struct ih_field_value value = real_value(robust);
+        value.digits = is_float ? IH_DIGITS_NINE : IH_DIGITS_DECIMALS;
+        return value;
     }
     const struct ih_stats *const stats = ih_view_stats(v, plane);
     const void *const at = (const char *)stats + c->field.offset_bytes;

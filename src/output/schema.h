@@ -24,11 +24,13 @@ enum ih_record_field_kind {
     IH_FIELD_SOURCE_MAX,
     IH_FIELD_CLIPPED,    /* a joint count of clipped pixels */
     IH_FIELD_PERCENTILE, /* of choice */
+    IH_FIELD_SPREAD,     /* of a channel; the offset is that of enum ih_robust */
 
     /* Real numbers */
     IH_FIELD_LUMINANCE,
     IH_FIELD_SHARE,    /* of the pixels */
     IH_FIELD_DISTANCE, /* to the reference of --against */
+    IH_FIELD_ROBUST,   /* the same */
 
     /* Texts */
     IH_FIELD_TEXT, /* any; "": none */
@@ -142,6 +144,14 @@ void ih_columns_arrange(struct ih_columns *columns, bool has_distances);
 /* The column with a name of n bytes; NULL: none. */
 const struct ih_column *ih_column_find(const struct ih_column *const *columns, const char *name,
                                        size_t n);
+
+/* Columns of channels that no list has: they are computed where a user names them. */
+enum { IH_ROBUST_COLUMNS = 5 };
+extern const struct ih_column ih_robust_columns[IH_ROBUST_COLUMNS];
+
+/* The same of the columns of channels, with those that no list has. */
+const struct ih_column *ih_channel_column_find(const struct ih_column *const *columns,
+                                               const char *name, size_t n);
 
 /* A percentile of a channel. The name is borrowed. */
 struct ih_column ih_percentile_column(const char *name, uint32_t millionths);

@@ -97,6 +97,14 @@ clip() { # two seconds, the first black, the second white
   [ "$(head -n 1 small.ndjson)" = '{"file":"photos/a.jpg","width":10,"height":10,"mean_luminance":0.111219}' ] || fail "$(cat small.ndjson)"
 }
 
+# 99 pixels of 90, and a white one that is clipped.
+@test "recipes: the background of each channel" {
+  mkdir frames
+  cp photos/a.jpg frames/a.pgm
+  recipe '-o background\.csv$'
+  [ "$(sed -n 2p background.csv)" = frames/a.pgm,gray,90.000000,0.000000,0 ] || fail "$(cat background.csv)"
+}
+
 @test "recipes: arrays of NumPy" {
   "$IMGHIST" --list | grep -q '^  archives: .*libarchive [0-9]' || skip "no libarchive in this build"
   needs python3

@@ -170,6 +170,28 @@ luma,191.250000,255,white.pgm,2" white.pgm --csv=stats --fields=channel,mean,p50
   imghist_output "$("$IMGHIST" white.pgm black.pgm --fields=luma.p75,file)" all.ndjson --fields=luma.p75,file
 }
 
+# By hand: 1 2 3 4 9 has the distances 0 1 1 2 6 from its median, p25 2 and p75 4, and nothing is clipped. Of ten times 50, of 52
+# and 255, the last is clipped first, then 52. tests/public/robust.py compares 300 images with NumPy and astropy.
+@test "select: robust statistics, of images, records, totals and merged parts" {
+  pgm a.pgm 5 1 '\x01\x02\x03\x04\x09'
+  pgm b.pgm 6 2 '\x32\x32\x32\x32\x32\xFF\x32\x32\x32\x32\x34\x32'
+  pgm first.pgm 6 1 '\x32\x32\x32\x32\x32\xFF'
+  pgm second.pgm 6 1 '\x32\x32\x32\x32\x34\x32'
+  fields=gray.mad,gray.iqr,gray.clipped_mean,gray.clipped_median,gray.clipped_stddev
+  imghist_output "$fields
+1,2,3.800000,3.000000,2.785678
+0,0,50.000000,50.000000,0.000000" a.pgm b.pgm --fields=$fields
+  "$IMGHIST" first.pgm --ndjson -o 1.ndjson
+  "$IMGHIST" second.pgm --ndjson -o 2.ndjson
+  imghist_output "channel,mad,clipped_mean,clipped_stddev
+gray,0,50.000000,0.000000
+luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=channel,mad,clipped_mean,clipped_stddev
+  imghist_output $'file\na.pgm' a.pgm b.pgm --fields=file --where 'gray.mad > 0 and gray.clipped_stddev < 3'
+  imghist_output '{"gray.iqr":2,"red.mad":null}' a.pgm --ndjson --fields=gray.iqr,red.mad
+  imghist_refused 2 "--fields: column 1: no field 'mad'" a.pgm --csv=images --fields=mad
+  imghist_refused 2 "gray.mad goes from 0 to 255: the comparison decides nothing" a.pgm --where 'gray.mad > 300'
+}
+
 @test "select: --fields refuses what it cannot show, and its help lists what it can" {
   images
   refuse() { imghist_refused 2 "--fields: $1" black.pgm "${@:2}"; }
