@@ -52,12 +52,14 @@ static double wide_divide(struct wide a, struct wide b)
 /* F_a(v) - F_b(v) is the difference of c_a * n_b and c_b * n_a, divided by n_a * n_b; c counts the
  * values up to v. No n exceeds 2^57, or 2^49 if native (total.h), so the sum of all v stays below
  * 2^122. */
-static struct ih_distance distance(const uint64_t *a, const uint64_t *b, unsigned n_bins)
+static struct ih_distance distance(const uint64_t *a, const uint64_t *b, enum ih_sample_type type,
+                                   unsigned n_bins)
 {
     const uint64_t n_a = ih_count_range(a, 0, n_bins - 1), n_b = ih_count_range(b, 0, n_bins - 1);
     const struct wide whole = wide_multiply(n_a, n_b);
     struct wide sum = {0, 0}, most = {0, 0};
     uint64_t c_a = 0, c_b = 0;
+    double emd = 0; /* of floats, whose bins are not equally far apart */
     if (n_a == 0 || n_b == 0)
         return (struct ih_distance){(double)NAN, (double)NAN};
     for (unsigned v = 0; v < n_bins; v++) {
@@ -67,8 +69,12 @@ static struct ih_distance distance(const uint64_t *a, const uint64_t *b, unsigne
         const struct wide gap = wide_is_less(x, y) ? wide_subtract(y, x) : wide_subtract(x, y);
         sum = wide_add(sum, gap);
         most = wide_is_less(most, gap) ? gap : most;
+        if (ih_is_float(type) && (gap.high || gap.low)) /* there are counts below and above */
+            emd += to_double(gap) / to_double(whole) *
+                   (ih_bin_value(type, v + 1) - ih_bin_value(type, v));
     }
-    return (struct ih_distance){wide_divide(most, whole), wide_divide(sum, whole)};
+    return (struct ih_distance){wide_divide(most, whole),
+                                ih_is_float(type) ? emd : wide_divide(sum, whole)};
 }
 
 /* Of each plane of images of a layout that has the channels of both; those that a side lacks are
@@ -83,7 +89,7 @@ static struct ih_distance compare_planes(const struct ih_histogram *a, const str
         struct ih_distance d = {(double)NAN, (double)NAN};
         if (p_a < IH_PLANES_MAX && p_b < IH_PLANES_MAX && a->n_bins == b->n_bins &&
             a->type == b->type)
-            d = distance(ih_bins(a, p_a), ih_bins(b, p_b), a->n_bins);
+            d = distance(ih_bins(a, p_a), ih_bins(b, p_b), a->type, a->n_bins);
         if (planes)
             planes[p] = d;
         largest.ks = fmax(largest.ks, d.ks); /* ignores NaN */

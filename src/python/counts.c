@@ -280,12 +280,20 @@ static PyMethodDef percentile_method = {
     "percentile($self, percent, /)\n--\n\nThe smallest value that occurs whose cumulative count is "
     "at least percent / 100 * count.\n0 to 100, with at most 6 decimals."};
 
-/* The attributes that the tuple lacks: the bins, and the right name of what users look for. */
+/* The attributes that the tuple lacks: the bins, the pixels that are counted apart, and the right
+ * name of what users look for. */
 static PyObject *stats_attribute(PyObject *object, PyObject *name)
 {
     static const char *const names[][2] = {
         {"histogram", "bins"}, {"hist", "bins"},    {"counts", "bins"}, {"std", "stddev"},
         {"sd", "stddev"},      {"average", "mean"}, {"p50", "median"}};
+    static const struct {
+        const char *name;
+        size_t offset;
+    } apart[] = {{"nan", offsetof(struct ih_stats, nan)},
+                 {"positive_infinity", offsetof(struct ih_stats, positive_infinity)},
+                 {"negative_infinity", offsetof(struct ih_stats, negative_infinity)},
+                 {"nodata", offsetof(struct ih_stats, nodata)}};
     if (PyUnicode_CompareWithASCIIString(name, "bins") == 0) {
         PyObject *of = PyObject_GetAttrString(object, "_of"), *row = NULL, *counts;
         unsigned plane, i = 0;
@@ -300,6 +308,19 @@ static PyObject *stats_attribute(PyObject *object, PyObject *name)
         Py_XDECREF(of);
         return row;
     }
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (PyUnicode_CompareWithASCIIString(name, apart[i].name) == 0) {
+            PyObject *of = PyObject_GetAttrString(object, "_of"), *counts, *number = NULL;
+            struct ih_stats stats;
+            unsigned plane;
+            if (of && PyArg_ParseTuple(of, "OI", &counts, &plane) &&
+                ih_counts_stats(self_of(counts)->counts, plane, &stats, sizeof stats, NULL) ==
+                    IH_OK)
+                number = PyLong_FromUnsignedLongLong(
+                    *(const uint64_t *)(const void *)((const char *)&stats + apart[i].offset));
+            Py_XDECREF(of);
+            return number;
+        }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (PyUnicode_CompareWithASCIIString(name, names[i][0]) == 0)
             return PyErr_Format(PyExc_AttributeError, "Stats has no attribute '%U'; it is '%s'",
@@ -438,6 +459,12 @@ static PyObject *counts_planes(PyObject *object, void *closure)
             Py_CLEAR(names);
     }
     return names;
+}
+
+static PyObject *counts_samples(PyObject *object, void *closure)
+{
+    (void)closure;
+    return PyUnicode_FromString(summary_of(object).samples);
 }
 
 static PyObject *counts_n_bins(PyObject *object, void *closure)
@@ -738,6 +765,10 @@ static PyGetSetDef counts_getset[] = {
     {"bins", counts_bins, NULL,
      "uint64 [planes, n_bins]: pixels with each value. A memoryview; numpy.asarray(c.bins) copies "
      "nothing.",
+     NULL},
+    {"samples", counts_samples, NULL,
+     "The type of the samples whose values the bins count: 'uint8', 'uint16', 'int8', 'int16', "
+     "'float16' or 'bfloat16'.",
      NULL},
     {"n_bins", counts_n_bins, NULL,
      "Bins of each plane: 256, or one for each value that native samples can have.", NULL},

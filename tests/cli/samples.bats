@@ -67,3 +67,13 @@ raw() {
   grep -q '>-3<' s.svg || grep -q -- '-3' s.svg
   grep -q 'middle 99.8 %' s.svg
 }
+
+@test "samples: distances are in the units of the samples" {
+  raw
+  printf '\0\074\0\300' >g.raw # 1, -2: of 0.1 and -2 one value of two is 0.9 away
+  imghist_ok --diff f.raw g.raw --raw=1 --raw-depth=f16le --json
+  assert_output_has '"ks":0.500000,"emd":0.450012'
+  printf '\375\377\0\0\2\0\12\0' >t.raw
+  imghist_ok --diff s.raw t.raw --raw=1 --raw-depth=16sle --json
+  assert_output_has '"ks":0.250000,"emd":2.000000'
+}

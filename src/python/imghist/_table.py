@@ -75,6 +75,9 @@ class Table:
         def next_batch():
             rows = []
             for result in itertools.islice(results, self._batch_images):
+                samples = getattr(result, "samples", "uint8")
+                if not samples.startswith("uint"):
+                    raise ValueError(f"a table has columns for unsigned samples, none for {samples}")
                 if not self._is_native and getattr(result, "n_bins", 256) != 256:
                     raise ValueError(f"a table of 256 bins has no {result.n_bins}: use Table(results, bins='native')")
                 rows.extend([_wide_row(result)] if self._is_wide else _rows(result, self._saved))

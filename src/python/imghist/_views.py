@@ -30,6 +30,9 @@ def to_dict(counts):
 def to_uhi(counts):
     import numpy
 
+    if "float" in counts.samples:
+        raise ValueError("the bins of floats have no equal widths: they are no regular axis")
+    lower = {"int8": -128.0, "int16": -32768.0}.get(counts.samples, 0.0)
     metadata = {"luma_weights": counts.luma, "alpha": counts.alpha, "images": counts.images}
     if counts.file is not None:
         metadata["file"] = counts.file
@@ -46,8 +49,8 @@ def to_uhi(counts):
             },
             {
                 "type": "regular",
-                "lower": 0.0,
-                "upper": float(counts.n_bins),
+                "lower": lower,
+                "upper": lower + counts.n_bins,
                 "bins": counts.n_bins,
                 "underflow": False,
                 "overflow": False,
@@ -66,6 +69,8 @@ Comparison = collections.namedtuple("Comparison", "ks emd channels")
 def compare(a, b):
     if not isinstance(b, _imghist.Counts):
         raise TypeError(f"compare: {type(b)} is not Counts")
+    if "float" in a.samples or "float" in b.samples:
+        raise ValueError("compare: the bins of floats have no equal distances; use imghist --diff")
     channels = {}
     for plane in (a + b).planes:
         sides = [c.histogram(plane if plane in c.planes else 0).tolist() for c in (a, b)]

@@ -76,7 +76,7 @@ from typing import Literal, assert_type
 
 c = imghist.count("a.png")
 assert_type(c, imghist.Counts)
-assert_type(c["red"].p99, int)
+assert_type(c["red"].p99, int | float)
 assert_type(c["red"].mean, float)
 assert_type(c["red"][3], float)
 for each in imghist.count_many(["a.png", b"bytes"]):

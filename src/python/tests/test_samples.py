@@ -26,7 +26,7 @@ def expected(plane):
 
 def check(counts, x):
     n = x.shape[2]
-    assert counts.planes[:n] == [["gray"], ["gray", "alpha"], ["red", "green", "blue"], ["red", "green", "blue", "alpha"]][n - 1]
+    assert list(counts.planes[:n]) == [["gray"], ["gray", "alpha"], ["red", "green", "blue"], ["red", "green", "blue", "alpha"]][n - 1]
     for c in range(n):
         plane = x[..., c].ravel()
         finite = plane[numpy.isfinite(plane)]
@@ -98,6 +98,20 @@ def test_what_is_counted_apart():
     assert s.min == 0 and str(s.min) == "0.0"
     nothing = imghist.count(numpy.full((2, 2), numpy.nan, "float16"))["gray"]
     assert nothing.count == 0 and nothing.nan == 4 and math.isnan(nothing.mean)
+
+
+def test_tables_and_axes():
+    signed, floats = imghist.count(numpy.array([[1, -2, 3]], "int16")), imghist.count(numpy.array([[1, -2, 3]], "float16"))
+    assert (signed.samples, floats.samples, imghist.count(numpy.zeros((1, 1), "uint8")).samples) == ("int16", "float16", "uint8")
+    with pytest.raises(ValueError, match="distances"):
+        floats.compare(floats)
+    assert signed.compare(signed).emd == 0
+
+
+def test_tables_refuse_them():
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(Exception, match="none for int16"):
+        pyarrow.table(imghist.Table([imghist.count(numpy.zeros((1, 1), "int16"))], bins="native"))
 
 
 def test_refusals():
