@@ -56,7 +56,7 @@ static enum ih_status check_ending(const struct ih_data_output *data, struct ih_
     const bool is_json = named == &ih_output_json && data->output == &ih_output_ndjson;
     const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
     const bool has_ending = data->output != &ih_output_text && data->output != &ih_output_check &&
-                            data->output != &ih_output_print0;
+                            data->output != &ih_output_print && data->output != &ih_output_print0;
     if (ih_extension_is_other_file(path))
         return ih_error_set(err, IH_USAGE,
                             "--%s: '%.100s' has the name of a format that imghist does not write; "

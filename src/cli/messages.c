@@ -174,6 +174,7 @@ static void note_shard(struct ih_messages *m)
     for (size_t i = 0; i < o->n_outputs; i++) { /* names are joined with cat */
         has_ndjson = has_ndjson || o->outputs[i].output == &ih_output_ndjson;
         is_merged = is_merged || has_ndjson || o->outputs[i].output == &ih_output_print0 ||
+                    o->outputs[i].output == &ih_output_print ||
                     (o->outputs[i].output == &ih_output_json && o->only_total);
     }
     if (has_ndjson && o->with_total && !o->only_total)

@@ -97,7 +97,7 @@ struct ih_options {
     bool only_total;     /* and no other record; with_total is set too */
     const char *against; /* --against: the reference; "total": all inputs; NULL: none */
     size_t n_references; /* so many of the first paths are the reference */
-    const char *by;      /* --by: "folder" or a list of groups; NULL: none */
+    const char *by;      /* --by: as of ih_by_open; NULL: none */
     bool compares;       /* --diff; the other two are set too: two totals are compared */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */

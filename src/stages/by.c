@@ -2,13 +2,16 @@
  * --by: one exact total for each group of images.
  *
  * --by=folder groups by the folder in an image's name, "data/cats" for data/cats/1.jpg and "." for
- * a name without a folder. --by=LIST.csv groups by the list's lines. A group's total that a result
+ * a name without a folder. --by=format and --by=size group by what a record has, "png" and
+ * "640x480"; failed inputs have a group of their own, because their records lack both.
+ * --by=LIST.csv groups by the list's lines. A group's total that a result
  * file holds is added to the group of its name, so the groups of parts add up to those of the
  * whole.
  */
 #include "stages/stage.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +26,11 @@ struct member {
     const char *name, *group;
 };
 
+enum { SIZE_TEXT_MAX = 48 }; /* of two 64-bit numbers */
+
 struct ih_by {
-    bool takes_images, is_by_folder;
+    bool takes_images;
+    enum { BY_LIST, BY_FOLDER, BY_FORMAT, BY_SIZE } what;
     char *list;             /* owned; the text that members point into; NULL: none */
     struct member *members; /* owned; sorted by name */
     size_t n_members;
@@ -140,14 +146,18 @@ static enum ih_status read_list(struct ih_by *g, const char *path, struct ih_err
 enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct ih_by **stage,
                           struct ih_error *err)
 {
+    static const char *const names[] = {
+        [BY_FOLDER] = "folder", [BY_FORMAT] = "format", [BY_SIZE] = "size"};
     enum ih_status status = IH_OK;
     struct ih_by *g = calloc(1, sizeof *g);
     if (!g)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     g->empty = *empty;
     g->takes_images = by != NULL;
-    g->is_by_folder = by && strcmp(by, "folder") == 0;
-    if (by && !g->is_by_folder)
+    for (size_t i = BY_FOLDER; by && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(by, names[i]) == 0)
+            g->what = i;
+    if (by && g->what == BY_LIST)
         status = read_list(g, by, err);
     if (status == IH_OK)
         *stage = g;
@@ -175,14 +185,21 @@ void ih_by_close(struct ih_by *g)
 /* ---- adding ---- */
 
 /* The name of a result's group, n bytes; NULL if the list lacks the result. */
-static const char *name_of(const struct ih_by *g, const struct ih_result *r, size_t *n)
+static const char *name_of(const struct ih_by *g, const struct ih_result *r,
+                           char size[SIZE_TEXT_MAX], size_t *n)
 {
     const char *name = r->group;
-    if (!name && g->is_by_folder) {
+    if (!name && g->what == BY_FOLDER) {
         const char *slash = strrchr(r->path, '/');
         name = slash ? r->path : ".";
         *n = slash > r->path ? (size_t)(slash - r->path) : 1;
         return name;
+    }
+    if (!name && g->what == BY_SIZE)
+        snprintf(size, SIZE_TEXT_MAX, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
+    if (!name && g->what != BY_LIST) {
+        name = r->status != IH_OK ? "(failed)" : g->what == BY_SIZE ? size : r->info.format;
+        name = name && *name ? name : "(no format)"; /* counts of arrays, in result files */
     }
     if (!name && g->n_members > 0) {
         const struct member key = {r->path, NULL};
@@ -233,10 +250,11 @@ static struct group *find_group(struct ih_by *g, const char *name, size_t n)
 enum ih_status ih_by_take(struct ih_by *g, const struct ih_result *result, bool selected,
                           struct ih_error *err)
 {
+    char size[SIZE_TEXT_MAX];
     size_t n;
     if (!result->group && (!g->takes_images || !selected || result->is_total))
         return IH_OK;
-    const char *name = name_of(g, result, &n);
+    const char *name = name_of(g, result, size, &n);
     if (!name) {
         g->n_left_out++;
         if (!g->left_out && !(g->left_out = strdup(result->path)))

@@ -57,7 +57,30 @@ list_of_groups() {
   done
   printf 'a,b\na,c\n' >bad.list
   imghist_fails 1 "bad.list: 'a' stands in it twice" d --by=bad.list --csv
-  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|FILE)" d --by=nowhere --csv
+  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|format|size|FILE)" d --by=nowhere --csv
+}
+
+@test "groups: formats and sizes, also of merged records, and failures" {
+  local file
+  for file in a/1.pgm b/2.pgm 3.pgm; do mkdir -p a b && printf 'P5 3 2 255\n\1\2\3\4\5\6' >$file; done
+  printf '\102\115\072\0\0\0\0\0\0\0\066\0\0\0\050\0\0\0\1\0\0\0\1\0\0\0\1\0\030\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7\7\7\0' >a/4.bmp
+  printf 'P5 20 1 255\n%020d' 0 >b/5.pgm
+  damaged b/6.png
+  imghist . --by=format --csv=stats
+  [ "$(cut -d, -f1,4-6 <<<"$output" | grep luma)" = $'(failed),luma,0,0\nbmp,luma,1,7\npnm,luma,38,1023' ] || fail "formats: $output"
+  imghist . --by=size --csv=stats
+  [ "$(cut -d, -f1,4-6 <<<"$output" | grep luma)" = $'(failed),luma,0,0\n1x1,luma,1,7\n20x1,luma,20,960\n3x2,luma,18,63' ] || fail "sizes: $output"
+  for by in format size; do
+    "$IMGHIST" a b 3.pgm --by=$by --ndjson -q >single.txt || [ $? -eq 1 ]
+    jq -es '[.[].n_failed] | add == 1' single.txt || fail "$by: the failure"
+    for part in 1 2; do "$IMGHIST" a b 3.pgm --shard=$part/2 --ndjson -q -o part$part.ndjson || [ $? -eq 1 ]; done
+    "$IMGHIST" part*.ndjson --by=$by --ndjson -q >merged.txt || [ $? -eq 1 ]
+    cmp single.txt merged.txt || fail "$by: merged parts"
+    rm part*.ndjson
+  done
+  sed -E 's/"format":"pnm"/"format":""/' <("$IMGHIST" 3.pgm --ndjson) >array.ndjson
+  imghist array.ndjson --by=format --csv=stats
+  [ "$(cut -d, -f1,5,6 <<<"${lines[1]}")" = "(no format),6,21" ] || fail "no format: $output"
 }
 
 @test "groups: lists of spreadsheets and of carriage returns, and what is no list" {

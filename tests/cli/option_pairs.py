@@ -22,7 +22,7 @@ OPTIONS = [
     ("size", "8x4", {"raw": "4"}), ("frames", None, {}), ("raw-preview", None, {}), ("max-pixels", "30", {}),
     ("lenient", None, {}), ("text", "full", {}), ("csv", None, {}), ("csv", "bins", {}), ("csv", "long", {}),
     ("csv", "stats", {}), ("csv", "images", {}), ("json", None, {}), ("ndjson", None, {}), ("html", "out/p.html", {}),
-    ("thumbnails", None, {"html": "out/p.html"}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
+    ("thumbnails", None, {"html": "out/p.html"}), ("print", None, {}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
     ("where", "width > 7", {}), ("fail-if", "mean_luma > 1", {}), ("color", "always", {}), ("percentiles", "0.1,99.9", {}),
     ("sort", "-mean_luma", {"csv": "images"}), ("top", "1", {"csv": "images", "sort": "width"}),
     ("fields", "file,mean_luma,blown_any", {"csv": "images"}),

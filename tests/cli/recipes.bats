@@ -83,6 +83,21 @@ clip() { # two seconds, the first black, the second white
   recipe 'blown_any > 5%.( --print0.*)?$'
   grep -q 'b.jpg' shown
   [ "$(ls blown)" = b.jpg ]
+  recipe '--print >'
+  [ "$(cat blown.txt)" = photos/b.jpg ] || fail "$(cat blown.txt)"
+  recipe '--files-from=blown\.txt'
+  [ "$(cut -d, -f1 blown.csv | paste -sd' ')" = "file photos/b.jpg" ] || fail "$(cat blown.csv)"
+}
+
+@test "recipes: formats and sizes of a folder" {
+  needs jq
+  gray incoming/a.pgm 9 0
+  gray incoming/b.pgm 8 0
+  cp "$SAMPLES/palette.png" incoming
+  recipe 'by=format'
+  grep -qE '^pnm,.*,gray,200,1700,8.500000,' formats.csv || fail "$(cat formats.csv)"
+  recipe 'by=size'
+  [[ $(cat shown) == $'2\t10x10\n1\t'+([0-9])x+([0-9]) ]] || fail "$(cat shown)"
 }
 
 # Means 33.6, 91.65 and 100; deviations 73.8, 16.4 and 0, by hand.

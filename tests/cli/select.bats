@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Choosing records: --csv=images, --where, --fail-if, --print0; and their fields: --fields. tests/unit/test_condition.c has the grammar.
+# Choosing records: --csv=images, --where, --fail-if, --print, --print0; and their fields: --fields. tests/unit/test_condition.c has the grammar.
 
 load helpers
 
@@ -85,6 +85,23 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   mv black.pgm $'a\nname.pgm'
   "$IMGHIST" . --where 'mean_luma < 50' --print0 | xargs -0 -n1 printf '<%s>' >actual
   [ "$(cat actual)" = $'<./a\nname.pgm>' ] || [ "$(cat actual)" = $'<a\nname.pgm>' ] || fail "$(cat actual)"
+}
+
+@test "select: --print gives a line for each name, quoted as by ls if its characters would break the line" {
+  local name
+  mkdir images && cd images
+  for name in plain.pgm 'two words.pgm' "it's.pgm" '"q".pgm' 'back\\slash.pgm' '$HOME.pgm' $'\xff.pgm'; do pgm "$name" 1 1 '\x64'; done
+  imghist_ok *.pgm --print
+  [ "$output" = "$(printf '%s\n' *.pgm)" ] || fail "as they are: $output"
+  cd .. && mkdir quoted && cd quoted
+  for name in $'a\nb.pgm' $'\n.pgm' $'tab\t\x1b\x7f.pgm' $'it\'s\n\a.pgm' $'\r\v.pgm' $'end.pgm\n' ; do pgm "$name" 1 1 '\x64'; done
+  imghist_ok ./*pgm* --print
+  [ "$(sed "s|^'./|'|" <<<"$output")" = "$(LC_ALL=C ls --quoting-style=shell-escape)" ] || fail "as ls: $output"
+  pgm "'q'.pgm" 1 1 '\x64'
+  imghist_ok *pgm* --print
+  eval "read_again=($output)"
+  [ "$(printf '%s\0' "${read_again[@]}" | od -c)" = "$(printf '%s\0' *pgm* | od -c)" ] || fail "a shell reads: $output"
+  imghist_fails 2 "--print: cannot be used with --by" . --print --by=size
 }
 
 @test "select: --fail-if exits with 4 and names the records; failed inputs exit with 1" {
