@@ -120,7 +120,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     const bool has_selection = m->region || m->mask;
     struct ih_selection selection;
     struct ih_thumbnail thumbnail = {.sums = NULL};
-    const bool has_thumbnail = options->makes_thumbnails;
+    const bool has_thumbnail = options->makes_thumbnails && ih_is_unsigned(spec.type);
     result->decoder_version = result->library = decode->decoder->version;
 
     enum ih_status status = ih_measure_image(m, &spec, err);

@@ -61,6 +61,15 @@ raw() {
   done
 }
 
+@test "samples: a page with thumbnails has none of signed samples" {
+  raw
+  for depth in 8s 16sle f16le; do
+    imghist_ok s.raw --raw=1 "--raw-depth=$depth" --html --thumbnails -o page.html
+    grep -q '"thumbnails":true' page.html
+    refute_stderr_has error
+  done
+}
+
 @test "samples: charts have an axis of values" {
   raw
   imghist_ok s.raw --raw=1 --raw-depth=16sle --chart=s.svg
