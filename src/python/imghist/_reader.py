@@ -18,6 +18,7 @@ from . import _imghist, _many
 from ._imghist import Error
 
 PATHS, ITEMS = 2, 4
+INTERRUPT_S = 0.05  # a signal just before a thread waits is seen when the wait ends
 SAMPLES = 1 << 38  # of an array: memory has fewer, and a broadcast array of more takes minutes
 
 
@@ -353,7 +354,7 @@ class Results:
                 raise self._failure or StopIteration
             else:
                 with changed:
-                    changed.wait_for(lambda: first.results or first.is_done)
+                    changed.wait_for(lambda: first.results or first.is_done, INTERRUPT_S)
 
     def __iter__(self):
         return self

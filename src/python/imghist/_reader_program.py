@@ -5,6 +5,7 @@ early is an error and leaves no outputs. With --shard it is that shard, else the
 program ends, with its exit status or signal, whatever the reader is doing; signals are passed on to the program.
 """
 
+import contextlib
 import hashlib
 import importlib
 import json
@@ -167,7 +168,10 @@ def _feed(pipe, results, shard, run, name):
 
 def _end_with(program, results):
     """Ends this process as the program ends. Worker threads may still be within the reader."""
-    code = program.wait()
+    code = None
+    while code is None:  # a signal just before a wait is seen when the wait ends
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = program.wait(1)
     results.close()
     sys.stderr.flush()
     if code < 0:
