@@ -625,7 +625,7 @@ IH_PUBLIC enum ih_status ih_count_pixels(struct ih_context *context, const struc
 enum ih_number {
     IH_NUMBER_UNSIGNED = 0,
     IH_NUMBER_SIGNED,  /* two's complement */
-    IH_NUMBER_FLOAT,   /* IEEE 754, of 16 bits */
+    IH_NUMBER_FLOAT,   /* IEEE 754, of 16 or 32 bits */
     IH_NUMBER_BFLOAT16 /* the upper half of a float of 32 bits */
 };
 
@@ -652,11 +652,11 @@ struct ih_array {
     unsigned has_strides;   /* 0: interleaved without gaps, the strides are ignored; 1: they hold */
     ptrdiff_t row_stride_bytes, pixel_stride_bytes, channel_stride_bytes;
     enum ih_order order;            /* of the first three channels, if there are so many */
-    unsigned depth;                 /* bits per sample, 8 (default) or 16 */
+    unsigned depth;                 /* bits per sample, 8 (default) or 16; of floats also 32 */
     unsigned range_low, range_high; /* 16 bits only; range_high 0 means 65535 */
     unsigned n_threads; /* of ih_count_array; 0: one for each CPU core, fewer for small arrays */
     enum ih_number number;
-    unsigned swaps_bytes; /* 1: samples of 16 bits are in the other byte order */
+    unsigned swaps_bytes; /* 1: samples of 16 or 32 bits are in the other byte order */
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the

@@ -253,7 +253,7 @@ void ih_float_add(struct ih_float_counter *c, const void *pixels, size_t n_pixel
     const unsigned n_channels = c->totals.layout.n_channels;
     c->totals.n_pixels += n_pixels;
     for (unsigned i = 0; i < n_channels; i++)
-        ih_float_channel_add(&c->channels[i], (const float *)pixels + i, n_pixels,
+        ih_float_channel_add(&c->channels[i], (const uint8_t *)pixels + i * sizeof(float), n_pixels,
                              (ptrdiff_t)(n_channels * sizeof(float)));
 }
 

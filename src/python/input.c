@@ -147,10 +147,14 @@ static bool open_array(struct py_input *input, PyObject *object, const struct py
         return false;
     }
     const char kind = t->swapped_kind ? t->swapped_kind : t->kind;
-    if ((t->bits != 8 && t->bits != 16) || !strchr(t->bits == 8 ? "ui" : "uifB", kind)) {
+    const char *const kinds = t->bits == 8    ? "ui"
+                              : t->bits == 16 ? "uifB"
+                              : t->bits == 32 ? "f"
+                                              : "";
+    if (!strchr(kinds, kind)) {
         PyErr_Format(PyExc_TypeError,
-                     "samples are %s of %u bits: must be uint8, uint16, int8, int16, float16 or "
-                     "bfloat16; array.astype() converts them",
+                     "samples are %s of %u bits: must be uint8, uint16, int8, int16, float16, "
+                     "float32 or bfloat16; array.astype() converts them",
                      kind_name(kind), t->bits);
         return false;
     }

@@ -70,6 +70,12 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
                 *to = *at;
                 continue;
             }
+            if (v->a.depth == 32) {
+                uint8_t *const sample_32 = stripe + 4 * (i * n_channels + c);
+                for (unsigned b = 0; b < 4; b++)
+                    sample_32[b] = at[v->a.swaps_bytes ? 3 - b : b];
+                continue;
+            }
             memcpy(&wide, at, sizeof wide);
             if (v->a.swaps_bytes)
                 wide = (uint16_t)(wide << 8 | wide >> 8);
@@ -141,7 +147,8 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
 {
     const unsigned n_channels = v->a.n_channels;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.type);
-    const bool counts_here = ih_lane_counts_here(lane), is_key = ih_is_unsigned(v->native.type);
+    const bool counts_here = ih_lane_counts_here(lane);
+    const bool is_key = ih_is_unsigned(v->native.type) || v->native.type == IH_FLOAT32;
     const bool starts_slowly = has_luma || ih_is_native(v->native.type);
     const uint64_t least = starts_slowly ? HERE_LEAST_SLOW : HERE_LEAST;
     enum ih_status status = IH_OK;
@@ -193,6 +200,11 @@ static void exchange_red_and_blue(struct ih_histogram *h)
         h->specials[0][i] = h->specials[2][i];
         h->specials[2][i] = n;
     }
+    if (h->floats) {
+        const struct ih_float_sums sums = h->floats[0];
+        h->floats[0] = h->floats[2];
+        h->floats[2] = sums;
+    }
 }
 
 /* Checks depth and range, and fills in their defaults. */
@@ -204,13 +216,16 @@ static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
     if (a->has_strides > 1)
         return ih_error_set(err, IH_USAGE, "array: has_strides is %u, must be 0 or 1",
                             a->has_strides);
-    if (a->depth != 8 && a->depth != 16)
-        return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8 or 16", a->depth);
+    if (a->depth != 8 && a->depth != 16 && a->depth != 32)
+        return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8, 16 or 32",
+                            a->depth);
     if ((unsigned)a->number > IH_NUMBER_BFLOAT16 || a->swaps_bytes > 1)
         return ih_error_set(err, IH_USAGE, "array: number %u or swaps_bytes %u is not known",
                             (unsigned)a->number, a->swaps_bytes);
-    if (a->number >= IH_NUMBER_FLOAT && a->depth != 16)
-        return ih_error_set(err, IH_USAGE, "array: floats of %u bits, must be 16", a->depth);
+    if (a->number == IH_NUMBER_FLOAT
+            ? a->depth == 8
+            : a->depth == 32 || (a->number == IH_NUMBER_BFLOAT16 && a->depth != 16))
+        return ih_error_set(err, IH_USAGE, "array: no such samples of %u bits", a->depth);
     if (a->number != IH_NUMBER_UNSIGNED && (a->range_low || a->range_high))
         return ih_error_set(err, IH_USAGE, "array: a range is for unsigned samples");
     if ((unsigned)a->order > IH_ORDER_BGR)
@@ -304,7 +319,7 @@ static uint64_t take_rows(const struct ih_array *array, struct ih_array_rows *ro
 static enum ih_sample_type type_of(const struct ih_array *a)
 {
     return a->number == IH_NUMBER_BFLOAT16 ? IH_BFLOAT16
-           : a->number == IH_NUMBER_FLOAT  ? IH_FLOAT16
+           : a->number == IH_NUMBER_FLOAT  ? (a->depth == 32 ? IH_FLOAT32 : IH_FLOAT16)
            : a->depth == 8                 ? IH_INT8
                                            : IH_INT16;
 }
@@ -316,7 +331,6 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     const unsigned n_channels = array->n_channels;
     const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
     const struct ih_luma_weights *luma = o->measure.luma;
-    const bool has_luma = n_channels >= 3 && luma != &ih_luma_none;
     const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
     result->measure = o->measure;
@@ -326,10 +340,12 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
         ih_native_choose(&native, o->measure.takes_native, range, (1u << array->depth) - 1,
                          &result->error); /* never more than 16 bits */
     else
-        native = (struct ih_native){.type = type_of(array), .n_bins = 1u << array->depth};
+        native = (struct ih_native){.type = type_of(array),
+                                    .n_bins = array->depth == 8 ? IH_BINS : IH_NATIVE_BINS_MAX};
     struct ih_count_spec spec = {
         .layout = ih_layout_of(n_channels), .type = native.type, .n_bins = native.n_bins};
     result->status = ih_measure_image(&result->measure, &spec, &result->error);
+    const bool has_luma = n_channels >= 3 && spec.luma != &ih_luma_none;
     if (is_bgr && has_luma)
         spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",

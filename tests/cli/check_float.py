@@ -50,7 +50,7 @@ def read(path):
     """The samples of each channel."""
     data = open(path, "rb").read()
     if path.endswith(".pfm"):
-        kind, _, scale, body = data.split(b"\n", 3)
+        _, _, scale, body = data.split(b"\n", 3)
         return [struct.unpack(f"{'<' if scale[0] == 45 else '>'}{len(body) // 4}f", body)]
     if path.endswith(".npy"):
         head, body = data.split(b"\n", 1)
