@@ -59,19 +59,18 @@ TEST(keys_have_the_order_of_values)
     }
 }
 
-TEST(float32_keys)
+/* Of float32, whose counter makes the keys, a bin is the upper half of a key. */
+TEST(float32_bins)
 {
-    static const float values[] = {-INFINITY, -3e38f, -1,   -1e-45f, 0,
-                                   1e-45f,    1,      1.5f, 3e38f,   INFINITY};
-    uint32_t keys[10], zero = 0x80000000;
-    memcpy(keys, values, sizeof keys);
-    ih_keys_make(IH_FLOAT32, keys, 10);
-    ih_keys_make(IH_FLOAT32, &zero, 1);
-    assert_int_equal(zero, keys[4]); /* -0 is 0 */
-    for (unsigned i = 1; i < 10; i++)
-        assert_true(keys[i - 1] < keys[i]);
-    for (unsigned i = 1; i < 9; i++)
-        assert_true(ih_bin_value(IH_FLOAT32, keys[i] >> 16) <= (double)values[i]);
+    static const float values[] = {-3e38f, -1, -1e-45f, 0, 1e-45f, 1, 1.5f, 3e38f};
+    for (unsigned i = 0; i < sizeof values / sizeof *values; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        const uint32_t key = bits >> 31 ? ~bits : bits | 0x80000000;
+        const double least = ih_bin_value(IH_FLOAT32, key >> 16);
+        assert_true(least <= (double)values[i]);
+        assert_true((double)values[i] - least <= fabs((double)values[i]) / 64 + 1e-38);
+    }
 }
 
 TEST(values_that_no_bin_has)
