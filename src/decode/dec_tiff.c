@@ -135,11 +135,16 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
 static bool has_nodata(const struct ih_tiff *s)
 {
     char text[64], *end;
+    unsigned bin;
     if (!ih_tiff_text(s, TIFFTAG_GDAL_NODATA, text, sizeof text))
         return false;
     const double value = strtod(text, &end);
-    return end > text && value >= 0 && value < (double)(1u << s->samples.bits) &&
-           value == floor(value);
+    if (end == text || !isfinite(value))
+        return false;
+    if (s->type == IH_FLOAT32)
+        return fabs(value) < 0x1.ffffffp127; /* what rounds to a finite float32 */
+    return ih_bin_find(s->type == IH_UINT8 ? IH_UINT16 : s->type, 1u << s->samples.bits, value,
+                       &bin);
 }
 
 /* What the counts leave out, or hold although the file says that it is no part of the image. */
@@ -175,7 +180,18 @@ static void tiff_read_metadata(struct ih_tiff *s, struct ih_image_info *info)
         info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
     info->orientation = orientation <= LAST ? (unsigned)orientation : 0;
     read_losses(s, info);
-    info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */
+    /* YCbCr may state any range. */
+    info->range = s->is_ycbcr || s->type != IH_UINT8 ? IH_RANGE_UNKNOWN : IH_RANGE_FULL;
+}
+
+/* Decides what becomes of the samples. */
+static enum ih_status choose_type(struct ih_tiff *s, struct ih_error *err)
+{
+    const unsigned n_bins = s->type == IH_INT8 ? IH_BINS : IH_NATIVE_BINS_MAX;
+    if (s->type == IH_UINT8)
+        return ih_samples_set_target(&s->samples, s->sample_range, s->takes_native, err);
+    s->samples.native = (struct ih_native){.type = s->type, .n_bins = n_bins};
+    return IH_OK;
 }
 
 static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_info *info,
@@ -198,7 +214,7 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
     if (status == IH_OK)
-        status = ih_samples_set_target(&s->samples, s->sample_range, s->takes_native, err);
+        status = choose_type(s, err);
     info->type = s->samples.native.type;
     info->n_bins = s->samples.native.n_bins;
     s->samples.extremes = &info->extremes;
@@ -307,6 +323,23 @@ static enum ih_status load_block(struct ih_tiff *s, struct ih_error *err)
     return IH_OK;
 }
 
+/* Copies the samples of n pixels as they are. */
+static void copy_samples(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
+                         uint8_t *pixels)
+{
+    const size_t bytes = ih_sample_bytes(s->native.type), step = s->n_planes * bytes;
+    if (s->n_planes == 1 && planes->step == 1) {
+        memcpy(pixels, planes->bytes, n * bytes);
+        return;
+    }
+    for (unsigned p = 0; p < s->n_planes; p++) {
+        const uint8_t *from = planes[p].bytes + planes[p].first * bytes;
+        uint8_t *to = pixels + p * bytes;
+        for (size_t i = 0; i < n; i++, from += planes[p].step * bytes, to += step)
+            memcpy(to, from, bytes);
+    }
+}
+
 static void tiff_convert_row(struct ih_tiff *s, uint8_t *pixels)
 {
     struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
@@ -325,7 +358,10 @@ static void tiff_convert_row(struct ih_tiff *s, uint8_t *pixels)
         else
             planes[p] = (struct ih_sample_plane){row, s->plane_sample[p], s->n_samples};
     }
-    ih_samples_convert(&s->samples, planes, s->block_width, pixels);
+    if (s->type != IH_UINT8)
+        copy_samples(&s->samples, planes, s->block_width, pixels);
+    else
+        ih_samples_convert(&s->samples, planes, s->block_width, pixels);
 }
 
 static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pixels,
@@ -379,8 +415,8 @@ const struct ih_decoder ih_decoder_tiff = {
     .name = "tiff",
     .is_isolated = true,
     .prepare = prepare,
-    .title =
-        "TIFF, the first page or all: strips, tiles, planes, 1 to 16 bits, palette, CMYK, JPEG",
+    .title = "TIFF, the first page or all: strips, tiles, 1 to 16 bits, signed, floats, palette, "
+             "CMYK, JPEG",
     .version = "libtiff " IH_LIBRARY_tiff,
     .probe = ih_probe_tiff,
     .state_bytes = sizeof(struct ih_tiff),

@@ -58,9 +58,10 @@ enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha */
 
 struct ih_samples {
     enum ih_sample_kind kind;
-    unsigned bits;     /* a sample, 1 to 16; 16 is in host byte order, others packed from the MSB */
-    unsigned n_colour; /* colour samples a pixel: 1, 3, 4 or 1 */
-    unsigned n_planes; /* n_colour, plus 1 with alpha */
+    unsigned bits; /* a sample to convert, 1 to 16; 16 is in host byte order, others packed from the
+                      MSB */
+    unsigned n_colour;   /* colour samples a pixel: 1, 3, 4 or 1 */
+    unsigned n_planes;   /* n_colour, plus 1 with alpha */
     unsigned n_channels; /* of the resulting pixels */
     uint8_t palette[256][3];
     uint8_t scaled[65536]; /* the 8-bit value of each sample value */

@@ -452,23 +452,36 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
            ih_wire_send(p->socket, src->next, request.n_read, &p->patience);
 }
 
+/* Whether the type is one, and has as many bins. */
+static bool has_possible_bins(const struct ih_image_info *info, bool takes_native)
+{
+    switch ((unsigned)info->type) {
+    case IH_UINT8:
+    case IH_INT8:
+        return info->n_bins == IH_BINS;
+    case IH_UINT16:
+        return takes_native && info->n_bins > IH_BINS && info->n_bins <= IH_NATIVE_BINS_MAX;
+    case IH_INT16:
+    case IH_FLOAT16:
+    case IH_BFLOAT16:
+    case IH_FLOAT32:
+        return info->n_bins == IH_NATIVE_BINS_MAX;
+    default:
+        return false;
+    }
+}
+
 /* What the process says about the image that it has opened. */
 static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error *err)
 {
     struct ih_wire_reply r;
     if (next_reply(p, &r, err) != IH_OK)
         return err->status;
-    const bool has_possible_bins = r.info.type == IH_UINT8 ? r.info.n_bins == IH_BINS
-                                   : r.info.type == IH_FLOAT32
-                                       ? r.info.n_bins == IH_FLOAT_BINS
-                                       : r.info.type == IH_UINT16 && p->takes_native &&
-                                             r.info.n_bins > IH_BINS &&
-                                             r.info.n_bins <= IH_NATIVE_BINS_MAX;
     const unsigned n_channels = r.info.layout.n_channels;
     if (r.kind != IH_WIRE_OPENED || !ih_layout_is_possible(&r.info.layout) ||
         n_channels > IH_PIXEL_CHANNELS_MAX ||
         !ih_layout_is_same(r.info.layout, ih_layout_of(n_channels)) || r.info.source_depth > 32 ||
-        !has_possible_bins ||
+        !has_possible_bins(&r.info, p->takes_native) ||
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->n_channels = r.info.layout.n_channels;
@@ -558,7 +571,7 @@ static bool give_back(struct ih_decoder_process *p)
 static bool are_possible(const struct ih_decoder_process *p, const uint8_t *pixels, size_t n_pixels)
 {
     unsigned most = 0;
-    if (p->type == IH_UINT8 || p->n_bins == IH_NATIVE_BINS_MAX)
+    if (p->type != IH_UINT16 || p->n_bins == IH_NATIVE_BINS_MAX)
         return true;
     for (size_t i = 0; i < n_pixels * p->n_channels; i++) {
         uint16_t v;

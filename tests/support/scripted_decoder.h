@@ -23,6 +23,7 @@ enum deed {
     SAY_TWICE,      /* send "opened" twice */
     SAY_UNOPENED,   /* send pixels before "opened" */
     SAY_ORDER,      /* state tiles, of a width of n */
+    SAY_TYPE,       /* state samples of type n, of 256 bins */
     SAY_MANY_TIMES, /* send pixels without waiting for free pieces */
     HOLD,           /* write to n bytes of new memory, free them and keep a block behind them */
     OVERWRITE_TURNS /* overwrite the counts of pieces, then decode */
@@ -31,7 +32,7 @@ enum deed {
 struct order {
     uint64_t width, height;
     uint32_t n_channels, deed;
-    uint64_t n;       /* of SAY_PIXELS, SAY_ORDER and HOLD */
+    uint64_t n;       /* of SAY_PIXELS, SAY_ORDER, SAY_TYPE and HOLD */
     size_t at_a_time; /* pixels per read; 0: as many as fit */
 };
 
@@ -84,6 +85,8 @@ static inline enum ih_status open_image(struct ih_reader *src,
                                    .height = image->order.height,
                                    .layout = IH_LAYOUT(image->order.n_channels),
                                    .source_depth = 8};
+    if (image->order.deed == SAY_TYPE)
+        info->type = (enum ih_sample_type)image->order.n;
     if (image->order.deed == SAY_ORDER)
         info->order = (struct ih_pixel_order){
             .kind = IH_PIXEL_ORDER_TILES, .width = (uint32_t)image->order.n, .height = 4};

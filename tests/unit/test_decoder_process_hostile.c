@@ -66,6 +66,9 @@ PROCESS_TEST(nonsense)
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = UINT64_MAX},
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = UINT64_C(1) << 62},
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_ORDER, .n = 0},
+        {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_TYPE, .n = IH_INT16},
+        {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_TYPE, .n = IH_FLOAT32},
+        {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_TYPE, .n = IH_SAMPLE_TYPES},
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_TWICE},
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_UNOPENED}};
     const struct order sound = {.width = 9, .height = 9, .n_channels = 1};

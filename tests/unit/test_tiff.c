@@ -463,17 +463,15 @@ TEST(other_kinds)
     refuse(TIFFTAG_INKSET, INKSET_MULTIINK, &inks, "set of inks 2");
 }
 
-/* Samples that are no unsigned integers of up to 16 bits are named, with a way out. */
+/* Samples that have no bins are named, with a way out. */
 TEST(other_samples)
 {
     static const struct {
         uint16_t bits, format;
         const char *name;
-    } cases[] = {{8, SAMPLEFORMAT_INT, "TIFF with 8-bit signed integers"},
-                 {16, SAMPLEFORMAT_INT, "TIFF with 16-bit signed integers"},
+    } cases[] = {{4, SAMPLEFORMAT_INT, "TIFF with 4-bit signed integers"},
                  {32, SAMPLEFORMAT_INT, "TIFF with 32-bit signed integers"},
-                 {16, SAMPLEFORMAT_IEEEFP, "TIFF with 16-bit floats"},
-                 {32, SAMPLEFORMAT_IEEEFP, "TIFF with 32-bit floats"},
+                 {24, SAMPLEFORMAT_IEEEFP, "TIFF with 24-bit floats"},
                  {64, SAMPLEFORMAT_IEEEFP, "TIFF with 64-bit floats"},
                  {32, SAMPLEFORMAT_UINT, "TIFF with 32-bit unsigned integers"},
                  {32, SAMPLEFORMAT_COMPLEXINT, "TIFF with complex numbers"},
@@ -485,6 +483,16 @@ TEST(other_samples)
             refuse(TIFFTAG_SAMPLEFORMAT, cases[i].format, &k,
                    "first, as in 'gdal_translate -ot UInt16 -scale LOW HIGH 0 65535 IN OUT.tif'");
     }
+}
+
+/* There is no inverse of a signed sample, as there is of unsigned ones where 0 is white. */
+TEST(other_colours)
+{
+    struct kind white = kind_of(PHOTOMETRIC_MINISWHITE, 16, 1, COMPRESSION_NONE);
+    struct kind inks = kind_of(PHOTOMETRIC_SEPARATED, 16, 4, COMPRESSION_NONE);
+    refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT, &white,
+           "signed or float samples and the colour");
+    refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP, &inks, "signed or float samples and the");
 }
 
 /* A depth of 1 is an image like others, in strips and tiles; tiles of several slices are a volume.

@@ -141,6 +141,7 @@ static bool is_usual(const struct ih_tiff *s, TIFF *t)
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_PREDICTOR, &predictor);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_FILLORDER, &fill_order);
     return s->kind != IH_TIFF_SCANLINE && fill_order == FILLORDER_MSB2LSB &&
+           (s->samples.bits <= 16 || !s->lib.TIFFIsByteSwapped(t)) &&
            (predictor == PREDICTOR_NONE || (predictor == PREDICTOR_HORIZONTAL && !s->is_ycbcr &&
                                             (s->samples.bits == 8 || s->samples.bits == 16)));
 }

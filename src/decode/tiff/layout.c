@@ -203,6 +203,25 @@ static enum ih_status refuse_samples(unsigned format, unsigned bits, struct ih_e
                         bits, kinds[format]);
 }
 
+/* The type of samples that are kept as they are, IH_UINT8 of those that ih_samples_convert takes,
+ * or IH_SAMPLE_TYPES: not supported. */
+static enum ih_sample_type type_of(unsigned format, unsigned bits)
+{
+    if (format == SAMPLEFORMAT_INT && (bits == 8 || bits == 16))
+        return bits == 8 ? IH_INT8 : IH_INT16;
+    if (format == SAMPLEFORMAT_IEEEFP && (bits == 16 || bits == 32))
+        return bits == 16 ? IH_FLOAT16 : IH_FLOAT32;
+    const bool is_unsigned = format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
+    return is_unsigned && bits >= 1 && bits <= 16 ? IH_UINT8 : IH_SAMPLE_TYPES;
+}
+
+static void init_samples(struct ih_tiff *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
+                         bool is_inverted)
+{
+    ih_samples_init(&s->samples, kind, bits <= 16 ? bits : 16, has_alpha, is_inverted);
+    s->samples.bits = bits;
+}
+
 /* Extra samples without a stated meaning are not counted, nor alpha after the first. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
@@ -226,8 +245,14 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         check_compression(s, t, photometric, err) != IH_OK)
         return err->status;
     s->is_read_twice = !fills_blocks(compression);
-    if (bits < 1 || bits > 16 || (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID))
+    s->type = type_of(format, bits);
+    if (s->type == IH_SAMPLE_TYPES)
         return refuse_samples(format, bits, err);
+    if (s->type != IH_UINT8 && photometric != PHOTOMETRIC_MINISBLACK &&
+        photometric != PHOTOMETRIC_RGB)
+        return layout_unsupported(
+            err, "signed or float samples and the colour space (photometric interpretation)",
+            photometric);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_IMAGEDEPTH, &depth);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_TILEDEPTH, &tile_depth);
     if (depth > 1 || tile_depth > 1)
@@ -244,7 +269,7 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
                             "supported: libtiff loses the last one");
 
     unsigned alpha = 0;
-    ih_samples_init(&s->samples, kind, bits, false, photometric == PHOTOMETRIC_MINISWHITE);
+    init_samples(s, kind, bits, false, photometric == PHOTOMETRIC_MINISWHITE);
     if (s->n_samples < s->samples.n_colour)
         return layout_unsupported(err, "too few samples a pixel,", s->n_samples);
     for (unsigned i = 0; i < n_extra && !alpha; i++)
@@ -253,7 +278,7 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     if (alpha >= s->n_samples)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: alpha is no sample");
     if (alpha)
-        ih_samples_init(&s->samples, kind, bits, true, photometric == PHOTOMETRIC_MINISWHITE);
+        init_samples(s, kind, bits, true, photometric == PHOTOMETRIC_MINISWHITE);
     for (unsigned p = 0; p < s->samples.n_planes; p++)
         s->plane_sample[p] = p < s->samples.n_colour ? p : alpha;
     s->n_not_counted = s->n_samples - s->samples.n_planes;

@@ -76,6 +76,7 @@ struct ih_tiff {
     unsigned slice, n_slices; /* of a stack in one page; else 0 and 1 */
     uint64_t slices_at, slice_bytes;
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
+    enum ih_sample_type type; /* of samples kept as they are; IH_UINT8: samples converts them */
     struct ih_samples samples;
     unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* the sample of the file that a plane holds */
     uint32_t width, height;
@@ -128,8 +129,8 @@ unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, 
 /* Moves the next slice to the place of the first. */
 enum ih_status ih_tiff_next_slice(struct ih_tiff *s, struct ih_error *err);
 
-/* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or returns
- * IH_UNSUPPORTED or IH_CORRUPT. */
+/* Sets type, samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or
+ * returns IH_UNSUPPORTED or IH_CORRUPT. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err);
 
 /*
