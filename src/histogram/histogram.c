@@ -488,8 +488,8 @@ static void set_exact(const struct ih_float_sums *sums, struct ih_stats *s)
         s->percentile[i] = fmax(s->percentile[i], s->min);
 }
 
-static void describe(const struct ih_histogram *h, unsigned plane, const struct ih_measure *measure,
-                     struct ih_stats *out)
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
+                       const struct ih_measure *measure, struct ih_stats *out)
 {
     assert(ih_plane_name(h->layout, plane));
     const uint64_t *const bins = ih_bins(h, plane), *const specials = ih_specials(h, plane);
@@ -554,7 +554,7 @@ static double entropy_term(uint64_t counter, double share, double terms[ENTROPY_
     return terms[counter];
 }
 
-static double entropy_of(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
+double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
 {
     const uint64_t *bins = ih_bins(h, plane);
     double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS] = {0};
@@ -567,8 +567,8 @@ static double entropy_of(const struct ih_histogram *h, unsigned plane, const str
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_measure *measure, struct ih_stats *out)
 {
-    describe(h, plane, measure, out);
-    out->entropy = entropy_of(h, plane, out);
+    ih_stats_describe(h, plane, measure, out);
+    out->entropy = ih_stats_entropy(h, plane, out);
 }
 
 static double srgb_decode(double c)

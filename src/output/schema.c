@@ -174,17 +174,30 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
     memset(v->kept, 0, sizeof v->kept);
 }
 
-const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
+/* The entropy of statistics that a view keeps, until it is asked for. */
+#define NOT_COMPUTED (-1.0)
+
+static const struct ih_stats *view_stats(struct ih_record_view *v, unsigned plane,
+                                         bool with_entropy)
 {
     const struct ih_result *const r = v->result;
     if (r->stats)
         return &r->stats[ih_plane_at(&r->histogram, plane)];
     const unsigned at = ih_plane_at(&r->histogram, plane);
     struct ih_stats *const stats = &v->stats[at % IH_STATS_KEPT];
-    if (v->kept[at % IH_STATS_KEPT] != at + 1)
-        ih_stats_compute(&r->histogram, plane, &r->measure, stats);
+    if (v->kept[at % IH_STATS_KEPT] != at + 1) {
+        ih_stats_describe(&r->histogram, plane, &r->measure, stats);
+        stats->entropy = NOT_COMPUTED;
+    }
     v->kept[at % IH_STATS_KEPT] = at + 1;
+    if (with_entropy && stats->entropy == NOT_COMPUTED)
+        stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
     return stats;
+}
+
+const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
+{
+    return view_stats(v, plane, true);
 }
 
 static const struct ih_field_value none = {.type = IH_TYPE_NONE};
@@ -274,7 +287,8 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
         value.digits = is_float ? IH_DIGITS_NINE : IH_DIGITS_DECIMALS;
         return value;
     }
-    const struct ih_stats *const stats = ih_view_stats(v, plane);
+    const struct ih_stats *const stats =
+        view_stats(v, plane, c->field.offset_bytes == offsetof(struct ih_stats, entropy));
     const void *const at = (const char *)stats + c->field.offset_bytes;
     if (c->field.kind == IH_FIELD_REAL) {
         struct ih_field_value value = real_value(*(const double *)at);

@@ -208,10 +208,10 @@ static inline bool ih_field_is_absent(const struct ih_column *c, const struct ih
 /* What kind of record a result has: IH_IN_IMAGE, IH_IN_TOTAL, IH_IN_FAILURE or IH_IN_END. */
 unsigned ih_record_kind(const struct ih_result *result);
 
-/* A result, and what is computed once for several columns, when the first of them needs it. */
 /* Enough for all planes of most images: those of others take turns. */
 enum { IH_STATS_KEPT = 8 };
 
+/* A result, and what is computed once for several columns, when the first of them needs it. */
 struct ih_record_view {
     const struct ih_result *result;
     unsigned kind;
