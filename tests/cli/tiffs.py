@@ -130,7 +130,7 @@ def expect(samples, name):
         "min": min(finite, default=None),
         "max": max(finite, default=None),
         "mean": float(total / len(finite)) if finite else None,
-        **{k: sum(v == x or (v != v and x != x) for v in samples) for k, x in NOT_FINITE.items()},
+        **{k: sum(repr(v) == repr(x) for v in samples) for k, x in NOT_FINITE.items()},
     }
 
 
