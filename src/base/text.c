@@ -185,6 +185,11 @@ char *ih_put_float(char *text, double v)
         if (strtof(local, NULL) == (float)v)
             break;
     }
+    unsigned n_before = 0; /* digits before the point: -10, not -1e+01 */
+    for (double rest = fabs(v); rest >= 1 && n_before < 10; rest /= 10)
+        n_before++;
+    if (n_before < 10 && n_digits < n_before)
+        n_digits = n_before;
     return ih_put_digits(text, v, n_digits);
 }
 

@@ -467,8 +467,12 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     ih_record_view_init(&view, r);
     const struct column mean = {"mean", MEAN_COLUMNS - 2, 1, false};
     put_statistic(s, &mean, &view, IH_LUMA);
-    put_share(s, 8, h->any_low, h->n_pixels, false, "%");
-    put_share(s, 7, h->any_high, h->n_pixels, true, "%");
+    if (ih_is_unsigned(h->type)) {
+        put_share(s, 8, h->any_low, h->n_pixels, false, "%");
+        put_share(s, 7, h->any_high, h->n_pixels, true, "%");
+    } else {
+        fprintf(s->to.stream, "%*s", CLIPPING_COLUMNS, "");
+    }
     if (s->to.options.has_distances)
         fprintf(s->to.stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++) {

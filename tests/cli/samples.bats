@@ -24,6 +24,8 @@ raw() {
   [[ ${lines[1]} == f.raw,4,1,gray,2,,-0.950012207,1.04998779,-2,0.099975586,-2,-2,-2,-2,0.099975586,* ]] || fail "${lines[1]}"
   imghist_ok f.raw --raw=1 --raw-depth=f16le --text
   assert_output_has "counted apart: 1 nan, 1 positive_infinity"
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --text=lines # no value is crushed or blown
+  [[ ${lines[1]} == *" 0.2                   s.raw" ]] || fail "${lines[1]}"
   imghist_ok s.raw --raw=1 --raw-depth=16sle --csv=long
   [[ ${lines[1]} == s.raw,gray,-3,1 ]] || fail "${lines[1]}"
   imghist_ok s.raw --raw=1 --raw-depth=16sle --where 'gray.min < -2 and gray.max == 2' --csv=images

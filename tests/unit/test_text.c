@@ -211,3 +211,26 @@ TEST(parse_ordinals)
         assert_int_equal(n, 0);
     }
 }
+
+/* As many digits as give the float back, and no exponent where the digits before the point fit. */
+TEST(put_float)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{-10, "-10"},
+                 {3400, "3400"},
+                 {(double)0.1f, "0.1"},
+                 {16777216, "16777216"},
+                 {1234567, "1234567"},
+                 {1e9, "1e+09"},
+                 {999999936, "999999936"},
+                 {-0.5, "-0.5"},
+                 {0, "0"},
+                 {(double)1e-7f, "1e-07"},
+                 {(double)16777.217f, "16777.217"},
+                 {(double)NAN, ""}};
+    char text[IH_REAL_MAX];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal((ih_put_float(text, cases[i].value), text), cases[i].text);
+}
