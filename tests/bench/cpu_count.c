@@ -39,7 +39,7 @@ static void naive_add(struct ih_counter *t, const uint8_t *p, size_t n)
         for (unsigned c = 0; c < n_channels; c++)
             t->subtables[c][p[c]]++;
         if (n_channels >= 3)
-            t->subtables[4][ih_luma(t->spec.luma, p[0], p[1], p[2])]++;
+            t->subtables[n_channels][ih_luma(t->spec.luma, p[0], p[1], p[2])]++;
     }
 }
 
