@@ -114,6 +114,9 @@ void ih_device_need(struct ih_device *device);
 /* Whether the start has begun, and perhaps ended. Threads: any. */
 bool ih_device_has_begun(struct ih_device *device);
 
+/* The backend of a device that has started. NULL: it has not, or could not. Threads: any. */
+const struct ih_backend *ih_device_backend(struct ih_device *device);
+
 /* Waits until the device has started. Returns IH_OK or IH_UNAVAILABLE with the reason; always the
  * same result. Threads: any. */
 enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);

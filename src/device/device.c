@@ -152,6 +152,14 @@ bool ih_device_has_begun(struct ih_device *d)
     return has_begun;
 }
 
+const struct ih_backend *ih_device_backend(struct ih_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const struct ih_backend *const backend = d->is_started ? d->backend : NULL;
+    pthread_mutex_unlock(&d->lock);
+    return backend;
+}
+
 enum ih_status ih_device_wait(struct ih_device *d, struct ih_error *err)
 {
     pthread_mutex_lock(&d->lock);

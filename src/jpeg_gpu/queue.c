@@ -256,13 +256,13 @@ static struct batch *add_batch(struct ih_jpeg_queue *q, unsigned unit)
     return NULL;
 }
 
-static const struct ih_jpeg_backend *backend_for(const struct ih_device *device)
+static const struct ih_jpeg_backend *backend_for(const struct ih_backend *backend)
 {
 #if defined(IH_WITH_CUDA)
-    if (strcmp(device->backend->name, ih_jpeg_backend_cuda.device_backend) == 0)
+    if (strcmp(backend->name, ih_jpeg_backend_cuda.device_backend) == 0)
         return &ih_jpeg_backend_cuda;
 #endif
-    (void)device;
+    (void)backend;
     return NULL;
 }
 
@@ -273,7 +273,7 @@ static void *start_sessions(void *argument)
     struct ih_error error = {0};
     enum ih_status status = ih_device_wait(q->device, &error);
     if (status == IH_OK && !q->options.backend)
-        q->options.backend = backend_for(q->device);
+        q->options.backend = backend_for(q->device->backend);
     if (status == IH_OK && !q->options.backend)
         status =
             ih_error_set(&error, IH_UNAVAILABLE, "no GPU decodes JPEG files here%s%.300s",
@@ -424,14 +424,17 @@ static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih
     return is_jpeg;
 }
 
-/* Whether JPEG files may go to a GPU at all. */
+/* Whether JPEG files may go to a GPU at all. Else no file is opened to see what it is. */
 static bool may_decode(struct ih_jpeg_queue *q)
 {
     if (q->options.side == IH_JPEG_CPU)
         return false;
     pthread_mutex_lock(&q->lock);
-    const bool has_tried = q->has_tried;
+    const bool has_tried = q->has_tried, has_backend = q->options.backend;
     pthread_mutex_unlock(&q->lock);
+    const struct ih_backend *const started = ih_device_backend(q->device);
+    if (started && !has_backend && !backend_for(started))
+        return false;
     return has_tried || ih_device_has_begun(q->device);
 }
 

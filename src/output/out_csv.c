@@ -6,7 +6,6 @@
  * runs can be concatenated. A spreadsheet would run a name such as "=x" as a formula; it is written
  * as the path "./=x", which opens the same file.
  */
-#include "output/condition.h"
 #include "output/output.h"
 
 #include <assert.h>

@@ -8,7 +8,6 @@
  *
  * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */
-#include "output/condition.h"
 #include "output/output.h"
 
 #include <inttypes.h>

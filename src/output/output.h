@@ -18,8 +18,6 @@
  * image count as blown or crushed in the last line of text. */
 enum { IH_MARKED_PERCENT = 1 };
 
-struct ih_field_list;
-
 struct ih_output_options {
     const char *layout;    /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
     bool colour;           /* text: use ANSI colours */

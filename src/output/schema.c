@@ -384,6 +384,20 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     }
 }
 
+struct ih_field_value ih_named_field_value(const struct ih_named_field *field,
+                                           struct ih_record_view *view)
+{
+    const struct ih_histogram *const h = &view->result->histogram;
+    if (!field->channel)
+        return ih_record_value(view, &field->column);
+    for (unsigned i = 0; i < h->n_planes && (field->column.in & view->kind); i++) {
+        const unsigned p = ih_nth_plane(h, i);
+        if (strcmp(ih_histogram_plane(h, p), field->channel) == 0)
+            return ih_channel_value(view, p, &field->column);
+    }
+    return (struct ih_field_value){.type = IH_TYPE_NONE};
+}
+
 char *ih_put_field(char *text, const struct ih_field *field, const void *from)
 {
     const void *at = (const char *)from + field->offset_bytes;

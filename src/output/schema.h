@@ -238,6 +238,26 @@ struct ih_field_value ih_channel_value(struct ih_record_view *view, unsigned pla
  * back. text: char [IH_REAL_MAX]. Returns its end. */
 char *ih_put_sample(char *text, enum ih_sample_type type, double value);
 
+enum { IH_FIELD_NAME_MAX = 24, IH_FIELD_LIST_MAX = 64 };
+
+/* A field by the name that a user gives it. */
+struct ih_named_field {
+    char name[IH_FIELD_NAME_MAX];
+    struct ih_column column;
+    const char *channel; /* static; NULL: a field of the record */
+    bool is_of_row;      /* of the channel of a row of --csv=stats; its name has no key */
+};
+
+/* Its value; of type NONE if the record has none. Not for is_of_row. */
+struct ih_field_value ih_named_field_value(const struct ih_named_field *field,
+                                           struct ih_record_view *view);
+
+/* --fields: what is written of each result, in this order. */
+struct ih_field_list {
+    unsigned n;
+    struct ih_named_field fields[IH_FIELD_LIST_MAX];
+};
+
 /* Formats a number; "" for any other value. text: char [IH_REAL_MAX]. Returns its end. */
 char *ih_put_number(char *text, const struct ih_field_value *value);
 

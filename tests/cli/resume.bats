@@ -141,7 +141,7 @@ resumed() {
     sed -nE 's/^ .*--([a-z0-9-]+)[= ].*/\1/p' | grep -vxE 'files0?-from|records|name|shard|resume'); do
     [ -n "${value[$option]+known}" ] || fail "the test has no value for --$option"
     set -- "--$option${value[$option]:+=${value[$option]}}"
-    [ "$option" != size ] || set -- --raw=1 "$@"
+    [[ $option != @(size|raw-depth) ]] || set -- --raw=1 "$@"
     rm -f out.ndjson
     "$IMGHIST" a.pgm --resume -o out.ndjson "$@" 2>/dev/null || :
     cp out.ndjson before

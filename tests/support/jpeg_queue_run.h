@@ -83,6 +83,7 @@ struct run {
     bool is_last;         /* the process ends after the run */
     bool was_left;        /* the device was left open, as it was busy */
     bool is_short;        /* the device is not started: the CPU stands in for it */
+    bool lacks_gpu;       /* the device has started, and no session is for it */
     uint64_t memory_bytes;
     uint64_t max_pixels;                    /* 0: any number */
     const struct ih_file_identity *outputs; /* NULL: none */
@@ -170,7 +171,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .jpeg = r->side,
         .is_last = r->is_last,
         .jpeg_report = &r->report,
-        .jpeg_backend = &fake_sessions};
+        .jpeg_backend = r->lacks_gpu ? NULL : &fake_sessions};
     const struct taking calls = {
         .next = next, .next_user = r, .take = take, .take_user = r, .next_is_quick = true};
     const struct ih_device_options on = {.backends = fake_backends(r->is_short),
@@ -181,6 +182,8 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
     fake.n_batches = fake.n_jobs = fake.n_largest = 0;
     fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
+    if (r->lacks_gpu)
+        assert_int_equal(ih_device_wait(device, err), IH_OK);
     enum ih_status status = take_all(device, &options, &calls, err);
     r->was_left = ih_device_cancel_start(device);
     if (!r->was_left) /* otherwise the end of the process releases it */

@@ -132,6 +132,33 @@ static void *feed_pipe(void *path)
     return NULL;
 }
 
+/* Without a GPU, nothing is opened to see whether it is a JPEG file. */
+FOLDER_TEST(no_gpu)
+{
+    enum { N_ROUNDS = 20 };
+    struct ih_error err;
+    char path[200];
+    const int watch =
+        inotify_init1(IN_NONBLOCK | IN_CLOEXEC); /* may fail: too many watched files */
+    for (unsigned i = 0; i < 2; i++) {           /* a JPEG file, and the PGM file */
+        struct run r = gpu_run(*state, N_ROUNDS * N_FILES);
+        r.side = IH_JPEG_AUTO;
+        r.lacks_gpu = true;
+        snprintf(path, sizeof path, "%s/%d", (const char *)*state, i ? N_KINDS : 0);
+        const int watched =
+            watch < 0 ? -1 : inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE_NOWRITE);
+        assert_int_equal(run(&r, 1, &err), IH_OK); /* equal events in a row would be one */
+        assert_int_equal(r.n_taken, r.n_inputs);
+        if (watched >= 0)
+            assert_int_equal(n_readers(watch), N_ROUNDS);
+        if (watched >= 0)
+            inotify_rm_watch(watch, watched);
+        (void)n_readers(watch); /* the end of the watch */
+    }
+    if (watch >= 0)
+        close(watch);
+}
+
 /* A pipe is opened once: opening it only to look at it would take its data or its writer. */
 FOLDER_TEST(pipe)
 {
