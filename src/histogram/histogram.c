@@ -423,6 +423,7 @@ static void describe_values(const uint64_t *bins, enum ih_sample_type type, unsi
     struct moments m = {0, 0, 0, 0};
     uint64_t n_up_to = 0, least = least_reaching(ih_percentile_ranks[0] * IH_PERCENT, s->count);
     unsigned n_found = 0, n_values = 0, mode = first_bin, otsu = first_bin;
+    unsigned percentile[IH_PERCENTILES];
     double value = ih_bin_value(type, first_bin) - centre, largest = 0;
     for (unsigned v = first_bin; v <= last_bin; v++, value++) {
         if (bins[v] == 0)
@@ -433,7 +434,7 @@ static void describe_values(const uint64_t *bins, enum ih_sample_type type, unsi
         mode = bins[v] > bins[mode] ? v : mode;
         n_up_to += bins[v];
         while (n_up_to >= least && n_found < IH_PERCENTILES) {
-            s->percentile[n_found++] = ih_bin_value(type, v);
+            percentile[n_found++] = v;
             if (n_found < IH_PERCENTILES)
                 least = least_reaching(ih_percentile_ranks[n_found] * IH_PERCENT, s->count);
         }
@@ -450,6 +451,8 @@ static void describe_values(const uint64_t *bins, enum ih_sample_type type, unsi
             otsu = v;
         }
     }
+    for (unsigned i = 0; i < IH_PERCENTILES; i++)
+        s->percentile[i] = ih_bin_value(type, percentile[i]);
     s->distinct = n_values;
     s->mode = ih_bin_value(type, mode);
     s->mode_share = (double)bins[mode] / count;
