@@ -154,7 +154,7 @@ enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct i
         return ih_error_set(err, IH_MEMORY, "out of memory");
     g->empty = *empty;
     g->takes_images = by != NULL;
-    for (size_t i = BY_FOLDER; by && i < sizeof names / sizeof names[0]; i++)
+    for (unsigned i = BY_FOLDER; by && i < sizeof names / sizeof names[0]; i++)
         if (strcmp(by, names[i]) == 0)
             g->what = i;
     if (by && g->what == BY_LIST)
