@@ -387,6 +387,14 @@ struct sorted_record {
     struct product *product; /* behind the struct, and the path behind it */
 };
 
+static void *must_allocate(struct ih_pipeline *p, size_t n_bytes)
+{
+    void *const memory = malloc(n_bytes);
+    if (!memory)
+        give_up(p, IH_EXIT_FAILED, NULL, "out of memory");
+    return memory;
+}
+
 /* Gives a rendered result to the stage of --sort. */
 static void sort_result(struct ih_pipeline *p, const struct ih_result *result,
                         const struct product *product)
@@ -399,9 +407,7 @@ static void sort_result(struct ih_pipeline *p, const struct ih_result *result,
     if (!ih_top_wants(p->top, &key))
         return;
     const size_t n_bytes = sizeof(struct sorted_record) + n_product + n_path;
-    struct sorted_record *const record = malloc(n_bytes);
-    if (!record)
-        give_up(p, IH_EXIT_FAILED, result->path, "out of memory");
+    struct sorted_record *const record = must_allocate(p, n_bytes);
     record->product = memcpy(record + 1, product, n_product);
     record->result = *result;
     record->result.path = memcpy((char *)record->product + n_product, result->path, n_path);

@@ -67,7 +67,7 @@ void ih_keys_make(enum ih_sample_type type, void *samples, size_t n)
 
 static double value_of_float16(unsigned bits)
 {
-    const int exponent = bits >> 10 & 31;
+    const int exponent = (int)(bits >> 10 & 31);
     const unsigned fraction = bits & 1023;
     const double value = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
                          : exponent == 0 ? ldexp(fraction, -24)
