@@ -423,7 +423,7 @@ static void describe_values(const uint64_t *bins, enum ih_sample_type type, unsi
     struct moments m = {0, 0, 0, 0};
     uint64_t n_up_to = 0, least = least_reaching(ih_percentile_ranks[0] * IH_PERCENT, s->count);
     unsigned n_found = 0, n_values = 0, mode = first_bin, otsu = first_bin;
-    unsigned percentile[IH_PERCENTILES];
+    unsigned percentile[IH_PERCENTILES] = {0};
     double value = ih_bin_value(type, first_bin) - centre, largest = 0;
     for (unsigned v = first_bin; v <= last_bin; v++, value++) {
         if (bins[v] == 0)

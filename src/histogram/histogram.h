@@ -100,10 +100,11 @@ static inline double ih_value_of(const struct ih_histogram *h, unsigned plane, u
                      : ih_bin_value(h->type, bin);
 }
 
-/* The name of a plane (ih_plane_name); NULL: the histogram does not have it. */
+/* The name of a plane that the histogram has (ih_plane_name). */
 static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
 {
-    return plane == IH_LUMA && !ih_has_luma(h) ? NULL : ih_plane_name(h->layout, plane);
+    const char *const name = ih_plane_name(h->layout, plane);
+    return name ? name : "";
 }
 
 /* Overwrites *h with an empty histogram of images of spec. Returns IH_OK, or IH_MEMORY and *h has

@@ -215,7 +215,9 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
 
 const char *ih_counts_plane(const struct ih_counts *c, unsigned plane)
 {
-    return c->is_empty ? NULL : ih_histogram_plane(&c->result.histogram, plane);
+    const struct ih_histogram *const h = &c->result.histogram;
+    const bool is_absent = c->is_empty || (plane == IH_LUMA && !ih_has_luma(h));
+    return is_absent ? NULL : ih_plane_name(h->layout, plane);
 }
 
 const uint64_t *ih_counts_bins(const struct ih_counts *c, unsigned plane)

@@ -146,7 +146,7 @@ static void assert_plain(struct ih_histogram *h, struct plain *p, const struct i
     h->adds_up = false;
     assert_true(ih_histogram_consistent(h));
     for (unsigned c = 0; c < N_ROWS; c++) {
-        if (ih_histogram_plane(h, plane_of(c))) {
+        if (has_row(h, c)) {
             assert_memory_equal(ih_bins(h, plane_of(c)), p->bins[c],
                                 spec->n_bins * sizeof *p->bins[c]);
             assert_int_equal(*ih_sum(h, plane_of(c)), p->sum[c]);
@@ -263,7 +263,7 @@ TEST(colour_without_luma)
     ih_histogram_reset(&h);
     assert_null(h.bins);
     assert_int_equal(copy.n_planes, 3);
-    assert_null(ih_histogram_plane(&copy, IH_LUMA));
+    assert_false(ih_has_luma(&copy));
     assert_int_equal(ih_bins(&copy, 2)[3], 1);
     copy.adds_up = false;
     assert_true(ih_histogram_consistent(&copy));

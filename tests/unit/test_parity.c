@@ -85,7 +85,7 @@ static void assert_same(struct ih_histogram *got, struct ih_histogram *want, con
     assert_int_equal(got->n_planes, want->n_planes);
     for (unsigned row = 0; row < N_ROWS; row++) {
         const unsigned p = plane_of(row);
-        const char *name = ih_histogram_plane(want, p);
+        const char *name = has_row(want, row) ? ih_histogram_plane(want, p) : NULL;
         for (unsigned v = 0; name && v < IH_BINS; v++)
             if (ih_bins(got, p)[v] != ih_bins(want, p)[v])
                 fail_msg("%s: %s[%u] is %llu, not %llu", what, name, v,
@@ -415,7 +415,7 @@ static void assert_native(const struct ih_histogram *got, const uint16_t *pixels
         clipped[3] += n_high == n_colours;
     }
     for (unsigned row = 0; row < N_ROWS; row++)
-        if (ih_histogram_plane(got, plane_of(row)))
+        if (has_row(got, row))
             assert_memory_equal(ih_bins(got, plane_of(row)), want + (size_t)row * spec->n_bins,
                                 spec->n_bins * sizeof *want);
     assert_true(got->n_pixels == n_pixels && got->any_low == clipped[0] &&
