@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         const struct ih_measure *m = &options.measure;
         promised(m->luma != NULL && options.raw_channels <= IH_PIXEL_CHANNELS_MAX);
         promised(m->clip_low < m->clip_high || m->clip_high == 0);
-        promised(options.n_paths < (size_t)argc);
+        promised(options.n_paths - options.n_references < (size_t)argc);
         promised(options.n_threads <= IH_THREADS_MAX);
         promised(!(options.is_quiet && options.is_verbose));
         promised(options.with_total || !options.only_total);
