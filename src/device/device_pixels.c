@@ -129,7 +129,7 @@ static cudaError_t warm_up(struct ih_device_pixels *p)
     e = cudaMemsetAsync(p->d_totals, 0, sizeof *p->d_totals + WARM_UP_BYTES, stream);
     p->n_parts = 1;
     for (unsigned c = 1; e == cudaSuccess && c <= IH_PIXEL_CHANNELS_MAX; c++) {
-        p->spec.layout.n_channels = c;
+        p->spec.layout = ih_layout_of(c);
         const struct ih_gpu_histogram_args args = make_args(p, d_zeros, WARM_UP_BYTES / c, stream);
         e = ih_histogram_replicated(&args);
         for (unsigned start = 0; e == cudaSuccess && start < 2; start++) {
@@ -299,7 +299,7 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
     enum ih_status status = IH_OK;
     if (p->is_enqueued)
         return ih_error_set(err, IH_USAGE, "the count before this one has not been finished");
-    p->spec.layout.n_channels = image->n_channels;
+    p->spec.layout = ih_layout_of(image->n_channels);
     p->n_pixels = image->width * image->height;
     if (divide(p, image, err) != IH_OK)
         return err->status;
