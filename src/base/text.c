@@ -299,9 +299,14 @@ FILE *ih_memory_stream(char **bytes, size_t *n)
     return stream;
 }
 
+bool ih_memory_stream_has_failed(FILE *stream)
+{
+    return ferror(stream) || errno == ENOMEM;
+}
+
 bool ih_memory_stream_close(FILE *stream, char **bytes)
 {
-    const bool has_failed = ferror(stream) || errno == ENOMEM;
+    const bool has_failed = ih_memory_stream_has_failed(stream);
     if (fclose(stream) == 0 && !has_failed && *bytes)
         return true;
     free(*bytes);

@@ -90,9 +90,11 @@ char *ih_format_count(char *text, uint64_t n);
  *
  * *bytes   of malloc, after the stream is closed
  *
- * ih_memory_stream_close returns false if bytes were lost. Then *bytes is NULL.
+ * errno is 0 before the first write. ih_memory_stream_close returns false if bytes were lost. Then
+ * *bytes is NULL.
  */
 FILE *ih_memory_stream(char **bytes, size_t *n);
+bool ih_memory_stream_has_failed(FILE *stream);
 bool ih_memory_stream_close(FILE *stream, char **bytes);
 
 /* Continues a hash with n bytes. Source: FNV-1a of Fowler, Noll and Vo, 64 bits. */

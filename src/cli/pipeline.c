@@ -6,6 +6,7 @@
 #include "cli/sink.h"
 #include "stages/stage.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,16 @@ enum { SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one of charts */
 
 /* Without --memory, sorted records may take 1/MEMORY_PART of the machine's memory. */
 enum { MEMORY_PART = 4 };
+
+/* A stream in memory, which renders one result after another. Opening and closing a stream takes
+ * the C library's one lock and walks through all open streams: 16 workers that opened one for each
+ * result spent more time there than in the rest of small JPEG files (tests/bench/results). */
+struct stream {
+    struct stream *next;
+    FILE *file;
+    char *bytes; /* [n], the file's, after fflush */
+    size_t n;
+};
 
 struct ih_pipeline {
     const struct ih_options *options;      /* borrowed */
@@ -41,6 +52,9 @@ struct ih_pipeline {
     bool has_comparison;    /* of --diff: it can be written */
     uint64_t n_records;     /* written, without the totals */
 
+    pthread_mutex_t streams_lock;
+    struct stream *streams; /* owned; those that no thread uses */
+
     atomic_bool is_many;  /* sinks know that more than one image comes; set under lock */
     pthread_mutex_t lock; /* held while a record is written */
     bool is_open;         /* the sinks have been opened and not been completed; under lock */
@@ -66,6 +80,7 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
         p->writes_statistics |=
             p->writes_images && !ih_options_fields_of(options, &options->outputs[i]);
     pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->streams_lock, NULL);
     atomic_init(&p->n_sinks, 0);
     /* Only --text of one image is another than that of many. */
     atomic_init(&p->is_many, n_images != 1 || options->with_total || options->by);
@@ -247,15 +262,61 @@ static struct ih_field_value write_key(const struct ih_options *o, const struct 
     return key;
 }
 
+/* Returns an empty stream that the thread uses alone; NULL: out of memory. */
+static struct stream *take_stream(struct ih_pipeline *p)
+{
+    pthread_mutex_lock(&p->streams_lock);
+    struct stream *s = p->streams;
+    if (s)
+        p->streams = s->next;
+    pthread_mutex_unlock(&p->streams_lock);
+    if (s) {
+        rewind(s->file);
+        errno = 0;
+        return s;
+    }
+    s = calloc(1, sizeof *s);
+    if (s && (s->file = ih_memory_stream(&s->bytes, &s->n)))
+        return s;
+    free(s);
+    return NULL;
+}
+
+static void close_stream(struct stream *s)
+{
+    if (ih_memory_stream_close(s->file, &s->bytes))
+        free(s->bytes);
+    free(s);
+}
+
+/* Returns the bytes that have been written, a product of malloc, and gives the stream back. NULL:
+ * out of memory. */
+static struct product *end_stream(struct ih_pipeline *p, struct stream *s)
+{
+    const bool has_failed = fflush(s->file) != 0 || ih_memory_stream_has_failed(s->file);
+    struct product *const product = has_failed ? NULL : malloc(s->n);
+    if (has_failed) {
+        close_stream(s);
+        return NULL;
+    }
+    if (product)
+        memcpy(product, s->bytes, s->n);
+    pthread_mutex_lock(&p->streams_lock);
+    s->next = p->streams;
+    p->streams = s;
+    pthread_mutex_unlock(&p->streams_lock);
+    return product;
+}
+
 /* Renders a result for all sinks. Returns a product of malloc; NULL: out of memory. */
 static struct product *render(struct ih_pipeline *p, const struct ih_result *result)
 {
     struct product made = {.is_selected = true};
-    char line[IH_MESSAGE_MAX], *product;
-    size_t n = 0;
-    FILE *const f = ih_memory_stream(&product, &n);
-    if (!f)
+    char line[IH_MESSAGE_MAX];
+    struct stream *const s = take_stream(p);
+    if (!s)
         return NULL;
+    FILE *const f = s->file;
     fwrite(&made, sizeof made, 1, f); /* set below */
     made.is_matched = !result->is_end && ih_fail_if_take(p->options->fail_if, result, line);
     if (made.is_matched)
@@ -268,12 +329,12 @@ static struct product *render(struct ih_pipeline *p, const struct ih_result *res
         if (i > 0 && p->sinks[i - 1]->calls->takes(p->sinks[i - 1], result))
             p->sinks[i - 1]->calls->render(p->sinks[i - 1], result, f);
         fflush(f); /* sets n */
-        made.ends[i] = n - sizeof made;
+        made.ends[i] = s->n - sizeof made;
     }
-    if (!ih_memory_stream_close(f, &product))
-        return NULL;
-    memcpy(product, &made, sizeof made);
-    return (struct product *)product;
+    struct product *const product = end_stream(p, s);
+    if (product)
+        memcpy(product, &made, sizeof made);
+    return product;
 }
 
 /* The first member of an archive: what seemed to be one image is many. Nothing has been rendered,
@@ -726,6 +787,11 @@ void ih_pipeline_close(struct ih_pipeline *p)
     ih_total_reset(&p->reference.total);
     free(p->folder);
     free(p->messages.hashes);
+    for (struct stream *next; p->streams; p->streams = next) {
+        next = p->streams->next;
+        close_stream(p->streams);
+    }
+    pthread_mutex_destroy(&p->streams_lock);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

@@ -4,6 +4,7 @@
 #include "decode/jpeg/markers.h"
 #include "device/device.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ struct ih_jpeg_queue {
     bool has_tried, has_starter, is_closing;
     struct batch **batches; /* owned, [n_batches] */
     struct batch *filling;  /* NULL: none */
-    unsigned n_batches, n_starting, n_working;
+    unsigned n_batches, n_starting;
+    atomic_uint n_working; /* changed under the lock */
     struct ih_error error; /* the last of a session */
 };
 
@@ -178,9 +180,7 @@ static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_n
         if (b->jobs[i].is_planned)
             ++*(b->jobs[i].is_counted ? &report->n_decoded : &report->n_left[why_not]);
     pthread_mutex_unlock(&q->lock);
-    for (unsigned i = 0; i < n; i++)
-        if (b->jobs[i].is_planned)
-            q->deliver(q->user, b->jobs[i].ticket, b->jobs[i].is_counted);
+    q->deliver(q->user, b->jobs, n);
 }
 
 /* Decodes batches until the queue is closed or the session breaks. The lock is held. */
@@ -429,6 +429,8 @@ static bool may_decode(struct ih_jpeg_queue *q)
 {
     if (q->options.side == IH_JPEG_CPU)
         return false;
+    if (q->n_working > 0)
+        return true;
     pthread_mutex_lock(&q->lock);
     const bool has_tried = q->has_tried, has_backend = q->options.backend;
     pthread_mutex_unlock(&q->lock);
@@ -443,6 +445,8 @@ static bool may_decode(struct ih_jpeg_queue *q)
 static enum ih_jpeg_reason check_sessions(struct ih_jpeg_queue *q)
 {
     enum ih_jpeg_reason reason = IH_JPEG_REASON_NONE;
+    if (q->n_working > 0)
+        return reason;
     pthread_mutex_lock(&q->lock);
     start(q);
     if (q->n_working == 0 && q->n_starting > 0)
@@ -487,21 +491,21 @@ static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_reader *src
         return is_working ? IH_JPEG_REASON_NOT_A_FILE : IH_JPEG_REASON_STOPPED;
     }
     struct ih_jpeg_job *job = &b->jobs[b->n_jobs++];
-    *job = (struct ih_jpeg_job){
-        .file_offset = (uint32_t)b->n_bytes, .result = result, .ticket = ticket};
+    const uint32_t offset = (uint32_t)b->n_bytes;
     const size_t n_taken =
         (n_bytes + IH_JPEG_FILE_ALIGNMENT - 1) / IH_JPEG_FILE_ALIGNMENT * IH_JPEG_FILE_ALIGNMENT;
     const size_t n_left = b->session.files_bytes - b->n_bytes;
     b->n_bytes += n_taken < n_left ? n_taken : n_left;
     b->n_reading++;
     pthread_mutex_unlock(&q->lock);
+    *job = (struct ih_jpeg_job){.file_offset = offset, .result = result, .ticket = ticket};
     const enum ih_jpeg_reason reason = plan_file(q, b, src, n_bytes, job);
     result->times.read_ns = src->read_ns;
     pthread_mutex_lock(&q->lock);
     job->is_planned = reason == IH_JPEG_REASON_NONE;
     b->n_planned += job->is_planned ? 1 : 0;
     b->gpu_bytes += job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
-    if (--b->n_reading == 0)
+    if (--b->n_reading == 0 && b->state == CLOSED)
         pthread_cond_signal(&b->on_change);
     close_if_due(q);
     pthread_mutex_unlock(&q->lock);

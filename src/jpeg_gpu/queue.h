@@ -41,9 +41,9 @@ struct ih_jpeg_queue_options {
     const struct ih_jpeg_backend *backend; /* NULL: the device's own; tests pass theirs */
 };
 
-/* Called from another thread for each file that was taken. Unless is_counted, the result is
- * invalid, and the caller counts the file on the CPU. */
-typedef void ih_jpeg_deliver(void *user, void *ticket, bool is_counted);
+/* Called from another thread with the files of a batch: those jobs that are planned. The result of
+ * a file that is not counted is invalid, and the caller counts it on the CPU. */
+typedef void ih_jpeg_deliver(void *user, const struct ih_jpeg_job *jobs, unsigned n);
 
 struct ih_jpeg_queue;
 

@@ -56,23 +56,29 @@ void ih_order_keep(struct scan *s, struct slot *slot)
 {
     for (struct slot *next; slot; slot = next) {
         next = slot->next;
-        if (s->n_spare >= s->options.n_threads * WINDOW_OF_SLOW_TAKER) {
-            free(slot);
-            continue;
-        }
         slot->next = s->spare;
         s->spare = slot;
-        s->n_spare++;
     }
+}
+
+void ih_slot_release(struct slot *slot)
+{
+    struct ih_result *result = &slot->result;
+    if (!slot->has_memory)
+        return;
+    slot->has_memory = false;
+    free(result->thumbnail);
+    free(result->product);
+    ih_histogram_reset(&result->histogram);
+    free(result->stats);
 }
 
 void ih_slot_empty(struct slot *slot)
 {
     if (slot->is_counted || (slot->is_ready && slot->has_result)) {
-        free(slot->result.thumbnail);
-        free(slot->result.product);
-        ih_histogram_reset(&slot->result.histogram);
-        free(slot->result.stats);
+        slot->has_memory = true;
+        if (slot->result.thumbnail || slot->result.histogram.n_bins > IH_BINS)
+            ih_slot_release(slot);
     }
     if (slot->archive && !slot->input.is_member && !slot->owner) { /* the archive's own slot */
         ih_archive_close(slot->archive->reader);
@@ -91,9 +97,11 @@ void ih_scan_stop(struct scan *s)
         s->inputs.stop(s->inputs.user);
 }
 
-void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result)
+/* Completes a result, whose status is set. */
+static void complete(const struct scan *s, struct slot *slot, bool has_result)
 {
     struct ih_result *result = &slot->result;
+    slot->has_result = has_result;
     result->shard = s->options.shard;
     result->n_shards = s->options.n_shards;
     result->input = slot->number;
@@ -104,12 +112,15 @@ void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result)
     result->product = NULL;
     if (has_result && result->status == IH_OK && s->options.finish)
         result->product = s->options.finish(s->options.finish_user, &slot->input, result);
-    pthread_mutex_lock(&s->lock);
-    if (has_result && result->status == IH_UNAVAILABLE) {
-        s->error = result->error; /* no device or decoder process: every input would fail */
+}
+
+/* The caller holds the lock. */
+static void make_ready(struct scan *s, struct slot *slot)
+{
+    if (slot->has_result && slot->result.status == IH_UNAVAILABLE) {
+        s->error = slot->result.error; /* no device or decoder process: every input would fail */
         ih_scan_stop(s);
     }
-    slot->has_result = has_result;
     slot->is_ready = true;
     s->n_ready++;
     const bool is_last_queued = slot->is_queued && atomic_fetch_sub(&s->n_queued, 1) == 1;
@@ -117,6 +128,23 @@ void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result)
         pthread_cond_signal(&s->on_result);
     if (is_last_queued) /* workers wait for inputs that may be returned */
         pthread_cond_broadcast(&s->on_work);
+}
+
+void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result)
+{
+    complete(s, slot, has_result);
+    pthread_mutex_lock(&s->lock);
+    make_ready(s, slot);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void ih_slots_finish(struct scan *s, struct slot *slots)
+{
+    for (struct slot *slot = slots; slot; slot = slot->next_fetched)
+        complete(s, slot, true);
+    pthread_mutex_lock(&s->lock);
+    for (struct slot *slot = slots; slot; slot = slot->next_fetched) /* none is taken meanwhile */
+        make_ready(s, slot);
     pthread_mutex_unlock(&s->lock);
 }
 

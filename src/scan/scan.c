@@ -19,7 +19,7 @@
 /* ---- taking results ---- */
 
 /* Taken without the lock between them: in a run over small files, every worker contends for it. */
-enum { TAKE_MOST = 16 };
+enum { TAKE_MOST = 32 };
 
 /* Takes the first slots that are ready off the list. The caller holds the lock. */
 static struct slot *remove_ready(struct scan *s)
@@ -228,6 +228,7 @@ static void free_slots(struct slot *slot)
 {
     for (struct slot *next; slot; slot = next) {
         next = slot->next;
+        ih_slot_release(slot);
         free(slot);
     }
 }
@@ -251,6 +252,7 @@ static void scan_close(void *scan)
         struct slot *slot = s->first;
         ih_order_remove_first(s);
         ih_slot_empty(slot);
+        ih_slot_release(slot);
         free(slot);
     }
     free_slots(s->spare);

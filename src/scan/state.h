@@ -33,6 +33,7 @@ struct slot {
     bool is_queued;               /* in the JPEG queue; counted in n_queued */
     bool is_counted;              /* by the JPEG queue */
     bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
+    bool has_memory;              /* of the last result, until a worker starts the next */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
@@ -71,6 +72,10 @@ struct scan {
     /* Inputs in the JPEG queue, those returned included. Workers change it without the lock, while
      * they are counted in n_working; ih_slot_finish decreases it under the lock. */
     atomic_uint_fast64_t n_queued;
+    /* Inputs that may yet prove to be archives. A worker decreases it without the lock, and wakes
+     * the others at 0 if is_at_end. */
+    atomic_uint n_undecided;
+    atomic_bool is_at_end;   /* of the inputs; set under the lock */
     atomic_bool is_stopping; /* start no more inputs; set under the lock */
 
     pthread_mutex_t lock;                /* guards what follows */
@@ -84,15 +89,12 @@ struct scan {
     uint64_t n_started;                    /* inputs */
     uint64_t n_members_waiting;            /* of all archives */
     uint64_t n_ready;                      /* slots in the list that are ready */
-    struct slot *spare;                    /* n_spare slots, owned; for new inputs */
-    uint64_t n_spare;
-    struct open_archive *archives; /* not at their end */
+    struct slot *spare;                    /* owned; for new inputs */
+    struct open_archive *archives;         /* not at their end */
     unsigned n_archives;
-    unsigned n_undecided;  /* inputs that may yet prove to be archives */
     unsigned n_working;    /* workers */
     bool is_fetching;      /* a worker calls next */
     bool is_long;          /* the device was asked for; for the worker that fetches only */
-    bool is_at_end;        /* of the inputs */
     bool is_short;         /* of sources: ih_scan_is_ready returns */
     struct ih_error error; /* ends the run */
 };
@@ -102,6 +104,7 @@ struct worker {
     struct ih_lane *lane;
     struct ih_reader src;
     struct ih_member member;
+    bool queues; /* the JPEG queue took the last input */
 };
 
 /* ---- order.c ---- */
@@ -120,15 +123,20 @@ void ih_slot_insert_before(struct scan *s, struct slot *slot, struct slot *next)
 /* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
 void ih_order_remove_first(struct scan *s);
 
-/* Keeps empty slots for the workers, which would contend for the heap. The caller holds the lock.
- */
+/* Keeps empty slots for new inputs. The caller holds the lock. */
 void ih_order_keep(struct scan *s, struct slot *slots);
 
-/* Releases all that the slot owns. */
+/* Releases what the slot owns. A small result keeps its memory until a worker starts the next one
+ * or ih_slot_release: if the thread that takes the results released it, all workers would wait for
+ * that thread in the heap. */
 void ih_slot_empty(struct slot *slot);
+void ih_slot_release(struct slot *slot);
 
 /* Makes a slot ready to be taken, with its result or without. */
 void ih_slot_finish(struct scan *s, struct slot *slot, bool has_result);
+
+/* The same for slots with results, linked by next_fetched. */
+void ih_slots_finish(struct scan *s, struct slot *slots);
 
 /* Whether a member of an input is in the shard of this run. */
 bool ih_is_in_shard(const struct scan *s, uint64_t input, uint64_t member);

@@ -35,18 +35,27 @@ static void close_worker(struct worker *w)
     ih_reader_reset(&w->src);
 }
 
-/* Called by the JPEG queue when an input is done. A worker finishes it: the statistics of small
+/* Called by the JPEG queue when inputs are done. Workers finish them: the statistics of small
  * images take longer than their decoding. */
-static void on_queued(void *scan, void *ticket, bool is_counted)
+static void on_queued(void *scan, const struct ih_jpeg_job *jobs, unsigned n)
 {
     struct scan *s = scan;
-    struct slot *slot = ticket;
-    slot->is_counted = is_counted;
-    slot->next_fetched = NULL;
+    struct slot *first = NULL, *last = NULL;
+    for (unsigned i = 0; i < n; i++) {
+        struct slot *slot = jobs[i].ticket;
+        if (!jobs[i].is_planned)
+            continue;
+        slot->is_counted = jobs[i].is_counted;
+        slot->next_fetched = NULL;
+        *(last ? &last->next_fetched : &first) = slot;
+        last = slot;
+    }
+    if (!first)
+        return;
     pthread_mutex_lock(&s->lock);
-    *(s->returned ? &s->last_returned->next_fetched : &s->returned) = slot;
-    s->last_returned = slot;
-    pthread_cond_signal(&s->on_work);
+    *(s->returned ? &s->last_returned->next_fetched : &s->returned) = first;
+    s->last_returned = last;
+    pthread_cond_broadcast(&s->on_work);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -69,7 +78,9 @@ static bool offer(struct scan *s, struct worker *w, struct slot *slot)
 
 /* ---- work ---- */
 
-enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
+/* Inputs that one worker fetches, and that one takes if the JPEG queue has taken its last one.
+ * Small files take less time than waking a thread for each. */
+enum { FETCH_MOST = 64, INPUTS_MOST = 8 };
 
 /* Inputs of a slow file system are not held back until FETCH_MOST are fetched. */
 #define FETCH_NS ((uint64_t)1000 * 1000)
@@ -79,6 +90,8 @@ enum { FETCH_MOST = 16 }; /* inputs, without the lock between them */
  * gains little from them (tests/bench/auto.py). */
 #define LONG_AFTER_S 0.25
 #define LONG_LEFT_S 2.0
+
+enum { RETURNED_MOST = 16 }; /* counted inputs, which a worker finishes with the lock taken once */
 
 enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_RETURNED, JOB_MEMBER };
 
@@ -100,8 +113,56 @@ static bool should_fetch(const struct scan *s)
            !s->is_fetching && ih_order_have_room(s, s->n_inputs_waiting);
 }
 
-/* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
-static enum job wait_for_job(struct scan *s, struct open_archive **archive, struct slot **slot)
+/* Takes inputs off those returned: counted ones, or one that the CPU has to count. The caller holds
+ * the lock. */
+static struct slot *take_returned(struct scan *s)
+{
+    struct slot *const first = s->returned, *last = first;
+    for (unsigned n = 1; n < RETURNED_MOST && first->is_counted && last->next_fetched &&
+                         last->next_fetched->is_counted;
+         n++)
+        last = last->next_fetched;
+    s->returned = last->next_fetched;
+    last->next_fetched = NULL;
+    return first;
+}
+
+/* Takes the next of the inputs that are fetched; there is one. The caller holds the lock. */
+static struct slot *take_fetched(struct scan *s, unsigned most)
+{
+    struct slot *const first = s->fetched, *last = first;
+    unsigned n = 1;
+    for (; n < most && last->next_fetched; n++)
+        last = last->next_fetched;
+    s->fetched = last->next_fetched;
+    last->next_fetched = NULL;
+    s->n_fetched -= n;
+    s->n_started += n;
+    return first;
+}
+
+/* Gives inputs that were not started to other workers: they may take long. */
+static void put_back(struct scan *s, struct slot *slots)
+{
+    struct slot *last = slots;
+    unsigned n = 1;
+    for (; last->next_fetched; n++)
+        last = last->next_fetched;
+    pthread_mutex_lock(&s->lock);
+    last->next_fetched = s->fetched;
+    if (!s->fetched)
+        s->last_fetched = last;
+    s->fetched = slots;
+    s->n_fetched += n;
+    s->n_started -= n;
+    pthread_cond_broadcast(&s->on_work);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Waits for work and reserves it. *archive: of a member. *slot: of inputs, linked by next_fetched:
+ * new ones, or some that the JPEG queue has returned. */
+static enum job wait_for_job(struct scan *s, const struct worker *w, struct open_archive **archive,
+                             struct slot **slot)
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&s->lock);
@@ -109,8 +170,7 @@ static enum job wait_for_job(struct scan *s, struct open_archive **archive, stru
         s->returned || atomic_load(&s->n_queued) > 0 ||
         (!s->is_stopping && (!s->is_at_end || s->fetched || s->archives || s->n_undecided > 0))) {
         if (s->returned) {
-            *slot = s->returned;
-            s->returned = s->returned->next_fetched;
+            *slot = take_returned(s);
             job = JOB_RETURNED;
             break;
         }
@@ -133,10 +193,7 @@ static enum job wait_for_job(struct scan *s, struct open_archive **archive, stru
             break;
         }
         if (s->n_archives < ARCHIVES_MAX && s->fetched) {
-            *slot = s->fetched;
-            s->fetched = s->fetched->next_fetched;
-            s->n_fetched--;
-            s->n_started++;
+            *slot = take_fetched(s, w->queues ? INPUTS_MOST : 1);
             if (s->is_at_end && !s->fetched)
                 pthread_cond_broadcast(&s->on_work);
             job = JOB_INPUT;
@@ -158,18 +215,20 @@ static struct slot *new_slots(struct scan *s, unsigned n)
     for (; n > 0 && s->spare; n--) {
         struct slot *slot = s->spare;
         s->spare = slot->next;
-        s->n_spare--;
         slot->next = slots;
         slots = slot;
     }
     pthread_mutex_unlock(&s->lock);
     for (struct slot *slot; n > 0 && (slot = malloc(sizeof *slot)); n--) {
+        slot->has_memory = false;
         slot->next = slots;
         slots = slot;
     }
     for (struct slot *slot = slots, *next; slot; slot = next) {
+        const bool has_memory = slot->has_memory;
         next = slot->next;
         memset(slot, 0, offsetof(struct slot, result)); /* the result is large, and set later */
+        slot->has_memory = has_memory;
         slot->next = next;
     }
     return slots;
@@ -240,8 +299,11 @@ static enum ih_status fetch(struct scan *s, struct ih_error *err)
     if (is_at_end)
         pthread_cond_broadcast(&s->on_work);
     pthread_mutex_unlock(&s->lock);
-    for (; n > 0; n--) /* without the lock, which a woken worker takes at once */
-        pthread_cond_signal(&s->on_work);
+    if (n >= s->options.n_threads) /* without the lock, which a woken worker takes at once */
+        pthread_cond_broadcast(&s->on_work);
+    else
+        for (; n > 0; n--)
+            pthread_cond_signal(&s->on_work);
     return status;
 }
 
@@ -273,7 +335,8 @@ static void work_on_array(struct scan *s, struct worker *w, struct slot *slot)
     ih_slot_finish(s, slot, is_counted);
 }
 
-static void work_on_input(struct scan *s, struct worker *w, struct slot *slot)
+/* Returns whether the JPEG queue has taken the input. */
+static bool work_on_input(struct scan *s, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
     bool is_archive = false, is_started = false;  /* an archive */
@@ -289,32 +352,53 @@ static void work_on_input(struct scan *s, struct worker *w, struct slot *slot)
             ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
         is_started = result->status == IH_OK && is_archive && ih_start_archive(s, w, slot);
     }
-    if (is_undecided) { /* it has proved to be an archive or not */
+    /* It has proved to be an archive or not. */
+    if (is_undecided && atomic_fetch_sub(&s->n_undecided, 1) == 1 && s->is_at_end) {
         pthread_mutex_lock(&s->lock);
-        if (--s->n_undecided == 0)
-            pthread_cond_broadcast(&s->on_work); /* perhaps the end */
+        pthread_cond_broadcast(&s->on_work); /* perhaps the end */
         pthread_mutex_unlock(&s->lock);
     }
     if (is_queued || is_started)
-        return;
+        return is_queued;
     if (is_counted && result->status == IH_OK)
         ih_count_images(s, w, slot);
     ih_reader_close(&w->src);
     ih_slot_finish(s, slot, is_counted);
+    return false;
 }
 
-/* A file that the JPEG queue has returned. If the GPU has not counted it, it may by now be of any
- * kind and size. */
-static void work_on_returned(struct scan *s, struct worker *w, struct slot *slot)
+/* Works on new inputs, as long as none of them may keep the others waiting. */
+static void work_on_new(struct scan *s, struct worker *w, struct slot *slots)
 {
-    struct ih_result *result = &slot->result;
-    if (!slot->is_counted) {
+    for (struct slot *slot = slots, *next; slot; slot = next) {
+        next = slot->next_fetched;
+        w->queues = false;
+        ih_slot_release(slot);
+        if (slot->input.holds_records)
+            pass_on(s, slot);
+        else if (slot->input.array)
+            work_on_array(s, w, slot);
+        else
+            w->queues = work_on_input(s, w, slot);
+        if (next && (!w->queues || s->is_stopping)) {
+            put_back(s, next);
+            return;
+        }
+    }
+}
+
+/* Files that the JPEG queue has returned. One that the GPU has not counted may by now be of any
+ * kind and size. */
+static void work_on_returned(struct scan *s, struct worker *w, struct slot *slots)
+{
+    struct ih_result *result = &slots->result;
+    if (!slots->is_counted) {
         memset(result, 0, sizeof *result);
-        ih_count_input(&w->options, &slot->input, w->lane, &w->src, result);
+        ih_count_input(&w->options, &slots->input, w->lane, &w->src, result);
         if (result->status == IH_OK)
             result->counted_by = ih_lane_description(w->lane);
     }
-    ih_slot_finish(s, slot, true);
+    ih_slots_finish(s, slots);
 }
 
 /* Counts inputs until there are no more. */
@@ -324,19 +408,14 @@ static enum ih_status work_on_inputs(struct scan *s, struct worker *w, struct ih
     while (status == IH_OK) {
         struct open_archive *archive = NULL;
         struct slot *slot = NULL;
-        switch (wait_for_job(s, &archive, &slot)) {
+        switch (wait_for_job(s, w, &archive, &slot)) {
         case JOB_NONE:
             return IH_OK;
         case JOB_FETCH:
             status = fetch(s, err);
             break;
         case JOB_INPUT:
-            if (slot->input.holds_records)
-                pass_on(s, slot);
-            else if (slot->input.array)
-                work_on_array(s, w, slot);
-            else
-                work_on_input(s, w, slot);
+            work_on_new(s, w, slot);
             break;
         case JOB_RETURNED:
             work_on_returned(s, w, slot);
@@ -345,6 +424,7 @@ static enum ih_status work_on_inputs(struct scan *s, struct worker *w, struct ih
             slot = new_slots(s, 1);
             if (!slot)
                 return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+            ih_slot_release(slot);
             if (ih_start_member(s, w, archive, slot))
                 ih_count_member(s, w, slot);
             else
