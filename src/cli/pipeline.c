@@ -441,8 +441,8 @@ static void write_result(struct ih_pipeline *p, const struct ih_result *result,
     p->messages.write_ns += ih_clock_ns() - started_ns;
 }
 
-/* A record that waits for its place in the order of --sort. Of the result, sinks only read what
- * describes it: its bins are gone. */
+/* A record that waits for its place in the order of --sort. Its bins are gone: sinks only read what
+ * describes the result. */
 struct sorted_record {
     struct ih_result result;
     struct product *product; /* behind the struct, and the path behind it */

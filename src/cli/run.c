@@ -220,9 +220,7 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
     return status == IH_OK ? ih_chain_open(&images, &chained, chain, err) : status;
 }
 
-/* The hash of the run's options and inputs. Of a shard that is read, its hash stands for the
- * inputs.
- */
+/* The hash of the run's options and inputs. A shard that is read brings the hash of its inputs. */
 static uint64_t hash_run(const struct ih_options *o, const struct ih_inputs *inputs,
                          const struct ih_chain *chain)
 {

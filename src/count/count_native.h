@@ -20,9 +20,8 @@ struct ih_native_counter {
     unsigned n_copies;
 };
 
-/* Starts an image and drops an unfinished one. spec is copied; its type has
- * samples of two bytes. Returns IH_OK
- * or IH_MEMORY. */
+/* Starts an image and drops an unfinished one. spec is copied; its type has samples of two bytes.
+ * Returns IH_OK or IH_MEMORY. */
 enum ih_status ih_native_begin(struct ih_native_counter *counter, const struct ih_count_spec *spec,
                                struct ih_error *err);
 

@@ -73,8 +73,7 @@ struct ih_samples {
 };
 
 /* Sets every field except palette; extremes become NULL, and there are no native values. A sample v
- * becomes round(v * 255 / (2^bits
- * - 1)). */
+ * becomes round(v * 255 / (2^bits - 1)). */
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted);
 

@@ -155,10 +155,10 @@ static inline unsigned ih_bar_values(unsigned n_values)
     return (n_values + IH_BINS - 1) / IH_BINS;
 }
 
-/* The part of the values that a drawing shows. Of unsigned samples the values 0 to n_values - 1:
- * all, unless the highest native value that occurs is in a lower part, 0 to a power of two. 12-bit
- * samples in 16 bits have 4,096. Of others IH_BINS bars of equal width, from the 0.1 to the 99.9
- * percentile of all channels but alpha. */
+/* The part of the values that a drawing shows. For unsigned samples these are the values 0 to
+ * n_values - 1: all values, or up to the power of two above the highest native value that occurs
+ * (12-bit samples in 16 bits have 4,096). For other samples they are IH_BINS bars of equal width,
+ * from the 0.1 to the 99.9 percentile of all channels but alpha. */
 struct ih_shown {
     unsigned n_values;
     bool is_span;

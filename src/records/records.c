@@ -567,8 +567,8 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     return true;
 }
 
-/* Sets the type of the histogram, and limits that no sample reaches if it has none. Returns false
- * if samples of the type have other bins. */
+/* Sets the type of the histogram. Types without clip limits get limits that no sample reaches.
+ * Returns false if samples of the type have other bins. */
 static bool use_samples(struct ih_result *r)
 {
     struct ih_measure *const m = &r->measure;

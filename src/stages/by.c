@@ -4,9 +4,9 @@
  * --by=folder groups by the folder in an image's name, "data/cats" for data/cats/1.jpg and "." for
  * a name without a folder. --by=format and --by=size group by what a record has, "png" and
  * "640x480"; failed inputs have a group of their own, because their records lack both.
- * --by=LIST.csv groups by the list's lines. A group's total that a result
- * file holds is added to the group of its name, so the groups of parts add up to those of the
- * whole.
+ * --by=LIST.csv groups by the list's lines. A group's total that a
+ * result file holds is added to the group of its name. So the groups of parts add up to those of
+ * the whole.
  */
 #include "stages/stage.h"
 

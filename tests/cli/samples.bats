@@ -63,7 +63,7 @@ raw() {
   done
 }
 
-@test "samples: a page with thumbnails has none of signed samples" {
+@test "samples: signed and float samples have no thumbnail in a page" {
   raw
   for depth in 8s 16sle f16le; do
     imghist_ok s.raw --raw=1 "--raw-depth=$depth" --html --thumbnails -o page.html
