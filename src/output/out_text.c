@@ -51,6 +51,7 @@ struct text_state {
     struct text text;
     bool is_lines, has_records;
     uint64_t n_images, n_blown, n_crushed, n_failed; /* in lines */
+    bool has_limits;                                 /* of an image in lines */
 };
 
 #define BOLD "\033[1m"
@@ -509,6 +510,7 @@ static void count_line(struct text_state *s, const struct ih_result *r)
     if (r->status != IH_OK || r->is_total)
         return;
     s->n_images++;
+    s->has_limits |= ih_is_unsigned(h->type);
     s->n_blown += is_marked(h->any_high, h->n_pixels);
     s->n_crushed += is_marked(h->any_low, h->n_pixels);
 }
@@ -519,9 +521,10 @@ static void put_last_line(const struct text_state *s)
     FILE *f = s->text.to.stream;
     if (s->n_images == 0 || s->n_images + s->n_failed < 2)
         return;
-    fprintf(f, "%" PRIu64 " image%s, %" PRIu64 " blown, %" PRIu64 " crushed", s->n_images,
-            s->n_images == 1 ? "" : "s", s->n_blown, s->n_crushed);
-    if (has_wide_layout(&s->text))
+    fprintf(f, "%" PRIu64 " image%s", s->n_images, s->n_images == 1 ? "" : "s");
+    if (s->has_limits)
+        fprintf(f, ", %" PRIu64 " blown, %" PRIu64 " crushed", s->n_blown, s->n_crushed);
+    if (s->has_limits && has_wide_layout(&s->text))
         fprintf(f, " (from %d %% of the pixels)", IH_MARKED_PERCENT);
     if (s->n_failed > 0)
         fprintf(f, ", %" PRIu64 " failed", s->n_failed);

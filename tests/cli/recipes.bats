@@ -82,7 +82,7 @@ clip() { # two seconds, the first black, the second white
   mkdir blown
   recipe 'blown_any > 5%.( --print0.*)?$'
   grep -q 'b.jpg' shown
-  [ "$(ls blown)" = b.jpg ]
+  [ "$(find blown -type f)" = blown/photos/b.jpg ]
   recipe '--print >'
   [ "$(cat blown.txt)" = photos/b.jpg ] || fail "$(cat blown.txt)"
   recipe '--files-from=blown\.txt'

@@ -25,6 +25,8 @@ raw() {
   imghist_ok f.raw --raw=1 --raw-depth=f16le --text
   assert_output_has "counted apart: 1 nan, 1 positive_infinity"
   imghist_ok s.raw --raw=1 --raw-depth=16sle --text=lines # no value is crushed or blown
+  imghist_ok s.raw s.raw --raw=1 --raw-depth=16sle --text=lines
+  [ "$(tail -n 1 <<<"$output")" = "2 images" ] || fail "$output"
   [[ ${lines[1]} == *" 0.2                   s.raw" ]] || fail "${lines[1]}"
   imghist_ok s.raw --raw=1 --raw-depth=16sle --csv=long
   [[ ${lines[1]} == s.raw,gray,-3,1 ]] || fail "${lines[1]}"
