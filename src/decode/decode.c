@@ -96,6 +96,11 @@ bool ih_probe_jp2(const uint8_t *head, size_t size)
            (size >= 12 && memcmp(head, "\0\0\0\x0CjP  \x0D\x0A\x87\x0A", 12) == 0);
 }
 
+bool ih_probe_fits(const uint8_t *head, size_t size)
+{
+    return size >= 9 && memcmp(head, "SIMPLE  =", 9) == 0;
+}
+
 bool ih_probe_preview(const uint8_t *head, size_t size)
 {
     (void)head, (void)size;

@@ -63,7 +63,6 @@ static const struct signature signatures[] = {
     {"camera raw (MRW)", RAW, ONE(0, "\0MRM")},
     {"camera raw (X3F)", RAW, ONE(0, "FOVb")},
     {"OpenEXR", FLOATS, ONE(0, "\x76\x2F\x31\x01")},
-    {"FITS", SCIENCE, ONE(0, "SIMPLE  =")},
     {"DICOM", SCIENCE, ONE(128, "DICM")},
     {"HDF5", SCIENCE, ONE(0, "\x89HDF\r\n\x1A\n")},
     {"NIfTI", SCIENCE, ONE(344, "n+1\0")},

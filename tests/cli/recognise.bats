@@ -20,7 +20,6 @@ assert_names() {
     assert_names "a.$ending" "$name"
   done <<'END'
 exr OpenEXR
-fits FITS
 dpx DPX
 sgi SGI
 pcx PCX

@@ -1,5 +1,5 @@
 /*
- * The fuzzers of decoders skip HEIF, JPEG XL and JPEG 2000, unless the environment sets
+ * The fuzzers of decoders skip HEIF, JPEG XL, JPEG 2000 and FITS, unless the environment sets
  * FUZZ_LIBRARIES. Libraries that are not instrumented do nearly all of their decoding. Fuzzing
  * finds the libraries' own faults, such as leaks and asserts, from which decoder processes protect.
  * Include this in one file of a program.
@@ -16,7 +16,7 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libheif.so\nleak:libdav1d.so\nleak:libde265.so\nleak:libaom.so\nleak:libjxl."
-           "so\nleak:libraw_r.so\n";
+           "so\nleak:libraw_r.so\nleak:libcfitsio.so\n";
 }
 
 /* The address sanitizer ignores mallopt, with which dec_heif.c finds blocks that libde265 does not
@@ -29,8 +29,8 @@ const char *__asan_default_options(void)
 
 static inline bool is_left_out(const uint8_t *bytes, size_t size)
 {
-    return !getenv("FUZZ_LIBRARIES") &&
-           (ih_probe_heif(bytes, size) || ih_probe_jxl(bytes, size) || ih_probe_jp2(bytes, size));
+    return !getenv("FUZZ_LIBRARIES") && (ih_probe_heif(bytes, size) || ih_probe_jxl(bytes, size) ||
+                                         ih_probe_jp2(bytes, size) || ih_probe_fits(bytes, size));
 }
 
 #endif
