@@ -20,7 +20,7 @@ folder=$root/usr/lib/$arch-linux-gnu # of libraries
 [ "$arch" != arm64 ] || folder=$root/usr/lib/$triplet
 build=build/$machine
 misc=/proc/sys/fs/binfmt_misc
-libraries=libc6-dev,libc-bin,zlib1g-dev,libpng-dev,libjpeg-dev,libdeflate-dev,libwebp-dev,libtiff-dev,libgif-dev,libheif-dev,libjxl-dev,libopenjp2-7-dev,libraw-dev,libcfitsio-dev,libarchive-dev,libseccomp-dev,libcmocka-dev,libstb-dev
+libraries=libc6-dev,libc-bin,zlib1g-dev,libpng-dev,libjpeg-dev,libdeflate-dev,libwebp-dev,libtiff-dev,libgif-dev,libheif-dev,libjxl-dev,libopenjp2-7-dev,libraw-dev,libcfitsio-dev,libopenexr-dev,libarchive-dev,libseccomp-dev,libcmocka-dev,libstb-dev
 
 skip() {
   echo "$1"

@@ -15,7 +15,7 @@ mutants=${MUTANTS:-2500} seed=${SEED:-1}
 tests=$(cd "$(dirname "$0")" && pwd)
 dir=$tests/../build/perturb
 formats=("$@")
-[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga qoi npy jp2 j2k fits hdr ico cur dng)
+[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga qoi npy jp2 j2k fits exr hdr ico cur dng)
 
 rm -rf "$dir"
 mkdir -p "$dir/seeds" "$dir/different"

@@ -30,6 +30,7 @@ formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjx
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
 formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
 formats|library cfitsio >= 4.0|reads FITS|libcfitsio-dev|cfitsio-devel|cfitsio|cfitsio-devel|cfitsio-dev|cfitsio
+formats|library OpenEXR >= 3.1|reads OpenEXR|libopenexr-dev|openexr-devel|openexr|openexr-devel|openexr-dev|openexr
 formats|library libarchive >= 3.5|reads tar and zip files|libarchive-dev|libarchive-devel|libarchive|libarchive-devel|libarchive-dev|libarchive
 test package|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test package|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=

@@ -101,6 +101,11 @@ bool ih_probe_fits(const uint8_t *head, size_t size)
     return size >= 9 && memcmp(head, "SIMPLE  =", 9) == 0;
 }
 
+bool ih_probe_exr(const uint8_t *head, size_t size)
+{
+    return size >= 4 && memcmp(head, "\x76\x2F\x31\x01", 4) == 0;
+}
+
 bool ih_probe_preview(const uint8_t *head, size_t size)
 {
     (void)head, (void)size;

@@ -208,6 +208,7 @@ bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
 bool ih_probe_fits(const uint8_t *head, size_t size_bytes);
+bool ih_probe_exr(const uint8_t *head, size_t size_bytes);
 bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen on request */
 
 /*

@@ -25,7 +25,6 @@ struct signature {
 #define ONE(offset, text) AT(offset, text), 0, 0, NULL
 
 #define RAW "it stores sensor values; develop it first, for example with 'darktable-cli IN OUT.png'"
-#define FLOATS "it stores floats; convert it first, for example with 'magick IN OUT.png'"
 #define CONVERT "convert it first, for example with 'magick IN OUT.png'"
 #define LAYERS "it stores layers; flatten and export it first, for example with GIMP"
 #define VECTOR "it has no pixels; draw it first, for example with 'rsvg-convert -o OUT.png IN'"
@@ -62,7 +61,6 @@ static const struct signature signatures[] = {
     {"camera raw (CRW)", RAW, AT(0, "II"), AT(6, "HEAPCCDR")},
     {"camera raw (MRW)", RAW, ONE(0, "\0MRM")},
     {"camera raw (X3F)", RAW, ONE(0, "FOVb")},
-    {"OpenEXR", FLOATS, ONE(0, "\x76\x2F\x31\x01")},
     {"DICOM", SCIENCE, ONE(128, "DICM")},
     {"HDF5", SCIENCE, ONE(0, "\x89HDF\r\n\x1A\n")},
     {"NIfTI", SCIENCE, ONE(344, "n+1\0")},

@@ -23,13 +23,14 @@ static const char images[] = " png apng"
                              " jp2 j2k j2c jpc jpf jpx"
                              " npy"
                              " fits fit fts"
+                             " exr"
                              " hdr"
                              " ico cur ";
 
 /* Camera raw, and formats that are only recognised. */
 static const char other_images[] =
     " dng cr2 cr3 crw nef nrw arw srf sr2 raf orf rw2 pef srw x3f 3fr iiq erf mrw"
-    " exr dds ktx ktx2 xcf jxr wdp djvu dcm sgi pcx dpx cin flif bpg mng pic ";
+    " dds ktx ktx2 xcf jxr wdp djvu dcm sgi pcx dpx cin flif bpg mng pic ";
 
 /* Formats that an output could be expected in, and is not written in. */
 static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather arrow db sqlite ";

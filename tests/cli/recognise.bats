@@ -19,7 +19,6 @@ assert_names() {
     ffmpeg -v quiet -y -i a.ppm "a.$ending" </dev/null || continue # an encoder may be left out of this ffmpeg
     assert_names "a.$ending" "$name"
   done <<'END'
-exr OpenEXR
 dpx DPX
 sgi SGI
 pcx PCX

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# FITS from random files whose bins science.py computes, and damaged ones.
+# FITS and OpenEXR from random files whose bins science.py computes, and what is refused.
 
 load helpers
 
@@ -14,7 +14,7 @@ random() {
 
 @test "science: FITS of every type, in planes, tables, tiles and several images" {
   reads fits
-  random fits 200
+  random fits 120
 }
 
 @test "science: the first image of FITS, and what is not supported" {
@@ -48,4 +48,49 @@ random() {
   { printf '%-80s%-80s%-80s%-80s%-80s%-2480s' "SIMPLE  = T" "BITPIX  = 8" "NAXIS   = 2" "NAXIS1  = 2" "NAXIS2  = 2" END; printf '\1\2\3\4'; } >a.fits
   imghist_ok a.fits --region=2x1+0+0 --csv=stats
   [[ $output == *a.fits,2,2,gray,2,7,* ]] || fail "$output"
+}
+
+@test "science: OpenEXR with half and float channels, scan lines, tiles, parts" {
+  reads exr
+  random exr 120
+  imghist_ok ./*.exr --bins=native --ndjson -o a.ndjson
+  python3 "$TESTS/cli/science.py" check a.ndjson first >checked || fail "$(cat checked)"
+}
+
+@test "science: what of OpenEXR is not supported" {
+  reads exr
+  # exr NAME TYPE [VERSION [COMPRESSION [SAMPLING]]]: one pixel of one channel, without its samples
+  exr() {
+    python3 - "$@" <<'END'
+import struct, sys
+name, kind, version, compression, sampling = (sys.argv[1:] + ["2", "0", "1"][len(sys.argv) - 3 :])[:5]
+put = lambda n, t, d: f"{n}\0{t}\0".encode() + struct.pack("<i", len(d)) + d
+channel = name.encode() + b"\0" + struct.pack("<i4x2i", int(kind), int(sampling), 1) + b"\0"
+head = put("channels", "chlist", channel) + put("compression", "compression", bytes([int(compression)]))
+head += put("dataWindow", "box2i", struct.pack("<4i", 0, 0, 1, 0)) + put("displayWindow", "box2i", bytes(16))
+head += put("lineOrder", "lineOrder", b"\0") + put("pixelAspectRatio", "float", struct.pack("<f", 1))
+head += put("screenWindowCenter", "v2f", bytes(8)) + put("screenWindowWidth", "float", struct.pack("<f", 1)) + b"\0"
+start = struct.pack("<2I", 20000630, int(version)) + head
+chunk = struct.pack("<2i", 0, 8) + bytes(8)
+open("a.exr", "wb").write(start + struct.pack("<Q", len(start) + 8) + chunk)
+END
+  }
+  exr Y 2
+  imghist_ok a.exr --csv
+  exr Y 0
+  imghist_refused 1 "OpenEXR whose channel Y has 32-bit integers is not supported: save it as half or float" a.exr --csv
+  exr depth.Z 2
+  imghist_refused 1 "OpenEXR without the channels R, G and B, or Y: it has 1, the first is 'depth.Z'; read it in Python" a.exr --csv
+  exr Y 2 2 0 2
+  imghist_refused 1 "OpenEXR whose channel Y is subsampled is not supported" a.exr --csv
+  for other in "3 0" "2 99"; do
+    # shellcheck disable=SC2086 # two arguments
+    exr Y 2 $other
+    imghist_refused 1 "OpenEXR that is not supported by OpenEXR" a.exr --csv
+  done
+  exr Y 2
+  for size in 20 200 300; do
+    head -c "$size" a.exr >bad.exr
+    imghist_refused 1 "bad.exr: damaged OpenEXR: " bad.exr --csv
+  done
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# seeds.sh DIR: fills DIR with tiny images of every kind: those of make_seeds.c and of tests/formats/files, FITS, and with
+# seeds.sh DIR: fills DIR with tiny images of every kind: those of make_seeds.c and of tests/formats/files, FITS and OpenEXR, and with
 # tiffcp of libtiff also TIFF in the compressions that tests/formats/files lacks.
 set -eu
 into=${1:?usage: seeds.sh DIR}
@@ -10,7 +10,9 @@ ${CC:-cc} -O1 -Wall -Wextra -o "$into/make_seeds" "$tests/fuzz/make_seeds.c" \
 "$into/make_seeds" "$into"
 rm "$into/make_seeds"
 cp "$tests"/formats/files/* "$into"
-(cd "$into" && python3 "$tests/cli/science.py" fits 20 1 && rm expected.json)
+for kind in fits exr; do
+  (cd "$into" && python3 "$tests/cli/science.py" "$kind" 20 1 && rm expected.json)
+done
 ! command -v tiffcp >/dev/null || for kind in lzw:2 zip:2 lzma:2 zstd:2 webp lerc; do
   tiffcp -c $kind "$into/tiff-rgb.tif" "$into/tiff-$kind.tif" 2>/dev/null || rm -f "$into/tiff-$kind.tif"
 done
