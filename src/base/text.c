@@ -240,7 +240,7 @@ bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *f
     if (n < 2 || n > WORD_MAX || strlen(word) > WORD_MAX)
         return false;
     const unsigned distance = strncasecmp(word, name, n) == 0 ? 1 : edit_distance(name, n, word);
-    if (distance > (n + 2) / 3 || distance >= *fewest)
+    if (distance > (n + 1) / 3 || distance >= *fewest)
         return false;
     *fewest = distance;
     return true;

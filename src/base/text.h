@@ -54,8 +54,8 @@ bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *n
 
 /*
  * Whether the n letters of name may be mistyped for word: they are its beginning, or at most one
- * edit for every three letters away from it. An edit inserts, removes or changes a letter, or swaps
- * two neighbours. Upper case in name counts as lower case.
+ * edit for every three letters (a rest of two is three) away from it. An edit inserts, removes or
+ * changes a letter, or swaps two neighbours. Upper case in name counts as lower case.
  *
  * *fewest   edits of the nearest word so far, UINT_MAX at first; false if word is not nearer
  */

@@ -16,8 +16,6 @@ static const char is_for_records[] = "its file holds the records of all inputs";
 static const char needs_whole_run[] = "a distance needs the whole run: write records, and add "
                                       "--against where they are read";
 static const char is_not_raw[] = "raw samples have no format that is decoded";
-static const char is_unsigned[] = "it is for unsigned samples";
-static const char is_native[] = "signed and float samples keep their values";
 static const char is_8_bit[] = "it is for samples of 9 to 16 bits; add --raw-depth=16le";
 static const char has_no_alpha[] = "these samples have no alpha";
 static const char is_whole_image[] = "whole images are counted where a GPU decodes";
@@ -53,34 +51,6 @@ static const struct {
     {"depth", NULL, "raw-depth", "8", NULL, is_8_bit},
     {"range", NULL, "raw-depth", "8", NULL, is_8_bit},
     {"bins", "native", "raw-depth", "8", NULL, is_8_bit},
-    {"depth", NULL, "raw-depth", "8s", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "8s", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "8s", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "8s", NULL, is_native},
-    {"depth", NULL, "raw-depth", "16sle", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "16sle", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "16sle", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "16sle", NULL, is_native},
-    {"depth", NULL, "raw-depth", "16sbe", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "16sbe", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "16sbe", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "16sbe", NULL, is_native},
-    {"depth", NULL, "raw-depth", "f16le", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "f16le", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "f16le", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "f16le", NULL, is_native},
-    {"depth", NULL, "raw-depth", "f16be", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "f16be", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "f16be", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "f16be", NULL, is_native},
-    {"depth", NULL, "raw-depth", "bf16le", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "bf16le", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "bf16le", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "bf16le", NULL, is_native},
-    {"depth", NULL, "raw-depth", "bf16be", NULL, is_unsigned},
-    {"range", NULL, "raw-depth", "bf16be", NULL, is_unsigned},
-    {"clip", NULL, "raw-depth", "bf16be", NULL, is_unsigned},
-    {"bins", "256", "raw-depth", "bf16be", NULL, is_native},
     {"alpha", NULL, "raw", "1", NULL, has_no_alpha},
     {"alpha", NULL, "raw", "3", NULL, has_no_alpha},
     {"region", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
@@ -351,6 +321,26 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
+/* Options that change or limit unsigned samples. */
+static enum ih_status check_sample_type(struct ih_options *o, struct ih_error *err)
+{
+    static const struct {
+        const char *option, *value, *why;
+    } of_unsigned[] = {{"depth", NULL, "it is for unsigned samples"},
+                       {"range", NULL, "it is for unsigned samples"},
+                       {"clip", NULL, "it is for unsigned samples"},
+                       {"bins", "256", "signed and float samples keep their values"}};
+    for (size_t i = 0; i < N_ROWS(of_unsigned) && o->raw_depth >= IH_RAW_8S; i++)
+        if (is_made_as(o, of_unsigned[i].option, of_unsigned[i].value)) {
+            o->needs_rare = true;
+            return ih_error_set(err, IH_USAGE, "--%s%s%s: cannot be used with --raw-depth=%s: %s",
+                                of_unsigned[i].option, of_unsigned[i].value ? "=" : "",
+                                of_unsigned[i].value ? of_unsigned[i].value : "",
+                                ih_option_value(o, "raw-depth"), of_unsigned[i].why);
+        }
+    return IH_OK;
+}
+
 /* With --shard, the result file has the places of that shard; other inputs would have the same. */
 static enum ih_status check_shard(struct ih_options *o, struct ih_error *err)
 {
@@ -382,8 +372,9 @@ static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
 
 enum ih_status ih_option_rules_check(struct ih_options *o, struct ih_error *err)
 {
-    if (check_pairs(o, err) != IH_OK || check_needs(o, err) != IH_OK ||
-        check_shown(o, err) != IH_OK || check_shard(o, err) != IH_OK)
+    if (check_pairs(o, err) != IH_OK || check_sample_type(o, err) != IH_OK ||
+        check_needs(o, err) != IH_OK || check_shown(o, err) != IH_OK ||
+        check_shard(o, err) != IH_OK)
         return err->status;
     return check_images(o, err);
 }

@@ -338,7 +338,6 @@ static const char *const formats[] = {
 #include "decode/decoders.def"
     "raw", NULL};
 
-/* --diff decides which fields --fail-if has. */
 static bool has_rows(const struct ih_data_output *data)
 {
     return data->output == &ih_output_csv && data->layout && strcmp(data->layout, "stats") == 0;
@@ -371,12 +370,14 @@ static enum ih_status parse_fields(struct ih_options *o, struct ih_error *err)
 {
     struct ih_field_set fields = fields_of_images(o);
     struct ih_error reason;
+    if (!o->fields)
+        return IH_OK;
     fields.which = "--fields=help lists them";
     fields.lacks_images = o->only_total;
-    for (size_t i = 0; i < o->n_outputs && o->fields; i++)
+    for (size_t i = 0; i < o->n_outputs; i++)
         if (o->outputs[i].output == &ih_output_csv && !o->outputs[i].layout)
             o->outputs[i].layout = "images";
-    for (size_t i = 0; i < o->n_outputs && o->fields; i++) {
+    for (size_t i = 0; i < o->n_outputs; i++) {
         const struct ih_field_list *const list = ih_options_fields_of(o, &o->outputs[i]);
         const bool of_rows = list == &o->row_fields;
         if (list &&
@@ -407,6 +408,7 @@ static enum ih_status parse_sort(struct ih_options *o, struct ih_error *err)
     return IH_OK;
 }
 
+/* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
     const struct ih_field_set where = fields_of_images(o);
@@ -445,6 +447,12 @@ static enum ih_status find_resume_file(struct ih_options *o, struct ih_error *er
         }
     return !o->resumes || n == 1 ? IH_OK
                                  : refuse(o, "resume", "needs one -o FILE.ndjson to continue", err);
+}
+
+uint64_t ih_options_memory_bytes(const struct ih_options *o)
+{
+    enum { MEMORY_PART = 4 };
+    return o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
 }
 
 /* Columns for each bin are those of 256. */
@@ -522,6 +530,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     if (o->chart.title && o->chart_path && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
+    if (o->by && !*o->by)
+        return refuse(o, "by", "needs a value: folder, format, size or the name of a list", err);
     if (o->by && o->chart.format && !o->with_total && !o->chart.is_sheet)
         return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
     const enum ih_status status = set_references(o, err);

@@ -134,6 +134,10 @@ void ih_options_add_path(struct ih_options *o, const char *path, bool holds_reco
 const struct ih_field_list *ih_options_fields_of(const struct ih_options *o,
                                                  const struct ih_data_output *data);
 
+/* What images held in memory may take together, and what sorted records may: --memory, or a part of
+ * the machine's memory. */
+uint64_t ih_options_memory_bytes(const struct ih_options *o);
+
 /* Whether paths[i] is a result file, by its name or --records. */
 bool ih_options_is_result_file(const struct ih_options *o, size_t i);
 

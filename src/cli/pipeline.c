@@ -1,6 +1,5 @@
 #include "cli/pipeline.h"
 
-#include "base/machine.h"
 #include "base/text.h"
 #include "cli/destinations.h"
 #include "cli/sink.h"
@@ -13,9 +12,6 @@
 #include <unistd.h>
 
 enum { SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one of charts */
-
-/* Without --memory, sorted records may take 1/MEMORY_PART of the machine's memory. */
-enum { MEMORY_PART = 4 };
 
 /* A stream in memory, which renders one result after another. Opening and closing a stream takes
  * the C library's one lock and walks through all open streams: 16 workers that opened one for each
@@ -139,9 +135,7 @@ enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, str
             ih_error_append(err, "--by=folder|format|size|FILE");
     }
     if (status == IH_OK && o->is_sorted)
-        status = ih_top_open(o->is_descending, o->n_top,
-                             o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART,
-                             &p->top, err);
+        status = ih_top_open(o->is_descending, o->n_top, ih_options_memory_bytes(o), &p->top, err);
     if (status == IH_OK)
         status = make_sinks(p, err);
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++) {

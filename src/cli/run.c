@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-/* Without --memory, images held in memory may take 1/MEMORY_PART of the machine's memory. */
-enum { MEMORY_PART = 4 };
-
 /* ---- what the options ask for ---- */
 
 /* An explicit CPU, kernel, raw, isolate, frames, region, mask or thumbnails option turns
@@ -94,7 +91,7 @@ struct scan_resources {
 static void open_resources(struct scan_resources *p, const struct ih_options *o)
 {
     p->n_threads = o->n_threads ? o->n_threads : ih_machine_cores();
-    p->memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
+    p->memory_bytes = ih_options_memory_bytes(o);
     ih_budget_init(&p->images, p->memory_bytes);
     ih_budget_init(&p->members, p->memory_bytes);
     ih_budget_init(&p->masks, p->memory_bytes);

@@ -114,6 +114,8 @@ END
 2 | fields are the columns of --csv=images | ./imghist a.pgm --where 'brightness > 5'
 2 | did you mean mean_luma? | ./imghist a.pgm --where 'mean_lum > 5'
 2 | did you mean blown_any? | ./imghist a.pgm --where 'blownany > 5%'
+2 | no field 'nope'; --fields=help lists them | ./imghist a.pgm --fields=nope
+2 | --by: needs a value: folder, format, size or the name of a list | ./imghist a.pgm --by=
 2 | status is never 'failed', but one of ok, error | ./imghist a.pgm --where "status == 'failed'"
 2 | format is never 'jpg', but one of png, jpeg, | ./imghist a.pgm --where "format == 'JPG'"
 2 | quote a text | ./imghist a.pgm --where 'status == error'
@@ -134,7 +136,7 @@ END
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 49 ]
+  [ $n -eq 51 ]
 }
 
 @test "mistakes: inputs" {

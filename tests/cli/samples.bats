@@ -53,8 +53,13 @@ raw() {
 @test "samples: refusals" {
   raw
   for option in --clip=1,200 --range=0,100 --depth=12 --bins=256; do
-    imghist s.raw --raw=1 --raw-depth=16sle "$option" --csv=stats
-    [ "$status" -eq 2 ] || fail "$option: $output"
+    local name why="it is for unsigned samples"
+    [ "$option" != --bins=256 ] || why="signed and float samples keep their values"
+    for depth in 8s 16s{l,b}e {f16,bf16,f32}{l,b}e; do
+      name=${option%%=[0-9]*}
+      [ "$option" != --bins=256 ] || name=$option
+      imghist_refused 2 "$name: cannot be used with --raw-depth=$depth: $why" s.raw --raw=1 "--raw-depth=$depth" "$option" --csv=stats
+    done
   done
   "$IMGHIST" s.raw --raw=1 --raw-depth=16sle --ndjson >s.ndjson
   for wrong in 's/"samples":"int16"/"samples":"int17"/' 's/"samples":"int16"/"samples":"int8"/' 's/"bins":65536/"bins":4096/' \
