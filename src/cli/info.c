@@ -87,6 +87,8 @@ void ih_print_fields(FILE *f)
         fprintf(f, "  %-18s %s\n", ih_robust_columns[i].name, ih_robust_columns[i].field.meaning);
     fprintf(f, "  %-18s %s\n", "p0.1, p99.9",
             "any percentile; without a channel it is that of luma");
+    fprintf(f, "  %-18s %s\n", "share_le_100",
+            "share of the pixels with values <= 100, 0 to 1; also lt, ge, gt");
 }
 
 void ih_print_version(FILE *f)

@@ -39,6 +39,7 @@ static const struct {
     {"sort", NULL, "diff", NULL, NULL, "a comparison is one record"},
     {"resume", NULL, "fields", NULL, NULL, is_for_records},
     {"percentiles", NULL, "fields", NULL, NULL, "name them there, as p99.9"},
+    {"share", NULL, "fields", NULL, NULL, "name it there, as share_le_100"},
     {"shard", NULL, "fields", NULL, NULL,
      "parts are merged from whole records; choose fields there"},
     {"frames", NULL, "raw", NULL, "size", "without --size, raw samples are one image"},
@@ -132,15 +133,16 @@ static const struct {
 enum {
     SHOWS_COUNTS = 1, /* values that follow from the bins */
     SHOWS_CLIPPED = 2,
-    SHOWS_PERCENTILES = 4,
+    SHOWS_CHOSEN = 4, /* percentiles and shares of choice */
     SHOWS_DISTANCES = 8,
     SHOWS_TOTAL = 16,
     SHOWS_GROUPS = 32,
     SHOWS_COLOURS = 64,
     SHOWS_FIELDS = 128,
     SHOWS_ORDER = 256,
+    SHOWS_CLIPPED_REST = 512, /* if a field says so */
     SHOWS_DATA =
-        SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES | SHOWS_TOTAL | SHOWS_GROUPS | SHOWS_ORDER
+        SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_CHOSEN | SHOWS_TOTAL | SHOWS_GROUPS | SHOWS_ORDER
 };
 
 /* layout NULL: any other. The first row that fits applies. */
@@ -167,8 +169,8 @@ static const struct view views[] = {
 
 static const struct view comparisons[] = {
     {"text", NULL, SHOWS_COUNTS | SHOWS_COLOURS},
-    {"csv", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES},
-    {"json", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_PERCENTILES},
+    {"csv", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_CHOSEN},
+    {"json", NULL, SHOWS_COUNTS | SHOWS_CLIPPED | SHOWS_CHOSEN},
     {NULL, NULL, 0},
 };
 
@@ -185,7 +187,9 @@ static const struct {
     {"range", SHOWS_COUNTS, "counts", NULL},
     {"clip", SHOWS_CLIPPED, "clipped pixels", NULL},
     {"against", SHOWS_DISTANCES, "distances", NULL},
-    {"percentiles", SHOWS_PERCENTILES, "percentiles", NULL},
+    {"percentiles", SHOWS_CHOSEN, "percentiles", NULL},
+    {"share", SHOWS_CHOSEN, "shares", NULL},
+    {"sigma-clip", SHOWS_CLIPPED_REST, "clipped_mean, clipped_median or clipped_stddev", NULL},
     {"sort", SHOWS_ORDER, "an order", NULL},
     {"fields", SHOWS_FIELDS, "chosen fields", NULL},
     {"total", SHOWS_TOTAL, "a total", NULL},
@@ -307,7 +311,8 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
         name_output(names, sizeof names, o->chart.is_sheet ? "sheet" : "chart", NULL);
     }
     all |= o->where || o->fail_if ? SHOWS_COUNTS | SHOWS_CLIPPED : 0;
-    all |= o->uses_distance ? SHOWS_DISTANCES : 0;
+    all |= o->uses & IH_AGAINST ? SHOWS_DISTANCES : 0;
+    all |= o->uses & IH_BY_SIGMA ? SHOWS_CLIPPED_REST : 0;
     for (size_t i = 0; i < N_ROWS(shown); i++) {
         const char *const value = ih_option_value(o, shown[i].option);
         if (!ih_option_is_given(o, shown[i].option) || shown[i].needs & all ||

@@ -50,7 +50,23 @@ static enum ih_status set_output_path(const struct ih_setting *s)
 
 static enum ih_status set_percentiles(const struct ih_setting *s)
 {
-    return ih_columns_choose(&s->options->columns, s->value, s->err);
+    return ih_columns_choose_percentiles(&s->options->columns, s->value, s->err);
+}
+
+static enum ih_status set_share(const struct ih_setting *s)
+{
+    return ih_columns_choose_shares(&s->options->columns, s->value, s->err);
+}
+
+static enum ih_status set_sigma(const struct ih_setting *s)
+{
+    uint32_t millionths;
+    if (!ih_percent_parse(s->value, strlen(s->value), &millionths) || millionths == 0)
+        return ih_error_set(s->err, IH_USAGE,
+                            "'%s' is not a number of deviations above 0, at most 100, as in 2.5",
+                            s->value);
+    s->options->sigma = (double)millionths / 1e6;
+    return IH_OK;
 }
 
 static enum ih_status set_fields(const struct ih_setting *s)
@@ -442,6 +458,10 @@ const struct ih_option ih_option_table[] = {
      FIELD(color)},
     {ROW(OUTPUT, RUN, "percentiles", "also these, as in 0.1,99.9"), TEXT("P,..."),
      .set = set_percentiles, .once = "join the lists with a comma"},
+    {ROW(OUTPUT, RUN, "share", "also shares of pixels, as in '<=100,>250'"), RARE, TEXT("CMP,..."),
+     .set = set_share, .once = "join the lists with a comma"},
+    {ROW(OUTPUT, RUN, "sigma-clip", "deviations that clipped_... fields keep (3)"), RARE, TEXT("K"),
+     .set = set_sigma},
     {ROW(OUTPUT, RUN, "fields", "only these columns; help: lists them"), TEXT("NAME,...|help"),
      .set = set_fields, .once = "join the lists with a comma"},
     {ROW(OUTPUT, RUN, "sort", "order of the records; -NAME: largest first"), TEXT("[-]NAME")},

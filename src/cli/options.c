@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { IH_SIGMA_DEFAULT = 3 };
 enum { WORD_MAX = 31 }; /* letters of an option with its value, for suggestions */
 
 static const struct ih_option *find_option(const char *name, size_t n)
@@ -362,6 +363,7 @@ static struct ih_field_set fields_of_images(const struct ih_options *o)
         .which = "fields are the columns of --csv=images, and texts are quoted",
         .highest = o->measure.takes_native || o->raw_depth >= IH_RAW_8S ? HUGE_VAL : IH_BINS - 1,
         .formats = formats,
+        .sigma = o->sigma,
         .lacks_luma = o->measure.luma == &ih_luma_none};
 }
 
@@ -384,6 +386,8 @@ static enum ih_status parse_fields(struct ih_options *o, struct ih_error *err)
             ih_field_list_parse(o->fields, &fields, of_rows,
                                 of_rows ? &o->row_fields : &o->record_fields, &reason) != IH_OK)
             return refuse(o, "fields", reason.message, err);
+        for (unsigned k = 0; list && k < list->n; k++)
+            o->uses |= list->fields[k].column.in & IH_BY_SIGMA;
     }
     return IH_OK;
 }
@@ -404,7 +408,7 @@ static enum ih_status parse_sort(struct ih_options *o, struct ih_error *err)
         return refuse(o, "sort", "records are sorted by one field", err);
     o->is_sorted = true;
     o->sort = list.fields[0];
-    o->uses_distance |= (o->sort.column.in & IH_AGAINST) != 0;
+    o->uses |= o->sort.column.in;
     return IH_OK;
 }
 
@@ -431,7 +435,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
         if (ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
             return reason.status == IH_USAGE ? refuse(o, all[i].name, reason.message, err)
                                              : ih_error_set(err, reason.status, "out of memory");
-        o->uses_distance |= !o->compares && ih_condition_uses(*all[i].condition, IH_AGAINST);
+        o->uses |= o->compares ? 0 : ih_condition_uses(*all[i].condition);
     }
     return IH_OK;
 }
@@ -596,8 +600,10 @@ static enum ih_status parse_arguments(struct ih_options *o, int argc, const char
 enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
                                 const char *device_variable, struct ih_error *err)
 {
-    *o = (struct ih_options){
-        .measure = IH_MEASURE_DEFAULT, .max_pixels = IH_MAX_PIXELS_DEFAULT, .jpeg = IH_JPEG_AUTO};
+    *o = (struct ih_options){.measure = IH_MEASURE_DEFAULT,
+                             .max_pixels = IH_MAX_PIXELS_DEFAULT,
+                             .jpeg = IH_JPEG_AUTO,
+                             .sigma = IH_SIGMA_DEFAULT};
     if (!allocate_paths(o, (size_t)argc))
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = parse_arguments(o, argc, argv, err);

@@ -91,8 +91,9 @@ struct ih_options {
     unsigned n_top;                                 /* --top; 0: all */
     struct ih_condition *where;                     /* owned; NULL: all records are written */
     struct ih_condition *fail_if;                   /* owned; NULL: none */
-    bool uses_distance;                             /* --where or --fail-if names a distance */
-    bool fails_fast;                                /* stop at the first failed input */
+    unsigned uses;       /* flags of all columns that conditions, --fields and --sort name */
+    double sigma;        /* --sigma-clip */
+    bool fails_fast;     /* stop at the first failed input */
     bool with_total;     /* write a last record for all inputs together */
     bool only_total;     /* and no other record; with_total is set too */
     const char *against; /* --against: the reference; "total": all inputs; NULL: none */

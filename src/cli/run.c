@@ -30,7 +30,7 @@ static uint64_t hash_options(const struct ih_options *o)
     uint64_t hash = IH_HASH_START;
     for (const struct ih_option *row = ih_option_table; row->name; row++) {
         bool is_hashed = row->group == IH_GROUP_INPUT || row->group == IH_GROUP_COUNTING ||
-                         strcmp(row->name, "where") == 0;
+                         strcmp(row->name, "where") == 0 || strcmp(row->name, "sigma-clip") == 0;
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             is_hashed = is_hashed && strcmp(row->name, others[k]) != 0;
         if (!is_hashed || !ih_option_is_given(o, row->name))

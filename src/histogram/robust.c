@@ -28,7 +28,7 @@ static double median_distance(const struct ih_histogram *h, unsigned plane)
 struct part {
     unsigned first, last;
     uint64_t n;
-    double mean, median, stddev;
+    struct ih_clipped clipped;
 };
 
 /* The bin of the pixel with this rank, from 0. */
@@ -55,29 +55,41 @@ static void describe_part(enum ih_sample_type type, const uint64_t *bins, struct
         second += n * d * d;
     }
     const double n = (double)p->n, mean = first / n;
-    p->median = (low + high) / 2;
-    p->mean = low + mean;
-    p->stddev = sqrt(second / n - mean * mean);
+    p->clipped = (struct ih_clipped){low + mean, (low + high) / 2, sqrt(second / n - mean * mean)};
 }
 
-/* Leaves out far values until there are none. */
-static struct part clip(const struct ih_histogram *h, unsigned plane)
+/* A bin of float32 has several values. A sigma below 1 may leave nothing. */
+struct ih_clipped ih_sigma_clip(const struct ih_histogram *h, unsigned plane, double sigma)
 {
-    enum { SIGMA = 3 };
     const uint64_t *const bins = ih_bins(h, plane);
     struct part p = {.first = 0, .last = h->n_bins - 1};
     double low = -(double)INFINITY, high = (double)INFINITY;
-    for (uint64_t n = 0;; n = p.n) {
-        while (bins[p.first] == 0 || ih_bin_value(h->type, p.first) < low)
+    for (uint64_t n = 0; h->type != IH_FLOAT32; n = p.n) {
+        while (p.first <= p.last && (bins[p.first] == 0 || ih_bin_value(h->type, p.first) < low))
             p.first++;
-        while (bins[p.last] == 0 || ih_bin_value(h->type, p.last) > high)
+        while (p.first < p.last && (bins[p.last] == 0 || ih_bin_value(h->type, p.last) > high))
             p.last--;
+        if (p.first > p.last || ih_bin_value(h->type, p.first) > high)
+            break;
         describe_part(h->type, bins, &p);
         if (p.n == n)
-            return p;
-        low = p.median - SIGMA * p.stddev;
-        high = p.median + SIGMA * p.stddev;
+            return p.clipped;
+        low = p.clipped.median - sigma * p.clipped.stddev;
+        high = p.clipped.median + sigma * p.clipped.stddev;
     }
+    return (struct ih_clipped){(double)NAN, (double)NAN, (double)NAN};
+}
+
+double ih_side_share(const struct ih_histogram *h, unsigned plane, unsigned sides, double limit)
+{
+    const uint64_t *const bins = ih_bins(h, plane);
+    uint64_t n = 0;
+    for (unsigned v = 0; v < h->n_bins; v++) {
+        const double value = ih_bin_value(h->type, v);
+        n += sides & (value < limit ? IH_BELOW : value > limit ? IH_ABOVE : IH_AT) ? bins[v] : 0;
+    }
+    const uint64_t n_all = ih_count_range(bins, 0, h->n_bins - 1);
+    return n_all == 0 || h->type == IH_FLOAT32 ? (double)NAN : (double)n / (double)n_all;
 }
 
 double ih_robust(const struct ih_histogram *h, unsigned plane, enum ih_robust which)
@@ -87,13 +99,6 @@ double ih_robust(const struct ih_histogram *h, unsigned plane, enum ih_robust wh
         return (double)NAN;
     if (which == IH_ROBUST_MAD)
         return median_distance(h, plane);
-    if (which == IH_ROBUST_IQR)
-        return ih_bin_value(h->type, ih_percentile(h, plane, 75 * IH_PERCENT)) -
-               ih_bin_value(h->type, p25);
-    if (h->type == IH_FLOAT32) /* a bin has several values */
-        return (double)NAN;
-    const struct part p = clip(h, plane);
-    return which == IH_ROBUST_CLIPPED_MEAN     ? p.mean
-           : which == IH_ROBUST_CLIPPED_MEDIAN ? p.median
-                                               : p.stddev;
+    return ih_bin_value(h->type, ih_percentile(h, plane, 75 * IH_PERCENT)) -
+           ih_bin_value(h->type, p25);
 }

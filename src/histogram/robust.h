@@ -10,17 +10,27 @@ enum ih_robust {
      * is that of struct ih_stats, a value that occurs. */
     IH_ROBUST_MAD,
 
-    IH_ROBUST_IQR, /* p75 - p25 */
-
-    /* Mean, median and deviation without the values that are more than three deviations from the
-     * median, until there are none. Here the median of an even number of pixels is the mean of the
-     * two in the middle. Source: astropy.stats.sigma_clip with maxiters=None. */
-    IH_ROBUST_CLIPPED_MEAN,
-    IH_ROBUST_CLIPPED_MEDIAN,
-    IH_ROBUST_CLIPPED_STDDEV
+    IH_ROBUST_IQR /* p75 - p25 */
 };
 
-/* Returns NaN without pixels, and for the clipped ones of float32. */
+/* Returns NaN without pixels. */
 double ih_robust(const struct ih_histogram *h, unsigned plane, enum ih_robust which);
+
+/* What is left after clipping; NaN if nothing is, and for float32. */
+struct ih_clipped {
+    double mean, median, stddev;
+};
+
+/* Mean, median and deviation without the values that are more than sigma deviations from the
+ * median, until there are none. Here the median of an even number of pixels is the mean of the two
+ * in the middle. Source: astropy.stats.sigma_clip with maxiters=None. */
+struct ih_clipped ih_sigma_clip(const struct ih_histogram *h, unsigned plane, double sigma);
+
+/* A set of the orders that a value has to the limit. */
+enum ih_side { IH_BELOW = 1, IH_AT = 2, IH_ABOVE = 4 };
+
+/* The share of the pixels whose value is on these sides of the limit: 0 to 1; NaN without pixels,
+ * and for float32. */
+double ih_side_share(const struct ih_histogram *h, unsigned plane, unsigned sides, double limit);
 
 #endif

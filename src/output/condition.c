@@ -78,6 +78,12 @@ static bool is_name_byte(char c)
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
+/* Whether it is the minus of a name such as share_lt_-5. */
+static bool is_limit_sign(const char *at)
+{
+    return *at == '-' && at[-1] == '_';
+}
+
 /* The bytes of blanks and one of these words at text, or 0. */
 static size_t unit_bytes(const char *text)
 {
@@ -103,7 +109,7 @@ static enum ih_status advance(struct parser *p)
         p->n = 0;
     } else if (is_letter(c)) {
         p->kind = TOKEN_NAME;
-        for (p->n = 1; is_name_byte(p->at[p->n]);)
+        for (p->n = 1; is_name_byte(p->at[p->n]) || is_limit_sign(p->at + p->n);)
             p->n++;
     } else if (c == '"' || c == '\'') {
         const char *end = strchr(p->at + 1, c);
@@ -193,20 +199,25 @@ static const char *find_channel(const struct parser *p, const char **name, size_
     return NULL;
 }
 
+/* Finds a statistic of a channel; is_choice: a percentile or share alone. */
+static bool find_column(const struct parser *p, const char *name, size_t n, bool is_choice,
+                        struct ih_column *out)
+{
+    if ((is_choice || !ih_channel_column_find(p->fields->of_channel, name, n, out)) &&
+        !ih_choice_parse(name, n, out))
+        return false;
+    if (out->in & IH_BY_SIGMA)
+        out->parameter = p->fields->sigma;
+    return true;
+}
+
 /* "red.mean", "red.p99.9", or "p99.9" of the luma. */
 static bool find_statistic(const struct parser *p, struct ih_named_field *out)
 {
     const char *name;
     size_t n;
-    uint32_t millionths;
     const char *const channel = find_channel(p, &name, &n);
-    const struct ih_column *const column =
-        channel ? ih_channel_column_find(p->fields->of_channel, name, n) : NULL;
-    if (column)
-        out->column = *column;
-    else if (n > 1 && *name == 'p' && ih_percent_parse(name + 1, n - 1, &millionths))
-        out->column = ih_percentile_column("", millionths);
-    else
+    if (!find_column(p, name, n, !channel, &out->column))
         return false;
     out->channel = channel ? channel : "luma";
     return true;
@@ -541,16 +552,9 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
 static bool find_field_of_row(const struct parser *p, struct ih_named_field *out)
 {
     static const struct ih_column channel = {{NULL, IH_FIELD_NAME, 0, NULL}, "channel", 0, 0, 0};
-    const struct ih_column *const column =
-        is_token(p, channel.name) ? &channel
-                                  : ih_channel_column_find(p->fields->of_channel, p->at, p->n);
-    uint32_t millionths;
-    if (column)
-        out->column = *column;
-    else if (p->n > 1 && p->n < IH_FIELD_NAME_MAX && *p->at == 'p' &&
-             ih_percent_parse(p->at + 1, p->n - 1, &millionths))
-        out->column = ih_percentile_column("", millionths);
-    else
+    if (is_token(p, channel.name))
+        out->column = channel;
+    else if (p->n >= IH_FIELD_NAME_MAX || !find_column(p, p->at, p->n, false, &out->column))
         return false;
     snprintf(out->name, sizeof out->name, "%.*s", (int)p->n, p->at);
     out->is_of_row = true;
@@ -601,13 +605,13 @@ void ih_condition_free(struct ih_condition *condition)
     free(condition);
 }
 
-bool ih_condition_uses(const struct ih_condition *condition, unsigned in)
+unsigned ih_condition_uses(const struct ih_condition *condition)
 {
+    unsigned in = 0;
     for (unsigned i = 0; i < condition->n_nodes; i++)
         for (unsigned k = 0; k < 2; k++)
-            if (condition->nodes[i].operands[k].field.column.in & in)
-                return true;
-    return false;
+            in |= condition->nodes[i].operands[k].field.column.in;
+    return in;
 }
 
 /* ---- evaluation ---- */

@@ -40,6 +40,8 @@ struct ih_field_set {
     /* Texts that the field "format" may have, NULL at the end. NULL: any. */
     const char *const *formats;
 
+    double sigma; /* of --sigma-clip */
+
     bool lacks_images; /* only totals are written: fields of images are errors */
     bool lacks_luma;   /* luma is not counted: its fields are errors */
 };
@@ -67,8 +69,8 @@ enum ih_status ih_field_list_parse(const char *text, const struct ih_field_set *
 
 void ih_condition_free(struct ih_condition *condition);
 
-/* Whether it names a column with one of these flags. */
-bool ih_condition_uses(const struct ih_condition *condition, unsigned in);
+/* The flags of all columns that it names. */
+unsigned ih_condition_uses(const struct ih_condition *condition);
 
 /* Returns false if the condition is false or unknown. */
 bool ih_condition_holds(const struct ih_condition *condition, struct ih_record_view *view);

@@ -414,13 +414,19 @@ static unsigned curve_columns(const struct text *s)
     return has_wide_layout(s) ? LONG_CURVE_COLUMNS : CURVE_COLUMNS;
 }
 
+static unsigned chosen_columns(const struct ih_column *chosen)
+{
+    const unsigned n = (unsigned)strlen(chosen->name) + 2;
+    return n > CHOSEN_COLUMNS ? n : CHOSEN_COLUMNS;
+}
+
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
     unsigned n = curve_columns(s) + (has_wide_layout(s) ? SIZE_COLUMNS : 0) + MEAN_COLUMNS +
                  CLIPPING_COLUMNS + (s->to.options.has_distances ? DISTANCE_COLUMNS : 0) + 2;
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++)
-        n += CHOSEN_COLUMNS;
+        n += chosen_columns(*c);
     return n;
 }
 
@@ -444,7 +450,7 @@ static void put_line_heading(const struct text *s)
     if (s->to.options.has_distances)
         fprintf(s->to.stream, "%8s%10s", "ks", "emd");
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++)
-        fprintf(s->to.stream, "%*s", CHOSEN_COLUMNS, (*c)->name);
+        fprintf(s->to.stream, "%*s", (int)chosen_columns(*c), (*c)->name);
     fputs("  ", s->to.stream);
     put_name(s, s->to.options.folder && *s->to.options.folder ? s->to.options.folder : "name");
     fprintf(s->to.stream, "%s\n", style(s, PLAIN));
@@ -478,7 +484,8 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
         fprintf(s->to.stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++) {
         const struct ih_field_value value = ih_channel_value(&view, IH_LUMA, *c);
-        put_number(s, CHOSEN_COLUMNS - 2, 0, &value);
+        put_number(s, (int)chosen_columns(*c) - 2, (*c)->field.kind == IH_FIELD_SIDE ? 4 : 0,
+                   &value);
     }
     fputs("  ", s->to.stream);
 }

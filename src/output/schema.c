@@ -1,11 +1,10 @@
 #include "output/schema.h"
 
-#include "histogram/robust.h"
-
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- tables ---- */
@@ -60,20 +59,21 @@ static const struct ih_column statistics[] = {
 };
 enum { N_STATISTICS = sizeof statistics / sizeof *statistics };
 
-#define ROBUST(name, kind, which, high, meaning)                                \
-    {                                                                           \
-        {name, IH_FIELD_##kind, which, meaning}, name, COUNTED_CHANNEL, high, 0 \
+#define ROBUST(name, kind, which, in, high, meaning)                                   \
+    {                                                                                  \
+        {name, IH_FIELD_##kind, which, meaning}, name, COUNTED_CHANNEL | (in), high, 0 \
     }
+#define CLIPPED_REST(member, high, meaning)                                                    \
+    ROBUST("clipped_" #member, CLIPPED_REST, offsetof(struct ih_clipped, member), IH_BY_SIGMA, \
+           high, meaning)
 
 const struct ih_column ih_robust_columns[] = {
-    ROBUST("mad", SPREAD, IH_ROBUST_MAD, 255,
+    ROBUST("mad", SPREAD, IH_ROBUST_MAD, 0, 255,
            "least distance from the median that holds half of the pixels"),
-    ROBUST("iqr", SPREAD, IH_ROBUST_IQR, 255, "p75 - p25"),
-    ROBUST("clipped_mean", ROBUST, IH_ROBUST_CLIPPED_MEAN, 255,
-           "mean without the values more than 3 deviations from the median"),
-    ROBUST("clipped_median", ROBUST, IH_ROBUST_CLIPPED_MEDIAN, 255, "median of the same"),
-    ROBUST("clipped_stddev", ROBUST, IH_ROBUST_CLIPPED_STDDEV, 127.5,
-           "standard deviation of the same"),
+    ROBUST("iqr", SPREAD, IH_ROBUST_IQR, 0, 255, "p75 - p25"),
+    CLIPPED_REST(mean, 255, "mean without the values far from the median (--sigma-clip)"),
+    CLIPPED_REST(median, 255, "median of the same"),
+    CLIPPED_REST(stddev, 127.5, "standard deviation of the same"),
 };
 
 /* ---- the columns of a run ---- */
@@ -86,45 +86,123 @@ const struct ih_column *ih_column_find(const struct ih_column *const *columns, c
     return *columns;
 }
 
-const struct ih_column *ih_channel_column_find(const struct ih_column *const *columns,
-                                               const char *name, size_t n)
+bool ih_channel_column_find(const struct ih_column *const *columns, const char *name, size_t n,
+                            struct ih_column *out)
 {
-    const struct ih_column *const found = ih_column_find(columns, name, n);
+    const struct ih_column *found = ih_column_find(columns, name, n);
     for (size_t i = 0; i < IH_ROBUST_COLUMNS && !found; i++)
         if (strncmp(ih_robust_columns[i].name, name, n) == 0 && !ih_robust_columns[i].name[n])
-            return &ih_robust_columns[i];
-    return found;
+            found = &ih_robust_columns[i];
+    if (found)
+        *out = *found;
+    return found != NULL;
 }
 
-struct ih_column ih_percentile_column(const char *name, uint32_t millionths)
+/* The comparisons that --share takes, in the names of shares too. A sign comes before its
+ * beginning. */
+static const struct {
+    const char *sign, *name;
+    unsigned sides;
+} comparisons[] = {{"<=", "share_le_", IH_BELOW | IH_AT},
+                   {">=", "share_ge_", IH_AT | IH_ABOVE},
+                   {"<", "share_lt_", IH_BELOW},
+                   {">", "share_gt_", IH_ABOVE}};
+enum { N_COMPARISONS = sizeof comparisons / sizeof *comparisons, LIMIT_MAX = 8 };
+
+/* Reads a number in plain digits. */
+static bool parse_limit(const char *text, size_t n, double *limit)
 {
-    return (struct ih_column){{name, IH_FIELD_PERCENTILE, 0, NULL},
-                              name,
-                              IH_IN_IMAGE | IH_IN_TOTAL | IH_OF_CHANNEL,
-                              255,
-                              millionths};
+    char number[LIMIT_MAX + 1] = "";
+    if (n == 0 || n > LIMIT_MAX)
+        return false;
+    memcpy(number, text, n);
+    const char *const digits = number + (*number == '-'), *const point = strchr(digits, '.');
+    const size_t n_whole = strspn(digits, "0123456789");
+    const size_t n_part = point ? strspn(point + 1, "0123456789") : 0;
+    *limit = strtod(number, NULL);
+    return n_whole > 0 && (point ? n_part > 0 : true) &&
+           digits[n_whole + (point ? 1 + n_part : 0)] == '\0';
 }
 
-enum ih_status ih_columns_choose(struct ih_columns *c, const char *list, struct ih_error *err)
+bool ih_choice_parse(const char *name, size_t n, struct ih_column *out)
 {
-    unsigned n_chosen = 0;
+    const size_t n_prefix = strlen(comparisons[0].name);
+    uint32_t percent;
+    *out = (struct ih_column){
+        .field = {.kind = IH_FIELD_PERCENTILE}, .in = COUNTED_CHANNEL, .high = 255};
+    if (n > 1 && *name == 'p' && ih_percent_parse(name + 1, n - 1, &percent)) {
+        out->parameter = percent;
+        return true;
+    }
+    for (unsigned i = 0; i < N_COMPARISONS && n > n_prefix; i++)
+        if (strncmp(name, comparisons[i].name, n_prefix) == 0) {
+            out->field =
+                (struct ih_field){.kind = IH_FIELD_SIDE, .offset_bytes = comparisons[i].sides};
+            out->in |= IH_SHARE;
+            out->high = 1;
+            return parse_limit(name + n_prefix, n - n_prefix, &out->parameter);
+        }
+    return false;
+}
+
+/* Adds the column of choice with this name, unless it is there: one that is given twice is one. */
+static enum ih_status choose(struct ih_columns *c, const char *name, struct ih_error *err)
+{
+    unsigned i = 0;
+    while (c->chosen[i] && strcmp(c->chosen[i]->name, name) != 0)
+        i++;
+    if (i == IH_CHOSEN_MAX)
+        return ih_error_set(err, IH_USAGE, "more than %d columns of choice", IH_CHOSEN_MAX);
+    struct ih_column *const column = &c->choice[i];
+    ih_choice_parse(name, strlen(name), column);
+    snprintf(c->names[i], sizeof c->names[i], "%s", name);
+    column->name = column->field.key = c->names[i];
+    c->chosen[i] = column;
+    return IH_OK;
+}
+
+enum ih_status ih_columns_choose_percentiles(struct ih_columns *c, const char *list,
+                                             struct ih_error *err)
+{
     for (const char *at = list;; at++) {
         const size_t n = strcspn(at, ",");
+        char name[IH_PERCENT_KEY_MAX];
         uint32_t percent;
-        unsigned i = 0;
         if (!ih_percent_parse(at, n, &percent))
             return ih_error_set(err, IH_USAGE,
                                 "'%.40s' is not a list of numbers from 0 to 100 with at most 6 "
                                 "decimals, as in 0.1,10,99.9",
                                 list);
-        while (i < n_chosen && c->percentile[i].millionths != percent)
+        if (choose(c, ih_percent_key(percent, name), err) != IH_OK)
+            return err->status;
+        at += n;
+        if (!*at)
+            return IH_OK;
+    }
+}
+
+enum ih_status ih_columns_choose_shares(struct ih_columns *c, const char *list,
+                                        struct ih_error *err)
+{
+    for (const char *at = list;; at++) {
+        const size_t n = strcspn(at, ",");
+        char name[IH_FIELD_NAME_MAX] = "";
+        struct ih_column ignored;
+        unsigned i = 0;
+        while (i < N_COMPARISONS &&
+               strncmp(at, comparisons[i].sign, strlen(comparisons[i].sign)) != 0)
             i++;
-        if (i == IH_CHOSEN_MAX)
-            return ih_error_set(err, IH_USAGE, "more than %d percentiles", IH_CHOSEN_MAX);
-        if (i == n_chosen) { /* one that is given twice is one */
-            c->percentile[i] = ih_percentile_column(ih_percent_key(percent, c->names[i]), percent);
-            c->chosen[n_chosen++] = &c->percentile[i];
-        }
+        const size_t n_sign = i < N_COMPARISONS ? strlen(comparisons[i].sign) : 0;
+        if (n_sign > 0)
+            snprintf(name, sizeof name, "%s%.*s", comparisons[i].name, (int)(n - n_sign),
+                     at + n_sign);
+        if (!ih_choice_parse(name, strlen(name), &ignored))
+            return ih_error_set(err, IH_USAGE,
+                                "'%.40s' is not a list of <=, <, >= or > with a value of at most "
+                                "%d characters, as in '<=100,>250'",
+                                list, LIMIT_MAX);
+        if (choose(c, name, err) != IH_OK)
+            return err->status;
         at += n;
         if (!*at)
             return IH_OK;
@@ -171,6 +249,7 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
     v->result = r;
     v->kind = ih_record_kind(r);
     v->linear = NULL;
+    v->clipped_of = 0;
     memset(v->kept, 0, sizeof v->kept);
 }
 
@@ -193,6 +272,16 @@ static const struct ih_stats *view_stats(struct ih_record_view *v, unsigned plan
     if (with_entropy && stats->entropy == NOT_COMPUTED)
         stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
     return stats;
+}
+
+/* The number of deviations is one in a run. */
+static const struct ih_clipped *view_clipped(struct ih_record_view *v, unsigned plane, double sigma)
+{
+    const unsigned of = ih_plane_at(&v->result->histogram, plane) + 1;
+    if (v->clipped_of != of)
+        v->clipped = ih_sigma_clip(&v->result->histogram, plane, sigma);
+    v->clipped_of = of;
+    return &v->clipped;
 }
 
 const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
@@ -276,12 +365,18 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
     if (!(c->in & v->kind))
         return none;
     if (c->field.kind == IH_FIELD_PERCENTILE) {
-        const unsigned bin = ih_percentile(h, plane, c->millionths);
+        const unsigned bin = ih_percentile(h, plane, (uint32_t)c->parameter);
         return bin == UINT_MAX ? none : sample_value(h->type, ih_value_of(h, plane, bin));
     }
-    if (c->field.kind == IH_FIELD_SPREAD || c->field.kind == IH_FIELD_ROBUST) {
-        const double robust = ih_robust(h, plane, (enum ih_robust)c->field.offset_bytes);
-        if (c->field.kind == IH_FIELD_SPREAD && !is_float)
+    if (c->field.kind == IH_FIELD_SIDE)
+        return real_value(ih_side_share(h, plane, (unsigned)c->field.offset_bytes, c->parameter));
+    if (c->field.kind == IH_FIELD_SPREAD || c->field.kind == IH_FIELD_CLIPPED_REST) {
+        const bool is_spread = c->field.kind == IH_FIELD_SPREAD;
+        const double robust =
+            is_spread ? ih_robust(h, plane, (enum ih_robust)c->field.offset_bytes)
+                      : *(const double *)((const char *)view_clipped(v, plane, c->parameter) +
+                                          c->field.offset_bytes);
+        if (is_spread && !is_float)
             return isnan(robust) ? none : integer_value((uint64_t)robust, true);
         struct ih_field_value value = real_value(robust);
         value.digits = is_float ? IH_DIGITS_NINE : IH_DIGITS_DECIMALS;

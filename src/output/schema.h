@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "histogram/compare.h"
+#include "histogram/robust.h"
 
 #define IH_SCHEMA "imghist/2"
 
@@ -28,9 +29,10 @@ enum ih_record_field_kind {
 
     /* Real numbers */
     IH_FIELD_LUMINANCE,
-    IH_FIELD_SHARE,    /* of the pixels */
-    IH_FIELD_DISTANCE, /* to the reference of --against */
-    IH_FIELD_ROBUST,   /* the same */
+    IH_FIELD_SHARE,        /* of the pixels */
+    IH_FIELD_DISTANCE,     /* to the reference of --against */
+    IH_FIELD_CLIPPED_REST, /* of a channel; the offset is that in struct ih_clipped */
+    IH_FIELD_SIDE,         /* a share of a channel's pixels; the offset is a set of enum ih_side */
 
     /* Texts */
     IH_FIELD_TEXT, /* any; "": none */
@@ -83,15 +85,19 @@ enum {
     IH_SHARE = 512,        /* a condition may compare it with a percentage */
     IH_AGAINST = 1024,     /* only with --against */
     IH_SIGNED = 2048,      /* a number that may be negative, without limits */
-    IH_OF_CHANNEL = 4096   /* a statistic of a channel: as a field of a record, of luma */
+    IH_OF_CHANNEL = 4096,  /* a statistic of a channel: as a field of a record, of luma */
+    IH_BY_SIGMA = 8192     /* it depends on --sigma-clip */
 };
 
 struct ih_column {
     struct ih_field field; /* the key in JSON, or NULL; the type, and where the value is */
     const char *name;      /* NULL: a field that JSON alone has */
     unsigned in;
-    double high;         /* of a number that has limits; else 0 */
-    uint32_t millionths; /* of a percentile of choice */
+    double high; /* of a number that has limits; else 0 */
+
+    /* Of a percentile in millionths of a percent; of a share the value at its end; IH_BY_SIGMA: the
+     * number of deviations. */
+    double parameter;
 };
 
 enum {
@@ -121,7 +127,11 @@ char *ih_put_field(char *text, const struct ih_field *field, const void *from);
 
 /* ---- the columns of a run ---- */
 
-enum { IH_CHOSEN_MAX = 16 }; /* columns that the user may choose */
+enum {
+    IH_CHOSEN_MAX = 16, /* columns that the user may choose */
+    IH_FIELD_NAME_MAX = 24,
+    IH_FIELD_LIST_MAX = 64
+};
 
 /* NULL ends each list. The lists point into the struct, which is not copied. */
 struct ih_columns {
@@ -130,13 +140,16 @@ struct ih_columns {
     const struct ih_column *of_comparison[IH_N_FIELDS + 1]; /* the distances */
     const struct ih_column *chosen[IH_CHOSEN_MAX + 1];      /* also if others have the same name */
     double linear[IH_BINS]; /* of ih_srgb_decode, for the mean luminance */
-    struct ih_column percentile[IH_CHOSEN_MAX];
-    char names[IH_CHOSEN_MAX][IH_PERCENT_KEY_MAX];
+    struct ih_column choice[IH_CHOSEN_MAX];
+    char names[IH_CHOSEN_MAX][IH_FIELD_NAME_MAX];
 };
 
-/* Adds the columns of a list, "0.1,99.9". Returns IH_OK, or IH_USAGE with the reason. */
-enum ih_status ih_columns_choose(struct ih_columns *columns, const char *list,
-                                 struct ih_error *err);
+/* Adds the percentiles of a list, "0.1,99.9", or its shares, "<=100,>250". Returns IH_OK, or
+ * IH_USAGE with the reason. */
+enum ih_status ih_columns_choose_percentiles(struct ih_columns *columns, const char *list,
+                                             struct ih_error *err);
+enum ih_status ih_columns_choose_shares(struct ih_columns *columns, const char *list,
+                                        struct ih_error *err);
 
 /* Makes the lists, which were zero. has_distances: to the reference of --against */
 void ih_columns_arrange(struct ih_columns *columns, bool has_distances);
@@ -149,12 +162,14 @@ const struct ih_column *ih_column_find(const struct ih_column *const *columns, c
 enum { IH_ROBUST_COLUMNS = 5 };
 extern const struct ih_column ih_robust_columns[IH_ROBUST_COLUMNS];
 
-/* The same of the columns of channels, with those that no list has. */
-const struct ih_column *ih_channel_column_find(const struct ih_column *const *columns,
-                                               const char *name, size_t n);
+/* The same of the columns of channels, with those that no list has. Returns false if there is none.
+ */
+bool ih_channel_column_find(const struct ih_column *const *columns, const char *name, size_t n,
+                            struct ih_column *out);
 
-/* A percentile of a channel. The name is borrowed. */
-struct ih_column ih_percentile_column(const char *name, uint32_t millionths);
+/* A percentile of a channel, "p99.9", or a share of its pixels, "share_le_100". The column gets no
+ * name. Returns false for another name. */
+bool ih_choice_parse(const char *name, size_t n, struct ih_column *out);
 
 /* ---- values ---- */
 
@@ -218,6 +233,8 @@ struct ih_record_view {
     const double *linear;         /* of struct ih_columns; NULL: computed when it is needed */
     unsigned kept[IH_STATS_KEPT]; /* whose statistics follow: ih_plane_at, plus 1; 0: none */
     struct ih_stats stats[IH_STATS_KEPT];
+    unsigned clipped_of; /* whose clipped statistics follow: ih_plane_at, plus 1; 0: none */
+    struct ih_clipped clipped;
     char text[64];      /* of the last value whose text is nowhere else */
     char warnings[512]; /* room for all of them */
 };
@@ -237,8 +254,6 @@ struct ih_field_value ih_channel_value(struct ih_record_view *view, unsigned pla
 /* Formats a value of samples: integers as such, floats with as many digits as give the same float32
  * back. text: char [IH_REAL_MAX]. Returns its end. */
 char *ih_put_sample(char *text, enum ih_sample_type type, double value);
-
-enum { IH_FIELD_NAME_MAX = 24, IH_FIELD_LIST_MAX = 64 };
 
 /* A field by the name that a user gives it. */
 struct ih_named_field {

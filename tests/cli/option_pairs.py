@@ -24,6 +24,7 @@ OPTIONS = [
     ("csv", "stats", {}), ("csv", "images", {}), ("json", None, {}), ("ndjson", None, {}), ("html", "out/p.html", {}),
     ("thumbnails", None, {"html": "out/p.html"}), ("print", None, {}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
     ("where", "width > 7", {}), ("fail-if", "mean_luma > 1", {}), ("color", "always", {}), ("percentiles", "0.1,99.9", {}),
+    ("share", "<=100", {}), ("sigma-clip", "0.3", {"ndjson": None, "fields": "file,luma.clipped_mean,luma.clipped_stddev"}),
     ("sort", "-mean_luma", {"csv": "images"}), ("top", "1", {"csv": "images", "sort": "width"}),
     ("fields", "file,mean_luma,blown_any", {"csv": "images"}),
     ("total", None, {}), ("total-only", None, {}), ("by", "folder", {}), ("against", "reference.pgm", {}),
@@ -56,6 +57,7 @@ SAME = {
     ("files-from", "fail-fast"): "the run stops before the list", ("files0-from", "fail-fast"): "the same",
     ("raw-depth", "fail-fast"): "the run stops at a file that is not of samples",
     ("size", "fail-fast"): "the same", ("lenient", "mask"): "its file has another size than the mask",
+    ("sigma-clip", "depth"): "most samples become 255", ("sigma-clip", "range"): "the same",
     ("alpha", "top"): "the first record has no alpha",
     ("name", "fail-fast"): "the run stops before standard input",
 }

@@ -24,7 +24,7 @@ accepted() {
 each_option() {
   "$IMGHIST" --help=all | grep -oE '^  (-., )?--[^ ]+' | grep -oE -e '--.*' |
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
-            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=TIME/=9/; s/=P,.*/=1/; s/=BITS/=12/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
+            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=TIME/=9/; s/=P,.*/=1/; s/=CMP,.*/=<9/; s/=K$/=2/; s/=BITS/=12/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
             s/=EXPR/=width>5/'
 }
 

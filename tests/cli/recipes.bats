@@ -118,6 +118,10 @@ clip() { # two seconds, the first black, the second white
   cp photos/a.jpg frames/a.pgm
   recipe '-o background\.csv$'
   [ "$(sed -n 2p background.csv)" = frames/a.pgm,gray,90.000000,0.000000,0 ] || fail "$(cat background.csv)"
+  recipe '-o narrow\.csv$'
+  [ "$(sed -n 2p narrow.csv)" = frames/a.pgm,gray,90.000000,0.010000 ] || fail "$(cat narrow.csv)"
+  recipe 'share_le_60'
+  in_order photos/b.jpg # 90 of 100
 }
 
 @test "recipes: arrays of NumPy" {

@@ -209,6 +209,38 @@ luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=c
   imghist_refused 2 "gray.mad goes from 0 to 255: the comparison decides nothing" a.pgm --where 'gray.mad > 300'
 }
 
+@test "select: --sigma-clip and --share equal the definitions, in fields and columns" {
+  needs python3
+  python3 "$TESTS/cli/check_fields.py" make d
+  for sigma in 3 2 1.5 0.6; do
+    imghist_ok d --bins=native --csv=stats --fields=file,clipped_mean,clipped_median,clipped_stddev --sigma-clip=$sigma -o c.csv -q
+    python3 "$TESTS/cli/check_fields.py" clipped c.csv $sigma || fail "$sigma"
+  done
+  imghist_ok d --bins=native --csv=stats --fields=file,clipped_mean,clipped_median,clipped_stddev -o c.csv -q
+  python3 "$TESTS/cli/check_fields.py" clipped c.csv 3 || fail "the default"
+  for limit in 100 20000 99.5 0 -3; do
+    imghist_ok d --bins=native --csv=stats "--share=<=$limit,<$limit,>=$limit,>$limit" -o s.csv -q
+    python3 "$TESTS/cli/check_fields.py" shares s.csv $limit || fail "$limit"
+    [[ $(head -n 1 s.csv) == *,step,share_le_$limit,share_lt_$limit,share_ge_$limit,share_gt_$limit ]] || fail "header"
+  done
+  pgm a.pgm 5 1 '\x01\x02\x03\x04\x09' # 60 % are <= 3; without 9, which is far, the mean is 2.5
+  imghist_output $'file\na.pgm' a.pgm --fields=file --where 'gray.share_le_3 >= 60% and share_gt_3 < 0.41 and share_lt_-1 == 0' -q
+  imghist_output $'file\na.pgm' a.pgm --fields=file --where 'gray.clipped_mean == 2.5' --sigma-clip=1.5 -q
+  imghist_output_has '"step":1,"share_gt_3":0.400000,"histogram":' a.pgm '--share=>3' --json
+  imghist_output_has 'luma: p50 3, share_gt_3 0.400000' a.pgm --percentiles=50 '--share=>3'
+  imghist_ok a.pgm '--share=>3,<=3' --text=lines
+  [[ ${lines[0]} == *"  share_gt_3  share_le_3  name" && ${lines[1]} == *"      0.4000      0.6000  a.pgm" ]] || fail "$output"
+  imghist_ok a.pgm '--share=>3' --ndjson -o a.ndjson
+  cmp <("$IMGHIST" a.ndjson --csv=stats) <("$IMGHIST" a.pgm --csv=stats) || fail "read back"
+  for wrong in 3 '<=' '<=x' '<=3,' '=3' '<=1..2' '>-' '<=123456789'; do
+    imghist_refused 2 "--share: '$wrong' is not a list of <=, <, >= or > with a value" a.pgm "--share=$wrong"
+  done
+  imghist_refused 2 "--share: cannot be used with --fields: name it there" a.pgm '--share=>3' --fields=file
+  imghist_refused 2 "share_le_3 goes from 0 to 1; write a percentage" a.pgm --where 'share_le_3 > 4'
+  for wrong in 0 -1 x 101; do imghist_refused 2 "--sigma-clip: '$wrong' is not a number of deviations" a.pgm --sigma-clip=$wrong; done
+  imghist_refused 2 "--sigma-clip: cannot be used with --csv=images: no output shows clipped_mean" a.pgm --csv=images --sigma-clip=2
+}
+
 @test "select: --fields refuses what it cannot show, and its help lists what it can" {
   images
   refuse() { imghist_refused 2 "--fields: $1" black.pgm "${@:2}"; }
