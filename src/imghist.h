@@ -503,6 +503,12 @@ IH_PUBLIC enum ih_status ih_counts_percentile(const struct ih_counts *counts, un
                                               uint32_t millionths, double *value,
                                               struct ih_error *err);
 
+/* A fingerprint of the bins of all planes and the number of pixels: equal for the same pixels in
+ * any format, rotated by quarters and mirrored, if they were counted with the same settings. Equal
+ * fingerprints mean equal histograms, not equal pictures. imghist-formats(5) defines it. 0: counts
+ * of nothing. */
+IH_PUBLIC uint64_t ih_counts_fingerprint(const struct ih_counts *counts);
+
 /* ---- charts ---- */
 
 /* The look of a chart. Zero is the default of every field; strings are borrowed during the call. */

@@ -146,7 +146,9 @@ enum ih_status ih_destinations_settle(struct ih_options *o, struct ih_error *err
             return err->status;
     if (o->n_outputs == 0 && !o->chart_path)
         o->outputs[o->n_outputs++] =
-            (struct ih_data_output){.output = o->fields ? &ih_output_csv : &ih_output_text};
+            (struct ih_data_output){.output = o->fields         ? &ih_output_csv
+                                              : o->finds_copies ? &ih_output_print
+                                                                : &ih_output_text};
     return IH_OK;
 }
 

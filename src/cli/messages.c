@@ -507,6 +507,12 @@ static void print_closing_line(const struct ih_messages *m)
     if (m->options->where && !m->options->compares && n_inputs > 0)
         print_matches(m->n_selected, n_inputs, m->n_failed ? "input" : "image", "where",
                       &has_begun);
+    if (m->options->finds_copies && n_inputs > 0) {
+        next_part(&has_begun);
+        fprintf(stderr, "%" PRIu64 " image%s in %" PRIu64 " group%s of equal histograms",
+                m->n_copies, m->n_copies == 1 ? "" : "s", m->n_groups_of_copies,
+                m->n_groups_of_copies == 1 ? "" : "s");
+    }
     if (m->n_matched > 0 && m->n_judged > 1)
         print_matches(m->n_matched, m->n_judged, "record", "fail-if", &has_begun);
     print_notes(m->n_notes[IH_NOTE_MORE_IMAGES], "more images than the first, which was counted",

@@ -58,11 +58,12 @@ struct ih_messages {
     size_t n_hashes, n_places;
 
     /* For the closing line and the report of -v: */
-    uint64_t started_ns, ended_ns;        /* ended: the last input so far */
-    uint64_t n_done, n_failed, n_skipped; /* inputs */
-    uint64_t n_references_failed;         /* files of --against, which are no inputs */
-    uint64_t n_selected;                  /* with --where, those that match */
-    uint64_t n_judged, n_matched;         /* records that --fail-if has seen, and that match */
+    uint64_t started_ns, ended_ns;         /* ended: the last input so far */
+    uint64_t n_done, n_failed, n_skipped;  /* inputs */
+    uint64_t n_references_failed;          /* files of --against, which are no inputs */
+    uint64_t n_selected;                   /* with --where, those that match */
+    uint64_t n_judged, n_matched;          /* records that --fail-if has seen, and that match */
+    uint64_t n_copies, n_groups_of_copies; /* that --copies has written */
     uint64_t n_pixels, n_charts;
     uint64_t n_charts_failed; /* of images that were counted */
     bool has_seen_name;       /* the image has the name of an earlier one, and of its chart */

@@ -37,6 +37,16 @@ static const struct {
     {"sort", NULL, "total-only", NULL, NULL, "the total is one record"},
     {"sort", NULL, "by", NULL, NULL, "groups have the order of their names"},
     {"sort", NULL, "diff", NULL, NULL, "a comparison is one record"},
+    {"copies", NULL, "sort", NULL, NULL, "groups have the order of their first images"},
+    {"copies", NULL, "chart", NULL, NULL, "charts have the order of the inputs"},
+    {"copies", NULL, "total", NULL, NULL, "the total is of all images"},
+    {"copies", NULL, "total-only", NULL, NULL, "the total is one record"},
+    {"copies", NULL, "by", NULL, NULL, "groups of --by are totals"},
+    {"copies", NULL, "diff", NULL, NULL, "a comparison is one record"},
+    {"copies", NULL, "check", NULL, NULL, "it writes each bad file"},
+    {"copies", NULL, "resume", NULL, NULL, is_for_records},
+    {"copies", NULL, "shard", NULL, NULL,
+     "copies may lie in several parts; find them where the parts are merged"},
     {"resume", NULL, "fields", NULL, NULL, is_for_records},
     {"percentiles", NULL, "fields", NULL, NULL, "name them there, as p99.9"},
     {"share", NULL, "fields", NULL, NULL, "name it there, as share_le_100"},
@@ -297,7 +307,7 @@ static void name_output(char *names, size_t size, const char *output, const char
              layout ? layout : "");
 }
 
-/* Conditions show counts, and distances if they name them. */
+/* Conditions and an order show counts, and distances if they name them. */
 static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
 {
     char names[256] = "";
@@ -310,7 +320,8 @@ static enum ih_status check_shown(struct ih_options *o, struct ih_error *err)
         all |= shown_by_chart(o);
         name_output(names, sizeof names, o->chart.is_sheet ? "sheet" : "chart", NULL);
     }
-    all |= o->where || o->fail_if ? SHOWS_COUNTS | SHOWS_CLIPPED : 0;
+    all |= o->where || o->fail_if || o->is_sorted ? SHOWS_COUNTS : 0;
+    all |= o->where || o->fail_if || (o->is_sorted && !o->finds_copies) ? SHOWS_CLIPPED : 0;
     all |= o->uses & IH_AGAINST ? SHOWS_DISTANCES : 0;
     all |= o->uses & IH_BY_SIGMA ? SHOWS_CLIPPED_REST : 0;
     for (size_t i = 0; i < N_ROWS(shown); i++) {

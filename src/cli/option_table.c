@@ -467,6 +467,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "sort", "order of the records; -NAME: largest first"), TEXT("[-]NAME")},
     {ROW(OUTPUT, RUN, "top", "only the first N of --sort"), RARE, TEXT("N"), FIELD(n_top),
      NUMBER(INT_MAX, "a number of records")},
+    {ROW(OUTPUT, RUN, "copies", "only images with equal histograms, in groups"), RARE,
+     FIELD(finds_copies)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only the record of the total"), .set = set_total,

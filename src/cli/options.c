@@ -394,7 +394,7 @@ static enum ih_status parse_fields(struct ih_options *o, struct ih_error *err)
 
 static enum ih_status parse_sort(struct ih_options *o, struct ih_error *err)
 {
-    const char *const text = ih_option_value(o, "sort");
+    const char *const text = o->finds_copies ? "fingerprint" : ih_option_value(o, "sort");
     struct ih_field_set fields = fields_of_images(o);
     struct ih_field_list list;
     struct ih_error reason;
@@ -611,7 +611,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = check_action(o, err);
     if (status != IH_OK || o->action != IH_ACTION_RUN)
         return status;
-    ih_columns_arrange(&o->columns, o->against);
+    ih_columns_arrange(&o->columns,
+                       (o->against ? 0 : IH_AGAINST) | (o->finds_copies ? 0 : IH_OF_COPIES));
     status = parse_conditions(o, err);
     if (status != IH_OK)
         return status;

@@ -89,6 +89,7 @@ struct ih_options {
     bool is_sorted, is_descending;                  /* --sort */
     struct ih_named_field sort;                     /* its field */
     unsigned n_top;                                 /* --top; 0: all */
+    bool finds_copies;                              /* --copies; they are sorted by fingerprint */
     struct ih_condition *where;                     /* owned; NULL: all records are written */
     struct ih_condition *fail_if;                   /* owned; NULL: none */
     unsigned uses;       /* flags of all columns that conditions, --fields and --sort name */

@@ -135,7 +135,8 @@ enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, str
             ih_error_append(err, "--by=folder|format|size|FILE");
     }
     if (status == IH_OK && o->is_sorted)
-        status = ih_top_open(o->is_descending, o->n_top, ih_options_memory_bytes(o), &p->top, err);
+        status = ih_top_open(o->is_descending, o->n_top, o->finds_copies,
+                             ih_options_memory_bytes(o), &p->top, err);
     if (status == IH_OK)
         status = make_sinks(p, err);
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++) {
@@ -471,10 +472,14 @@ static void sort_result(struct ih_pipeline *p, const struct ih_result *result,
         give_up(p, IH_EXIT_FAILED, NULL, reason.message);
 }
 
-static void write_sorted(void *pipeline, void *record)
+static void write_sorted(void *pipeline, void *record, bool begins_copies)
 {
-    const struct sorted_record *const r = record;
-    write_result(pipeline, &r->result, r->product);
+    struct ih_pipeline *const p = pipeline;
+    struct sorted_record *const r = record;
+    r->result.begins_copies = begins_copies;
+    p->messages.n_copies++;
+    p->messages.n_groups_of_copies += begins_copies;
+    write_result(p, &r->result, r->product);
 }
 
 /* Speaks of a result and adds it up. */

@@ -1,6 +1,9 @@
 #include "histogram/compare.h"
 
+#include "base/text.h"
+
 #include <math.h>
+#include <string.h>
 
 /* ---- 128-bit integers, which C11 lacks ---- */
 
@@ -135,4 +138,33 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
     if (status == IH_OK)
         *distance = compare_planes(h, of_reference, layout, NULL);
     return status;
+}
+
+/* ---- fingerprints ---- */
+
+static uint64_t hash_plane(uint64_t hash, const struct ih_histogram *h, unsigned plane)
+{
+    const uint64_t *const bins = ih_bins(h, plane);
+    for (unsigned v = 0; v < h->n_bins; v++)
+        if (bins[v] > 0)
+            hash = ih_hash_number(ih_hash_number(hash, v), bins[v]);
+    for (unsigned i = 0; i < IH_SPECIALS; i++)
+        hash = ih_hash_number(hash, ih_specials(h, plane)[i]);
+    return hash;
+}
+
+uint64_t ih_fingerprint(const struct ih_histogram *h)
+{
+    uint64_t hash = ih_hash_text(IH_HASH_START, ih_sample_type_name(h->type));
+    hash = ih_hash_number(ih_hash_number(hash, h->n_bins), h->n_pixels);
+    for (unsigned i = 0; i < h->n_planes; i++) {
+        const unsigned plane = ih_nth_plane(h, i);
+        const bool is_alpha = strcmp(ih_histogram_plane(h, plane), "alpha") == 0;
+        const bool is_gray = plane == 0 && h->layout.n_colours == 1;
+        if (is_alpha && ih_bins(h, plane)[h->n_bins - 1] == h->n_pixels)
+            continue;
+        for (unsigned k = 0; k < (is_gray ? 3 : 1); k++)
+            hash = hash_plane(hash, h, plane);
+    }
+    return hash;
 }

@@ -37,4 +37,12 @@ enum ih_status ih_totals_compare(struct ih_total *a, struct ih_total *b, struct 
 enum ih_status ih_result_compare(const struct ih_result *result, const struct ih_total *reference,
                                  struct ih_distance *distance, struct ih_error *err);
 
+/* A fingerprint of the bins and the number of pixels: FNV-1a, 64 bits, of the type's name with its
+ * NUL byte and of numbers of 64 bits, the least byte first. These are the number of bins and of
+ * pixels, and of each plane each value that occurs (the number of its bin) with its count, and then
+ * the pixels in no bin. Gray comes three times, as red, green and blue; an alpha that is opaque
+ * everywhere is left out. So the same pixels have the same fingerprint in any format, rotated by
+ * quarters and mirrored. Other images may have the same bins. */
+uint64_t ih_fingerprint(const struct ih_histogram *h);
+
 #endif

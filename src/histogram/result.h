@@ -96,6 +96,8 @@ struct ih_result {
     void *product; /* of the scan's finish; owned by the scan, until the result is taken; NULL: none
                     */
 
+    bool begins_copies; /* with --copies: the first of a group */
+
     bool is_read;     /* from a result file: texts are borrowed from its reader */
     bool keeps_place; /* one that was read: it is written with its place in the run */
 

@@ -1,6 +1,8 @@
 /* Counts: the result of one image or the sum of many, and queries on it. */
 #include "library/library.h"
 
+#include "histogram/compare.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -253,4 +255,9 @@ enum ih_status ih_counts_percentile(const struct ih_counts *c, unsigned plane, u
         return ih_error_set(err, IH_USAGE, "there are no pixels");
     *value = ih_value_of(&c->result.histogram, plane, v);
     return IH_OK;
+}
+
+uint64_t ih_counts_fingerprint(const struct ih_counts *c)
+{
+    return c->is_empty ? 0 : ih_fingerprint(&c->result.histogram);
 }

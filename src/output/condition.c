@@ -265,7 +265,10 @@ static enum ih_status unknown_field(const struct parser *p)
 /* Finds the field that the token names. */
 static enum ih_status find_field(const struct parser *p, struct ih_named_field *out)
 {
-    const struct ih_column *const column = ih_column_find(p->fields->columns, p->at, p->n);
+    const struct ih_column *column = ih_column_find(p->fields->columns, p->at, p->n);
+    for (size_t i = 0; i < IH_N_FIELDS && !column && p->fields->of_channel; i++)
+        if ((ih_schema[i].in & IH_OF_COPIES) && is_token(p, ih_schema[i].name))
+            column = &ih_schema[i];
     if (column && !is_left_out(p, column))
         out->column = *column;
     else if (p->n >= IH_FIELD_NAME_MAX || !p->fields->of_channel || !find_statistic(p, out))

@@ -1,9 +1,14 @@
 /*
  * Outputs that only name inputs. --check: a line for each input that failed, with its name and the
  * reason. --print: the name of each image that was counted, in a line. --print0: the name with a
- * NUL byte after it, for xargs -0.
+ * NUL byte after it, for xargs -0. An empty line or name stands between two groups of copies.
  */
 #include "output/output.h"
+
+struct names {
+    struct ih_output_state to;
+    bool has_begun;
+};
 
 static void render_check(const void *state, const struct ih_result *result, FILE *bytes)
 {
@@ -69,6 +74,15 @@ static void render_print0(const void *state, const struct ih_result *result, FIL
         fprintf(bytes, "%s%c", result->path, '\0');
 }
 
+static void put_name(void *state, const struct ih_result *result, const char *bytes, size_t n)
+{
+    struct names *const s = state;
+    if (n > 0 && result->begins_copies && s->has_begun)
+        fputc(bytes[n - 1], s->to.stream);
+    s->has_begun = true;
+    fwrite(bytes, 1, n, s->to.stream);
+}
+
 const struct ih_output ih_output_check = {
     .name = "check",
     .title = "a line for each bad file",
@@ -81,15 +95,15 @@ const struct ih_output ih_output_check = {
 const struct ih_output ih_output_print = {
     .name = "print",
     .title = "names, one per line",
-    .state_bytes = sizeof(struct ih_output_state),
+    .state_bytes = sizeof(struct names),
     .render = render_print,
-    .put = ih_output_put_bytes,
+    .put = put_name,
 };
 
 const struct ih_output ih_output_print0 = {
     .name = "print0",
     .title = "names, with a NUL byte after each",
-    .state_bytes = sizeof(struct ih_output_state),
+    .state_bytes = sizeof(struct names),
     .render = render_print0,
-    .put = ih_output_put_bytes,
+    .put = put_name,
 };

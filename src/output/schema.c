@@ -217,15 +217,14 @@ static void append_chosen(const struct ih_column **list, size_t n, const struct 
             list[n++] = *p;
 }
 
-void ih_columns_arrange(struct ih_columns *c, bool has_distances)
+void ih_columns_arrange(struct ih_columns *c, unsigned left_out)
 {
     size_t n_of_record = 0, n_of_comparison = 0;
     ih_srgb_decode(c->linear);
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
-        const bool is_distance = ih_schema[i].in & IH_AGAINST;
-        if (is_distance)
+        if (ih_schema[i].in & IH_AGAINST)
             c->of_comparison[n_of_comparison++] = &ih_schema[i];
-        if (ih_schema[i].name && (has_distances || !is_distance))
+        if (ih_schema[i].name && !(ih_schema[i].in & left_out))
             c->of_record[n_of_record++] = &ih_schema[i];
     }
     for (size_t i = 0; i < N_STATISTICS; i++)
@@ -464,6 +463,9 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_WARNING_TEXTS:
         print_warnings(r->info.warnings, v->warnings, sizeof v->warnings);
         return text_value(v->warnings, r->info.warnings != 0);
+    case IH_FIELD_FINGERPRINT:
+        snprintf(v->text, sizeof v->text, "%016" PRIx64, ih_fingerprint(&r->histogram));
+        return text_value(v->text, n_pixels > 0);
     case IH_FIELD_HASH:
         snprintf(v->text, sizeof v->text, "%016" PRIx64, *(const uint64_t *)at);
         return text_value(v->text, *(const uint64_t *)at != 0);

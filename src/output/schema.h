@@ -54,6 +54,7 @@ enum ih_record_field_kind {
     IH_FIELD_ALPHA,
     IH_FIELD_SAMPLES, /* the type, if it is not unsigned */
     IH_FIELD_SHARD,
+    IH_FIELD_FINGERPRINT,
     IH_FIELD_WARNING_TEXTS, /* "TEXT; TEXT" */
 
     /* Other values */
@@ -86,7 +87,8 @@ enum {
     IH_AGAINST = 1024,     /* only with --against */
     IH_SIGNED = 2048,      /* a number that may be negative, without limits */
     IH_OF_CHANNEL = 4096,  /* a statistic of a channel: as a field of a record, of luma */
-    IH_BY_SIGMA = 8192     /* it depends on --sigma-clip */
+    IH_BY_SIGMA = 8192,    /* it depends on --sigma-clip */
+    IH_OF_COPIES = 16384   /* a column with --copies; else computed where a user names it */
 };
 
 struct ih_column {
@@ -151,8 +153,8 @@ enum ih_status ih_columns_choose_percentiles(struct ih_columns *columns, const c
 enum ih_status ih_columns_choose_shares(struct ih_columns *columns, const char *list,
                                         struct ih_error *err);
 
-/* Makes the lists, which were zero. has_distances: to the reference of --against */
-void ih_columns_arrange(struct ih_columns *columns, bool has_distances);
+/* Makes the lists, which were zero. left_out: flags of columns that records lack */
+void ih_columns_arrange(struct ih_columns *columns, unsigned left_out);
 
 /* The column with a name of n bytes; NULL: none. */
 const struct ih_column *ih_column_find(const struct ih_column *const *columns, const char *name,

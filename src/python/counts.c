@@ -495,6 +495,15 @@ static PyObject *counts_field(PyObject *object, void *closure)
                                                              : *(const unsigned *)(const void *)at);
 }
 
+static PyObject *counts_fingerprint(PyObject *object, void *closure)
+{
+    char text[17];
+    (void)closure;
+    snprintf(text, sizeof text, "%016llx",
+             (unsigned long long)ih_counts_fingerprint(self_of(object)->counts));
+    return PyUnicode_FromString(text);
+}
+
 static PyObject *counts_extreme(PyObject *object, void *closure)
 {
     const struct ih_summary s = summary_of(object);
@@ -815,6 +824,11 @@ static PyGetSetDef counts_getset[] = {
     {"mean_luminance", counts_field, NULL,
      "Mean linear-light Y (CIE 1931) of sRGB, 0 to 1; NaN without pixels.",
      FIELD(mean_luminance, IS_REAL)},
+    {"fingerprint", counts_fingerprint, NULL,
+     "Of all bins, 16 hexadecimal digits: the same for copies of an image in any format, rotated "
+     "by "
+     "quarters and mirrored.",
+     NULL},
     {"warnings", counts_warnings, NULL,
      "Irregularities of the file, and what its counts leave out.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

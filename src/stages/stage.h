@@ -103,17 +103,19 @@ void ih_by_end(const struct ih_by *stage, void (*give)(void *user, struct ih_res
 size_t ih_by_n_groups(const struct ih_by *stage);
 uint64_t ih_by_n_left_out(const struct ih_by *stage, const char **first);
 
-/* ---- top.c: --sort and --top ---- */
+/* ---- top.c: --sort, --top and --copies ---- */
 
 struct ih_top;
 
 /*
- * n_max       --top: so many of the first records are held; 0: all
- * bytes_max   what all held records may take
+ * n_max          --top: so many of the first records are held; 0: all
+ * finds_copies   --copies: only records whose value another one has, in groups that have the order
+ *                of their first records
+ * bytes_max      what all held records may take
  *
  * Returns IH_OK with *stage, owned by the caller, or IH_MEMORY.
  */
-enum ih_status ih_top_open(bool is_descending, size_t n_max, uint64_t bytes_max,
+enum ih_status ih_top_open(bool is_descending, size_t n_max, bool finds_copies, uint64_t bytes_max,
                            struct ih_top **stage, struct ih_error *err);
 void ih_top_close(struct ih_top *stage); /* NULL is allowed */
 
@@ -126,8 +128,9 @@ bool ih_top_wants(struct ih_top *stage, const struct ih_field_value *value);
 enum ih_status ih_top_take(struct ih_top *stage, const struct ih_field_value *value, void *record,
                            size_t n_bytes, struct ih_error *err);
 
-/* Gives the records in their order. The stage keeps them. */
-void ih_top_end(struct ih_top *stage, void (*give)(void *user, void *record), void *user);
+/* Gives the records in their order; begins_copies: the first of a group. The stage keeps them. */
+void ih_top_end(struct ih_top *stage, void (*give)(void *user, void *record, bool begins_copies),
+                void *user);
 
 /* ---- diff.c: the two inputs of --diff ---- */
 

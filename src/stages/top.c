@@ -1,9 +1,10 @@
 /*
- * --sort and --top: the records of a run in the order of a field.
+ * --sort, --top and --copies: the records of a run in the order of a field.
  *
  * The stage holds the records, rendered, until the run ends. With --top, a heap whose root is the
  * last of the best N holds no more than these: a record that comes after the root is dropped.
- * Otherwise all are held, and sorted at the end.
+ * Otherwise all are held, and sorted at the end; with --copies a second time, without those whose
+ * value no other has, by the first of each group.
  */
 #include "base/budget.h"
 #include "stages/stage.h"
@@ -21,20 +22,21 @@ struct held {
 };
 
 struct ih_top {
-    bool is_descending;
+    bool is_descending, finds_copies;
     size_t n_max; /* 0: all */
     uint64_t bytes_max, n_bytes, n_inputs;
     struct held *held; /* owned, [n_allocated]; with n_max a heap, its root the last in the order */
     size_t n_held, n_allocated;
 };
 
-enum ih_status ih_top_open(bool is_descending, size_t n_max, uint64_t bytes_max,
+enum ih_status ih_top_open(bool is_descending, size_t n_max, bool finds_copies, uint64_t bytes_max,
                            struct ih_top **stage, struct ih_error *err)
 {
     struct ih_top *const t = *stage = calloc(1, sizeof *t);
     if (!t)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     t->is_descending = is_descending;
+    t->finds_copies = finds_copies;
     t->n_max = n_max;
     t->bytes_max = bytes_max;
     return IH_OK;
@@ -126,8 +128,9 @@ enum ih_status ih_top_take(struct ih_top *t, const struct ih_field_value *value,
         return t->n_bytes > t->bytes_max
                    ? ih_error_set(err, IH_LIMIT,
                                   "the records to sort take more than %s (--memory raises it); "
-                                  "--top=N holds N of them, and --fields makes them small",
-                                  ih_bytes_print(t->bytes_max, limit))
+                                  "%s--fields makes them small",
+                                  ih_bytes_print(t->bytes_max, limit),
+                                  t->finds_copies ? "" : "--top=N holds N of them, and ")
                    : ih_error_set(err, IH_MEMORY, "out of memory");
     }
     t->held = held;
@@ -138,7 +141,7 @@ enum ih_status ih_top_take(struct ih_top *t, const struct ih_field_value *value,
 }
 
 /* Takes the root, the last record, to the end of the array, until the array is in order. */
-void ih_top_end(struct ih_top *t, void (*give)(void *user, void *record), void *user)
+static void sort(struct ih_top *t)
 {
     for (size_t n = t->n_held; n > 1; n--) {
         const struct held last = t->held[0];
@@ -146,6 +149,41 @@ void ih_top_end(struct ih_top *t, void (*give)(void *user, void *record), void *
         t->held[n - 1] = last;
         sift_down(t, n - 1);
     }
+}
+
+/* Drops sorted records whose text no other has, and those without one. The key of the others
+ * becomes the input of the first in their group. The array is a heap again. */
+static void keep_copies(struct ih_top *t)
+{
+    size_t n = 0;
+    for (size_t i = 0, end; i < t->n_held; i = end) {
+        const struct held first = t->held[i];
+        end = i + 1;
+        while (end < t->n_held && first.type == IH_TYPE_TEXT && t->held[end].type == IH_TYPE_TEXT &&
+               strcmp(first.text, t->held[end].text) == 0)
+            end++;
+        if (end == i + 1)
+            free(first.record);
+        for (size_t k = i; end > i + 1 && k < end; k++, n++) {
+            t->held[n] = t->held[k];
+            t->held[n].type = IH_TYPE_REAL;
+            t->held[n].number = (double)first.input;
+        }
+    }
+    t->n_held = n;
+    for (size_t i = 0; i < n; i++)
+        sift_up(t, i);
+}
+
+void ih_top_end(struct ih_top *t, void (*give)(void *user, void *record, bool begins_copies),
+                void *user)
+{
+    sort(t);
+    if (t->finds_copies) {
+        keep_copies(t);
+        sort(t);
+    }
     for (size_t i = 0; i < t->n_held; i++)
-        give(user, t->held[i].record);
+        give(user, t->held[i].record,
+             t->finds_copies && t->held[i].number == (double)t->held[i].input);
 }

@@ -27,7 +27,7 @@ OPTIONS = [
     ("share", "<=100", {}), ("sigma-clip", "0.3", {"ndjson": None, "fields": "file,luma.clipped_mean,luma.clipped_stddev"}),
     ("sort", "-mean_luma", {"csv": "images"}), ("top", "1", {"csv": "images", "sort": "width"}),
     ("fields", "file,mean_luma,blown_any", {"csv": "images"}),
-    ("total", None, {}), ("total-only", None, {}), ("by", "folder", {}), ("against", "reference.pgm", {}),
+    ("copies", None, {"csv": "images"}), ("total", None, {}), ("total-only", None, {}), ("by", "folder", {}), ("against", "reference.pgm", {}),
     ("diff", None, {}), ("chart", "out/charts", {}), ("sheet", None, {"chart": "out/c.png"}),
     ("chart-size", "700x500", CHART), ("chart-format", "svg", {"chart": "out/charts"}), ("title", "T", CHART),
     ("theme", "light", CHART), ("scale", "log", CHART), ("scale-y", "percent", CHART), ("luma", "none", {}),
@@ -58,7 +58,7 @@ SAME = {
     ("raw-depth", "fail-fast"): "the run stops at a file that is not of samples",
     ("size", "fail-fast"): "the same", ("lenient", "mask"): "its file has another size than the mask",
     ("sigma-clip", "depth"): "most samples become 255", ("sigma-clip", "range"): "the same",
-    ("alpha", "top"): "the first record has no alpha",
+    ("alpha", "top"): "the first record has no alpha", ("alpha", "copies"): "nor has a copy",
     ("name", "fail-fast"): "the run stops before standard input",
 }
 
@@ -108,6 +108,7 @@ def make_inputs():
     pathlib.Path("a/5torn.dng").write_bytes(whole[:at] + bytes(9000))
     pathlib.Path("a/6bad.png").write_bytes(picture[:200])
     pnm("a/7last.pgm", 7, 4, 1, 1009)
+    pathlib.Path("a/8copy.pgm").write_bytes(pathlib.Path("a/7last.pgm").read_bytes())
     pathlib.Path("a/0notes.txt").write_text("no image\n")
     os.symlink("nowhere", "a/dangling")
     pnm("b/1.pgm", 9, 3, 1, 5003, images=2)

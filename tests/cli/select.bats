@@ -241,6 +241,48 @@ luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=c
   imghist_refused 2 "--sigma-clip: cannot be used with --csv=images: no output shows clipped_mean" a.pgm --csv=images --sigma-clip=2
 }
 
+# The groups are the lines with equal fingerprints; the first images of the groups are in the order of the names.
+@test "select: --copies and fingerprints, of several formats, rotated and mirrored, also from records" {
+  needs python3 jq
+  python3 "$TESTS/cli/check_fields.py" copies d >expected
+  echo text >d/bad.png
+  sort -t, -k2 expected >by_name
+  imghist_status 1 d --fields=fingerprint,file -q
+  [ "$(sed '1d;/,d\/bad/d' <<<"$output")" = "$(cat by_name)" ] || fail "$output"
+  awk -F, '{ n[$1]++; names[$1] = names[$1] $2 "\n"; if (n[$1] == 1) order[++m] = $1 }
+    END { for (i = 1; i <= m; i++) if (n[order[i]] > 1) { printf "%s%s", k++ ? "\n" : "", names[order[i]] } }' by_name >groups
+  [ "$(grep -c '^$' groups)" -eq 5 ] || fail "six groups: $(cat groups)"
+  "$IMGHIST" d --ndjson -o all.ndjson -q || [ $? -eq 1 ]
+  for input in d all.ndjson; do
+    for threads in 1 4; do
+      imghist_status 1 $input --copies -j $threads
+      cmp - groups <<<"$output" || fail "$input: $output"
+      assert_stderr_has "1 of 28 inputs failed; 21 images in 6 groups of equal histograms"
+    done
+    "$IMGHIST" $input --copies --print0 -q >names || [ $? -eq 1 ]
+    tr '\0' '\n' <names | cmp - groups
+    imghist_status 1 $input --copies --fields=fingerprint,file -q
+    sed 1d <<<"$output" | cmp - <(grep . groups | while read -r name; do grep ",$name\$" expected; done) || fail "$output"
+    imghist_status 1 $input --copies --csv=images -o c.csv --ndjson -o c.ndjson --html=c.html -q
+    [[ $(head -n 1 c.csv) == *,warnings,fingerprint ]] && [ "$(names c.csv)" = "$(grep . groups)" ] || fail "$(cat c.csv)"
+    [ "$(jq -r .file c.ndjson)" = "$(grep . groups)" ] || fail "$(cat c.ndjson)"
+    imghist_ok c.ndjson --copies
+    cmp - groups <<<"$output" || fail "read back: $output"
+  done
+  imghist_status 1 all.ndjson --copies --where 'file ~ "*.bmp"' -q
+  [ "$(grep -c . <<<"$output")" -eq 6 ] || fail "$output"
+  imghist_status 1 d --copies --luma=none -q # the moved blue channel has the same bins
+  [ "$(grep -c moved <<<"$output")" -eq 3 ] || fail "$output"
+  imghist_output $'file\nd/0alpha_a.pam' d/0alpha_a.pam --fields=file --where "fingerprint == '$(grep 0alpha expected | cut -d, -f1)'" -q
+  imghist_ok d/0alpha_a.pam d/1alpha_a.pam --copies
+  [ -z "$output" ] && [ "$stderr" = "imghist: 0 images in 0 groups of equal histograms" ] || fail "$stderr"
+  imghist_fails 1 "imghist: the records to sort take more than 4096 bytes (--memory raises it); --fields makes" all.ndjson --copies --memory=4K
+  for option in --sort=width --chart=c.png --total --total-only --by=folder --check --resume\ -oo.ndjson --shard=1/2; do
+    # shellcheck disable=SC2086 # two words
+    imghist_refused 2 "--copies: cannot be used with ${option%%[= ]*}" d --copies $option
+  done
+}
+
 @test "select: --fields refuses what it cannot show, and its help lists what it can" {
   images
   refuse() { imghist_refused 2 "--fields: $1" black.pgm "${@:2}"; }

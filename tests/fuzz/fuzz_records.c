@@ -17,7 +17,7 @@ static void write_result(const struct ih_result *result, char **text, size_t *n)
     const struct ih_output_options options = {.columns = &columns};
     void *state = NULL;
     FILE *f = open_memstream(text, n);
-    ih_columns_arrange(&columns, false);
+    ih_columns_arrange(&columns, IH_AGAINST | IH_OF_COPIES);
     if (!f || ih_output_open(&ih_output_ndjson, f, &options, &state, NULL) != IH_OK)
         exit(0);
     struct ih_result counted = *result;

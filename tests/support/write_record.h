@@ -10,7 +10,7 @@
 static inline const struct ih_columns *plain_columns(void)
 {
     static struct ih_columns columns;
-    ih_columns_arrange(&columns, false);
+    ih_columns_arrange(&columns, IH_AGAINST | IH_OF_COPIES);
     return &columns;
 }
 

@@ -438,6 +438,12 @@ TEST(stats_and_struct_sizes)
     assert_int_equal(ih_counts_percentile(counts, 1, 50000000, &value, &err), IH_USAGE);
     assert_int_equal(value, 2);
 
+    assert_true(ih_counts_fingerprint(counts) != 0); /* select.bats knows its value */
+    struct ih_counts *nothing;
+    assert_int_equal(ih_counts_open(&nothing, &err), IH_OK);
+    assert_true(ih_counts_fingerprint(nothing) == 0);
+    ih_counts_close(nothing);
+
     struct ih_stats older = {.sum = 77}; /* writes only the fields that the caller knows */
     assert_int_equal(ih_counts_stats(counts, IH_LUMA, &older, sizeof older.count, &err), IH_OK);
     assert_int_equal(older.count, 4);

@@ -131,7 +131,7 @@ TEST(chosen_percentiles)
     static struct ih_columns c; /* zero */
     struct ih_error err;
     assert_int_equal(ih_columns_choose_percentiles(&c, "99.9,25,99,99.90,0", &err), IH_OK);
-    ih_columns_arrange(&c, true);
+    ih_columns_arrange(&c, 0);
     static const char *const names[] = {"p99.9", "p25", "p99", "p0"};
     for (unsigned i = 0; i < 4; i++) {
         assert_string_equal(c.chosen[i]->name, names[i]);

@@ -10,8 +10,8 @@ docs/python.md has more examples.
 from . import _batch
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
-__all__ += ["ndjson", "read_table", "scan", "total"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "copies", "count", "count_batch"]
+__all__ += ["count_many", "ndjson", "read_table", "scan", "total"]
 
 _defaults = {}
 
@@ -205,6 +205,21 @@ def total(results, /, *, by=None):
     from ._table import total
 
     return total(results, by)
+
+
+def copies(results, /):
+    """Returns lists of the names of images with equal fingerprints, in the order of their first images.
+
+    results  an iterable of Counts and exceptions, which are left out; a result without a name is its number
+
+    Copies of an image have equal fingerprints in any format, rotated by quarters and mirrored. The
+    opposite does not follow: equal fingerprints are equal histograms, so compare the pixels too.
+    """
+    groups = {}
+    for i, result in enumerate(results):
+        if not isinstance(result, BaseException):
+            groups.setdefault(result.fingerprint, []).append(i if result.file is None else result.file)
+    return [names for names in groups.values() if len(names) > 1]
 
 
 def ndjson(results, /, *, folder=""):

@@ -11,8 +11,8 @@ from ._imghist import __version__ as __version__
 from ._reader import Results as ReaderResults
 from ._table import Table as Table
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
-__all__ += ["ndjson", "read_table", "scan", "total"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "copies", "count", "count_batch"]
+__all__ += ["count_many", "ndjson", "read_table", "scan", "total"]
 
 def count(
     x: Countable,
@@ -141,5 +141,6 @@ def total(
     *,
     by: Literal["folder"] | Mapping[str, str] | Callable[[Counts | Exception], str],
 ) -> dict[str, Counts]: ...
+def copies(results: Iterable[Counts | Exception], /) -> list[list[str | int]]: ...
 def ndjson(results: Iterable[Counts | Exception], /, *, folder: str = "") -> Iterator[bytes]: ...
 def read_table(table: Any, /) -> Iterator[Counts | Error]: ...

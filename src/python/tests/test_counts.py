@@ -428,3 +428,18 @@ def test_sizes_of_charts_do_not_wrap(tmp_path, scene):
         with pytest.raises((ValueError, TypeError, OverflowError)):
             scene.chart(tmp_path / "chart.svg", size=size)
     assert not list(tmp_path.iterdir())
+
+
+def test_copies(program, samples, tmp_path):
+    scene = (samples / "scene.png").read_bytes()
+    for name in ("a.png", "c.png"):
+        (tmp_path / name).write_bytes(scene)
+    (tmp_path / "b.png").write_bytes((samples / "testcard.png").read_bytes())
+    (tmp_path / "d.png").write_bytes(scene[:99])
+    results = list(imghist.scan(tmp_path, on_error="record"))
+    assert imghist.copies(results) == [[str(tmp_path / "a.png"), str(tmp_path / "c.png")]]
+    rows = program(tmp_path, "--fields=fingerprint").decode().split()[1:]
+    assert [c.fingerprint for c in results[:3]] == rows[:3]
+    gray = imghist.count(memoryview(b"\1\2\2\11").cast("B", (2, 2)))
+    colour = imghist.count(memoryview(bytes([1] * 3 + [9] * 3 + [2] * 6)).cast("B", (1, 4, 3)))
+    assert imghist.copies([gray, results[3], colour, results[0]]) == [[0, 2]]
