@@ -34,7 +34,9 @@ struct charts {
     struct ih_result *sheet;               /* owned, with their thumbnails; NULL: none */
     char *sheet_paths[IH_CHART_SHEET_MAX]; /* owned: those of the results */
     size_t n_sheet;
-    struct ih_outfile file;      /* being written, or waiting for commit */
+    /* Being written, or waiting for commit; of a sheet all files, else the first. */
+    struct ih_outfile files[IH_SHEETS_MAX];
+    size_t n_files;              /* of a sheet that are written */
     char target[PATH_BYTES_MAX]; /* of the chart that is being written */
 };
 
@@ -134,13 +136,76 @@ static void charts_check_name(struct charts *c, const char *path)
     c->lacking = ih_chart_lacking(c->look.title ? c->look.title : ih_label_last_part(name));
 }
 
-/* Keeps a copy of a result for the sheet. */
+static enum ih_status write_image(struct charts *c, size_t i, const char *target, const void *image,
+                                  size_t n, struct ih_error *err)
+{
+    struct ih_outfile *const file = &c->files[i];
+    enum ih_status status = ih_make_directories(target, err);
+    if (status == IH_OK)
+        status = ih_outfile_open(file, target, err);
+    if (status == IH_OK && fwrite(image, 1, n, file->stream) != n) {
+        c->base.has_lost_reader = errno == EPIPE;
+        status = ih_error_errno(err, errno, "cannot write");
+        ih_outfile_discard(file);
+    }
+    return status;
+}
+
+static void empty_sheet(struct charts *c)
+{
+    for (; c->n_sheet > 0; c->n_sheet--) {
+        free(c->sheet_paths[c->n_sheet - 1]);
+        free(c->sheet[c->n_sheet - 1].thumbnail);
+        ih_histogram_reset(&c->sheet[c->n_sheet - 1].histogram);
+    }
+}
+
+/* Draws the results that are kept, into a file of their own. */
+static enum ih_status write_sheet(struct charts *c, struct ih_error *err)
+{
+    const char *const folder = *c->context->folder ? c->context->folder : "histograms";
+    struct ih_messages *const messages = c->context->messages;
+    struct ih_chart_options look = c->look;
+    char title[IH_SHOWN_MAX],
+        *path = ih_sheet_path(c->context->options->chart_path, c->n_files + 1);
+    unsigned char *image = NULL;
+    size_t n = 0;
+    if (!path)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    snprintf(c->target, sizeof c->target, "%s", path);
+    snprintf(title, sizeof title, "%s (%zu)", look.title ? look.title : folder, c->n_files + 1);
+    if (c->n_files > 0)
+        look.title = title;
+    enum ih_status status =
+        ih_chart_draw_sheet(c->sheet, c->n_sheet, folder, &look, &image, &n, err);
+    if (status == IH_OK)
+        status = write_image(c, c->n_files, path, image, n, err);
+    if (status == IH_OK) {
+        c->n_files++;
+        messages->n_charts = c->n_files;
+        ih_messages_chart(messages, path, c->lacking);
+    }
+    free(image);
+    free(path);
+    empty_sheet(c);
+    return status;
+}
+
+/* Keeps a copy of a result for the sheet. A full one is drawn first. */
 static enum ih_status keep(struct charts *c, const struct ih_result *result, struct ih_error *err)
 {
-    if (c->n_sheet == IH_CHART_SHEET_MAX)
+    const bool is_full = c->n_sheet == IH_CHART_SHEET_MAX;
+    if (is_full && c->context->options->chart_is_stream)
         return ih_error_set(err, IH_USAGE,
-                            "--sheet shows up to %d %ss; name fewer, or select them with --where",
+                            "--sheet shows up to %d %ss in a stream; name a file, and more files "
+                            "follow",
                             IH_CHART_SHEET_MAX, result->is_total ? "group" : "image");
+    if (is_full && c->n_files + 1 == IH_SHEETS_MAX)
+        return ih_error_set(err, IH_USAGE, "--sheet shows up to %d %ss; select them with --where",
+                            IH_SHEETS_MAX * IH_CHART_SHEET_MAX,
+                            result->is_total ? "group" : "image");
+    if (is_full && write_sheet(c, err) != IH_OK)
+        return err->status;
     if (!c->sheet)
         c->sheet = calloc(IH_CHART_SHEET_MAX, sizeof *c->sheet);
     if (!c->sheet)
@@ -160,20 +225,6 @@ static enum ih_status keep(struct charts *c, const struct ih_result *result, str
     return copy->path ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
 }
 
-static enum ih_status write_image(struct charts *c, const char *target, const void *image, size_t n,
-                                  struct ih_error *err)
-{
-    enum ih_status status = ih_make_directories(target, err);
-    if (status == IH_OK)
-        status = ih_outfile_open(&c->file, target, err);
-    if (status == IH_OK && fwrite(image, 1, n, c->file.stream) != n) {
-        c->base.has_lost_reader = errno == EPIPE;
-        status = ih_error_errno(err, errno, "cannot write");
-        ih_outfile_discard(&c->file);
-    }
-    return status;
-}
-
 /* comparison   drawn instead of the result, which is its first side; NULL: none
  * image        of n bytes; 0: it could not be drawn, and is drawn now for its error */
 static enum ih_status write_chart(struct charts *c, const struct ih_result *result,
@@ -187,9 +238,9 @@ static enum ih_status write_chart(struct charts *c, const struct ih_result *resu
     else if (n == 0)
         status = ih_chart_draw(result, &c->look, &drawn, &n, err);
     if (status == IH_OK)
-        status = write_image(c, c->target, drawn ? drawn : image, n, err);
+        status = write_image(c, 0, c->target, drawn ? drawn : image, n, err);
     if (status == IH_OK && !c->is_file)
-        status = ih_outfile_commit(&c->file, err);
+        status = ih_outfile_commit(&c->files[0], err);
     c->has_drawn = true;
     charts_check_name(c, !result->is_total ? result->path : result->folder ? result->folder : "");
     if (comparison)
@@ -240,8 +291,9 @@ static enum ih_status add_chart(struct charts *c, const struct ih_result *result
     }
     if (status != IH_OK)
         return status;
-    messages->n_charts +=
-        c->look.is_sheet ? messages->n_charts == 0 : result->is_total || !messages->has_seen_name;
+    if (c->look.is_sheet)
+        return IH_OK;
+    messages->n_charts += result->is_total || !messages->has_seen_name;
     ih_messages_chart(messages, c->target, c->lacking);
     return IH_OK;
 }
@@ -291,42 +343,32 @@ static enum ih_status charts_compare(struct ih_sink *sink, const struct ih_compa
     return add_chart((struct charts *)sink, &comparison->sides[0], comparison, NULL, 0, err);
 }
 
-/* Draws the sheet, if there is one, and gives a single chart its name. */
+/* Draws the rest of the sheet, if there is one, and gives charts that wait their names. */
 static enum ih_status charts_commit(struct ih_sink *sink, struct ih_error *err)
 {
     struct charts *const c = (struct charts *)sink;
-    const char *const path = c->context->options->chart_path, *const title = c->context->folder;
-    unsigned char *image = NULL;
-    size_t n = 0;
-    sink->subject = path;
-    if (c->n_sheet > 0) {
-        enum ih_status status = ih_chart_draw_sheet(
-            c->sheet, c->n_sheet, *title ? title : "histograms", &c->look, &image, &n, err);
-        if (status == IH_OK)
-            status = write_image(c, path, image, n, err);
-        free(image);
-        if (status != IH_OK)
-            return status;
+    enum ih_status status = c->n_sheet > 0 ? write_sheet(c, err) : IH_OK;
+    for (size_t i = 0; i < IH_SHEETS_MAX && c->files[i].stream && status == IH_OK; i++) {
+        snprintf(c->target, sizeof c->target, "%s", c->files[i].target);
+        if (fflush(c->files[i].stream) != 0)
+            sink->has_lost_reader = errno == EPIPE;
+        status = ih_outfile_commit(&c->files[i], err);
     }
-    if (c->file.stream && fflush(c->file.stream) != 0)
-        sink->has_lost_reader = errno == EPIPE;
-    return c->file.stream ? ih_outfile_commit(&c->file, err) : IH_OK;
+    return status;
 }
 
 static void charts_unlink(struct ih_sink *sink)
 {
-    ih_outfile_unlink(&((struct charts *)sink)->file);
+    for (size_t i = 0; i < IH_SHEETS_MAX; i++)
+        ih_outfile_unlink(&((struct charts *)sink)->files[i]);
 }
 
 static void charts_close(struct ih_sink *sink)
 {
     struct charts *const c = (struct charts *)sink;
-    ih_outfile_discard(&c->file);
-    for (size_t i = 0; i < c->n_sheet; i++) {
-        free(c->sheet_paths[i]);
-        free(c->sheet[i].thumbnail);
-        ih_histogram_reset(&c->sheet[i].histogram);
-    }
+    for (size_t i = 0; i < IH_SHEETS_MAX; i++)
+        ih_outfile_discard(&c->files[i]);
+    empty_sheet(c);
     free(c->sheet);
     free(c);
 }
@@ -368,7 +410,8 @@ enum ih_status ih_chart_sink_new(const struct ih_sink_context *context, struct i
     c->suffix = is_svg ? svg_suffix : png_suffix;
     if (is_svg && !c->is_file)
         c->look.format = ih_chart_format_of(svg_suffix);
-    ih_outfile_init(&c->file);
+    for (size_t i = 0; i < IH_SHEETS_MAX; i++)
+        ih_outfile_init(&c->files[i]);
     *sink = &c->base;
     return IH_OK;
 }

@@ -186,6 +186,21 @@ char *ih_common_folder(const struct ih_options *o)
 
 /* ---- files ---- */
 
+char *ih_sheet_path(const char *path, size_t n)
+{
+    const size_t n_path = strlen(path), size = n_path + 24;
+    const char *const ending = ih_extension(path);
+    size_t at = *ending ? (size_t)(ending - path) - 1 : n_path;
+    char *name = malloc(size);
+    if (at >= 5 && strncmp(path + at - 5, ".hist", 5) == 0)
+        at -= 5;
+    if (name && n == 1)
+        strcpy(name, path);
+    else if (name)
+        snprintf(name, size, "%.*s-%zu%s", (int)at, path, n, path + at);
+    return name;
+}
+
 static void find_destinations(const struct ih_options *o, struct ih_destinations *d)
 {
     struct stat st;
@@ -195,8 +210,12 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
         if ((path ? stat(path, &st) : fstat(1, &st)) == 0)
             add_destination(d, &st);
     }
-    if (o->chart_path && stat(o->chart_path, &st) == 0)
-        add_destination(d, &st);
+    for (size_t n = 1; o->chart_path && n <= (o->chart.is_sheet ? IH_SHEETS_MAX : 1); n++) {
+        char *const path = ih_sheet_path(o->chart_path, n);
+        if (path && stat(path, &st) == 0)
+            add_destination(d, &st);
+        free(path);
+    }
 }
 
 /* Whether imghist drew this picture. */

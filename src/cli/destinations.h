@@ -4,13 +4,20 @@
 
 #include "cli/options.h"
 
-enum { IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one chart */
+enum {
+    IH_SHEETS_MAX = 99, /* files of --sheet: each is open until the run ends */
+    IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + IH_SHEETS_MAX
+};
 
 /* The regular files that exist already and will be written to. */
 struct ih_destinations {
     struct ih_file_identity files[IH_DESTINATIONS_MAX];
     size_t n_files;
 };
+
+/* The name of the n-th file of a sheet, from 1: a.png, a-2.png; a-2.hist.png for a.hist.png. Owned
+ * by the caller; NULL: out of memory. */
+char *ih_sheet_path(const char *path, size_t n);
 
 /* The format that the name of a file tells; NULL: none. */
 const struct ih_output *ih_output_of(const char *path);

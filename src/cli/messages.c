@@ -527,8 +527,10 @@ static void print_closing_line(const struct ih_messages *m)
         char path[IH_SHOWN_MAX];
         ih_escape_short(path, sizeof path, m->options->chart_path);
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " chart%s written: %s", m->n_charts, m->n_charts == 1 ? "" : "s",
-                m->n_charts == 1 ? m->chart : path);
+        const bool is_range = m->n_charts > 1 && m->options->chart.is_sheet;
+        fprintf(stderr, "%" PRIu64 " chart%s written: %s%s%s", m->n_charts,
+                m->n_charts == 1 ? "" : "s", m->n_charts == 1 ? m->chart : path,
+                is_range ? " to " : "", is_range ? m->chart : "");
     }
     if (m->n_skipped > 0) {
         next_part(&has_begun);

@@ -473,7 +473,7 @@ const struct ih_option ih_option_table[] = {
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only the record of the total"), .set = set_total,
      .number = true},
-    {ROW(OUTPUT, RUN, "by", "totals by folder, format, size or list FILE"), TEXT("WHAT"),
+    {ROW(OUTPUT, RUN, "by", "totals by folder, format, size, samples, FILE"), TEXT("WHAT"),
      FIELD(by)},
     {ROW(OUTPUT, RUN, "against", "distances to REF, or to the total of all"), TEXT("REF"),
      FIELD(against)},
@@ -481,7 +481,7 @@ const struct ih_option ih_option_table[] = {
 
     {ROW(CHART, RUN, "chart", "a" IH_CHART_ENDINGS ", or a directory"), FILE_NAME("PATH"),
      .is_optional = true, .set = set_chart, .once = "a run writes its charts to one place"},
-    {ROW(CHART, RUN, "sheet", "one chart of up to 60 small histograms"), RARE,
+    {ROW(CHART, RUN, "sheet", "small histograms, up to 60 on each chart"), RARE,
      FIELD(chart.is_sheet)},
     {ROW(CHART, RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE, TEXT("WxH"),
      .set = set_chart_size},

@@ -2,11 +2,10 @@
  * --by: one exact total for each group of images.
  *
  * --by=folder groups by the folder in an image's name, "data/cats" for data/cats/1.jpg and "." for
- * a name without a folder. --by=format and --by=size group by what a record has, "png" and
- * "640x480"; failed inputs have a group of their own, because their records lack both.
- * --by=LIST.csv groups by the list's lines. A group's total that a
- * result file holds is added to the group of its name. So the groups of parts add up to those of
- * the whole.
+ * a name without a folder. --by=format, --by=size and --by=samples group by what a record has,
+ * "png", "640x480" and "uint16"; failed inputs have a group of their own, because their records
+ * lack all three. --by=LIST.csv groups by the list's lines. A group's total that a result file
+ * holds is added to the group of its name. So the groups of parts add up to those of the whole.
  */
 #include "stages/stage.h"
 
@@ -26,11 +25,11 @@ struct member {
     const char *name, *group;
 };
 
-enum { SIZE_TEXT_MAX = 48 }; /* of two 64-bit numbers */
+enum { NAME_TEXT_MAX = 48 }; /* of two 64-bit numbers */
 
 struct ih_by {
     bool takes_images;
-    enum { BY_LIST, BY_FOLDER, BY_FORMAT, BY_SIZE } what;
+    enum { BY_LIST, BY_FOLDER, BY_FORMAT, BY_SIZE, BY_SAMPLES } what;
     char *list;             /* owned; the text that members point into; NULL: none */
     struct member *members; /* owned; sorted by name */
     size_t n_members;
@@ -146,8 +145,10 @@ static enum ih_status read_list(struct ih_by *g, const char *path, struct ih_err
 enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct ih_by **stage,
                           struct ih_error *err)
 {
-    static const char *const names[] = {
-        [BY_FOLDER] = "folder", [BY_FORMAT] = "format", [BY_SIZE] = "size"};
+    static const char *const names[] = {[BY_FOLDER] = "folder",
+                                        [BY_FORMAT] = "format",
+                                        [BY_SIZE] = "size",
+                                        [BY_SAMPLES] = "samples"};
     enum ih_status status = IH_OK;
     struct ih_by *g = calloc(1, sizeof *g);
     if (!g)
@@ -184,9 +185,23 @@ void ih_by_close(struct ih_by *g)
 
 /* ---- adding ---- */
 
-/* The name of a result's group, n bytes; NULL if the list lacks the result. */
+/* The samples of the file. Unsigned ones of 9 to 16 bits are one group, unless they have native
+ * bins of different numbers, which do not add up. */
+static void print_samples(const struct ih_result *r, char text[NAME_TEXT_MAX])
+{
+    const unsigned n_bins = r->histogram.n_bins;
+    const char *const name = ih_is_unsigned(r->histogram.type)
+                                 ? r->info.source_depth > 8 ? "uint16" : "uint8"
+                                 : ih_sample_type_name(r->histogram.type);
+    snprintf(text, NAME_TEXT_MAX, "%s", name);
+    if (n_bins > IH_BINS && n_bins < IH_NATIVE_BINS_MAX)
+        snprintf(text, NAME_TEXT_MAX, "%s of %u values", name, n_bins);
+}
+
+/* The name of a result's group, n bytes; NULL if the list lacks the result. text: for a name that
+ * is made */
 static const char *name_of(const struct ih_by *g, const struct ih_result *r,
-                           char size[SIZE_TEXT_MAX], size_t *n)
+                           char text[NAME_TEXT_MAX], size_t *n)
 {
     const char *name = r->group;
     if (!name && g->what == BY_FOLDER) {
@@ -196,9 +211,11 @@ static const char *name_of(const struct ih_by *g, const struct ih_result *r,
         return name;
     }
     if (!name && g->what == BY_SIZE)
-        snprintf(size, SIZE_TEXT_MAX, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
+        snprintf(text, NAME_TEXT_MAX, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
+    if (!name && g->what == BY_SAMPLES && r->status == IH_OK)
+        print_samples(r, text);
     if (!name && g->what != BY_LIST) {
-        name = r->status != IH_OK ? "(failed)" : g->what == BY_SIZE ? size : r->info.format;
+        name = r->status != IH_OK ? "(failed)" : g->what == BY_FORMAT ? r->info.format : text;
         name = name && *name ? name : "(no format)"; /* counts of arrays, in result files */
     }
     if (!name && g->n_members > 0) {
@@ -250,11 +267,11 @@ static struct group *find_group(struct ih_by *g, const char *name, size_t n)
 enum ih_status ih_by_take(struct ih_by *g, const struct ih_result *result, bool selected,
                           struct ih_error *err)
 {
-    char size[SIZE_TEXT_MAX];
+    char text[NAME_TEXT_MAX];
     size_t n;
     if (!result->group && (!g->takes_images || !selected || result->is_total))
         return IH_OK;
-    const char *name = name_of(g, result, size, &n);
+    const char *name = name_of(g, result, text, &n);
     if (!name) {
         g->n_left_out++;
         if (!g->left_out && !(g->left_out = strdup(result->path)))

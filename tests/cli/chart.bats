@@ -137,13 +137,36 @@ END
   pgm wide.pgm 600 2 "$(printf '\\x32\\x64%.0s' {1..600})"
   imghist_ok wide.pgm d/100.pgm d/101.pgm --sheet --chart=least.png --chart-size=480x320 --thumbnails
   dot d/160.pgm
-  imghist_refused 2 "--sheet shows up to 60 images" d --sheet --chart=more.png
-  [ ! -e more.png ]
+  imghist_refused 2 "--sheet shows up to 60 images in a stream; name a file" d --sheet --chart=-
   imghist_ok d --where 'width > 1' --sheet --chart=none.png
   [ ! -e none.png ]
   imghist_refused 2 "--sheet: needs the name of one file" d --sheet --chart=charts
   imghist_refused 2 "--sheet: cannot be used with --total-only" d --sheet --chart=a.png --total-only
   imghist_refused 2 "--sheet: cannot be used with --scale-y" d --sheet --chart=a.png --scale-y=count
+}
+
+@test "chart: a sheet of more than 60 images goes on in numbered files, which appear together" {
+  mkdir d
+  for i in {100..220}; do dot d/$i.pgm; done
+  imghist_ok d --sheet --chart=more.svg
+  [ "$stderr" = "imghist: 3 charts written: more.svg to more-3.svg" ] || fail "$stderr"
+  for part in more.svg:100:159: more-2.svg:160:219:' (2)' more-3.svg:220:220:' (3)'; do
+    IFS=: read -r file first last number <<<"$part"
+    [ "$(grep -oE '>[12][0-9]{2}\.pgm</text>' $file | tr -dc '0-9\n' | sort -u)" = "$(seq "$first" "$last")" ] || fail "$file"
+    grep -qF ">d/$number<" $file || fail "$file: no title"
+  done
+  imghist_ok d/100.pgm d/101.pgm --sheet --chart=more.svg # fewer: the others are left as they are
+  [ "$(ls more*)" = $'more-2.svg\nmore-3.svg\nmore.svg' ]
+  imghist_ok d --sheet --chart=h.hist.png --title=Dots
+  [ "$(ls h*)" = $'h-2.hist.png\nh-3.hist.png\nh.hist.png' ]
+  imghist_refused 2 "h-2.hist.png: is both an input and the output file" h-2.hist.png d --sheet --chart=h.hist.png
+  mkdir -p broken/b-2.svg # a folder
+  imghist_status 1 d --sheet --chart=broken/b.svg
+  assert_stderr_has "broken/b-2.svg: "
+  [ "$(ls -A broken)" = b-2.svg ] || fail "$(ls -A broken)"
+  for i in {1..50}; do echo d; done >list
+  imghist_refused 2 "--sheet shows up to 5940 images; select them with --where" --files-from=list --sheet --chart=all.png
+  [ -z "$(ls -A | grep all)" ]
 }
 
 @test "chart: --thumbnails, and charts that cannot have one" {

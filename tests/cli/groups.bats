@@ -57,7 +57,7 @@ list_of_groups() {
   done
   printf 'a,b\na,c\n' >bad.list
   imghist_fails 1 "bad.list: 'a' stands in it twice" d --by=bad.list --csv
-  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|format|size|FILE)" d --by=nowhere --csv
+  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|format|size|samples|FILE)" d --by=nowhere --csv
 }
 
 @test "groups: formats and sizes, also of merged records, and failures" {
@@ -70,7 +70,15 @@ list_of_groups() {
   [ "$(cut -d, -f1,4-6 <<<"$output" | grep luma)" = $'(failed),luma,0,0\nbmp,luma,1,7\npnm,luma,38,1023' ] || fail "formats: $output"
   imghist . --by=size --csv=stats
   [ "$(cut -d, -f1,4-6 <<<"$output" | grep luma)" = $'(failed),luma,0,0\n1x1,luma,1,7\n20x1,luma,20,960\n3x2,luma,18,63' ] || fail "sizes: $output"
-  for by in format size; do
+  mkdir n
+  printf 'P5 1 2 4095\n\0\1\0\2' >n/12.pgm
+  printf 'P5 1 2 65535\n\0\3\0\4' >n/16.pgm
+  printf 'Pf 1 1 -1\n\0\0\200\77' >n/float.pfm
+  imghist n 3.pgm --by=samples --bins=native --csv=stats
+  [ "$(cut -d, -f1,4-6 <<<"$output" | grep gray)" = $'float32,gray,1,\nuint16,gray,2,7\nuint16 of 4096 values,gray,2,3\nuint8,gray,6,21' ] || fail "samples: $output"
+  imghist n 3.pgm --by=samples --csv=stats # both of uint16 have 256 bins
+  [ "$(cut -d, -f1,5 <<<"$output" | uniq)" = $'file,count\nfloat32,1\nuint16,4\nuint8,6' ] || fail "samples: $output"
+  for by in format size samples; do
     "$IMGHIST" a b 3.pgm --by=$by --ndjson -q >single.txt || [ $? -eq 1 ]
     jq -es '[.[].n_failed] | add == 1' single.txt || fail "$by: the failure"
     for part in 1 2; do "$IMGHIST" a b 3.pgm --shard=$part/2 --ndjson -q -o part$part.ndjson || [ $? -eq 1 ]; done

@@ -96,6 +96,8 @@ clip() { # two seconds, the first black, the second white
   cp "$SAMPLES/palette.png" incoming
   recipe 'by=format'
   grep -qE '^pnm,.*,gray,200,1700,8.500000,' formats.csv || fail "$(cat formats.csv)"
+  recipe 'by=samples'
+  [ "$(cut -d, -f1,4 samples.csv | paste -sd' ')" = "file,channel uint8,red uint8,green uint8,blue uint8,luma" ] || fail "$(cat samples.csv)"
   recipe 'by=size'
   [[ $(cat shown) == $'2\t10x10\n1\t'+([0-9])x+([0-9]) ]] || fail "$(cat shown)"
 }
