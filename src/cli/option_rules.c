@@ -114,6 +114,7 @@ static const struct {
     {"jpeg", "gpu", "kernel", NULL, NULL, "what a GPU decodes is counted by a kernel of its own"},
     {"jpeg", "gpu", "region", NULL, NULL, is_whole_image},
     {"jpeg", "gpu", "mask", NULL, NULL, is_whole_image},
+    {"jpeg", "gpu", "nodata", NULL, NULL, "a GPU counts all samples of JPEG files"},
 };
 
 /* ---- needs ---- */
@@ -193,6 +194,7 @@ static const struct {
     {"luma", SHOWS_COUNTS, "counts", NULL},
     {"alpha", SHOWS_COUNTS, "counts", NULL},
     {"bins", SHOWS_COUNTS, "counts", NULL},
+    {"nodata", SHOWS_COUNTS, "counts", NULL},
     {"depth", SHOWS_COUNTS, "counts", NULL},
     {"range", SHOWS_COUNTS, "counts", NULL},
     {"clip", SHOWS_CLIPPED, "clipped pixels", NULL},

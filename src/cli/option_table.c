@@ -332,6 +332,15 @@ static enum ih_status set_region(const struct ih_setting *s)
     return ih_region_parse(s->value, &s->options->region, s->err);
 }
 
+static enum ih_status set_nodata(const struct ih_setting *s)
+{
+    s->options->measure.stated |= IH_STATED_NODATA;
+    return ih_nodata_parse(s->value, &s->options->measure.nodata)
+               ? IH_OK
+               : ih_error_set(s->err, IH_USAGE, "'%s' is neither a finite number nor none",
+                              s->value);
+}
+
 static enum ih_status set_bins(const struct ih_setting *s)
 {
     s->options->measure.takes_native = strcmp(s->value, "native") == 0;
@@ -508,6 +517,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_range},
     {ROW(COUNTING, RUN, "region", "count only this rectangle, in pixels or %"), TEXT("WxH+X+Y"),
      .set = set_region, .once = "a run counts one region"},
+    {ROW(COUNTING, RUN, "nodata", "count this value apart (GDAL_NODATA)"), RARE, TEXT("V|none"),
+     .set = set_nodata},
     {ROW(COUNTING, RUN, "mask", "count only where this gray image is not 0"), RARE,
      FILE_NAME("FILE|DIR"), .set = set_mask,
      .once = "a run has one mask; combine both into one image"},

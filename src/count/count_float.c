@@ -28,7 +28,7 @@ struct ih_float_cells {
 
 enum ih_status ih_float_channel_begin(struct ih_float_channel *c, uint64_t *bins,
                                       struct ih_float_sums *sums, uint64_t *specials,
-                                      const float *nodata, struct ih_error *err)
+                                      struct ih_error *err)
 {
     if (!c->cells)
         c->cells = calloc(TABLES, sizeof *c->cells);
@@ -38,12 +38,6 @@ enum ih_status ih_float_channel_begin(struct ih_float_channel *c, uint64_t *bins
         memset(c->cells, 0, TABLES * sizeof *c->cells);
     c->first_key = UINT32_MAX;
     c->last_key = c->n_unfolded = 0;
-    c->nodata_key = UINT32_MAX;
-    if (nodata && *nodata == *nodata) {
-        uint32_t bits;
-        memcpy(&bits, nodata, sizeof bits);
-        c->nodata_key = ih_float_key(bits);
-    }
     c->bins = bins;
     c->sums = sums;
     c->specials = specials;
@@ -92,7 +86,7 @@ void ih_float_channel_end(struct ih_float_channel *c)
         c->sums->max_key = c->last_key;
 }
 
-/* Counts apart what is no finite value, and nodata. Moves the other keys to the front. Returns
+/* Counts apart what is no finite value. Moves the other keys to the front. Returns
  * their number. */
 static unsigned set_apart(struct ih_float_channel *c, uint32_t *keys, unsigned n)
 {
@@ -100,9 +94,7 @@ static unsigned set_apart(struct ih_float_channel *c, uint32_t *keys, unsigned n
     unsigned n_left = 0;
     for (unsigned i = 0; i < n; i++) {
         const uint32_t key = keys[i];
-        if (key == c->nodata_key)
-            c->specials[IH_NODATA]++;
-        else if (key == infinite)
+        if (key == infinite)
             c->specials[IH_POSITIVE_INFINITY]++;
         else if (key == IH_FLOAT_KEY_FIRST - 1)
             c->specials[IH_NEGATIVE_INFINITY]++;
@@ -138,27 +130,23 @@ static void add_keys(struct ih_float_cells *t, const uint32_t *keys, unsigned n)
 struct block {
     uint32_t keys[BLOCK];     /* bits of samples at first */
     uint32_t least, greatest; /* keys */
-    bool has_nodata;
 };
 
 /* Makes keys of the samples. SSE2 compares integers with a sign, so keys have one for the time
  * being. */
-static void make_keys(struct block *b, uint32_t nodata_key)
+static void make_keys(struct block *b)
 {
     const uint32_t sign = UINT32_C(0x80000000);
     int32_t least = INT32_MAX, greatest = INT32_MIN;
-    uint32_t n_nodata = 0;
     for (unsigned i = 0; i < BLOCK; i++) {
         const uint32_t key = ih_float_key(b->keys[i]);
         const int32_t order = (int32_t)(key ^ sign);
         b->keys[i] = key;
         least = order < least ? order : least;
         greatest = order > greatest ? order : greatest;
-        n_nodata |= key == nodata_key;
     }
     b->least = (uint32_t)least ^ sign;
     b->greatest = (uint32_t)greatest ^ sign;
-    b->has_nodata = n_nodata > 0;
 }
 
 /* Adds the n keys of a block. */
@@ -175,7 +163,7 @@ static void add_block(struct ih_float_channel *c, struct block *b, unsigned n)
         add_keys(c->cells, b->keys, n);
 }
 
-/* Counts apart what is no finite value, and nodata; adds the other keys. */
+/* Counts apart what is no finite value; adds the other keys. */
 static void add_some(struct ih_float_channel *c, struct block *b, unsigned n)
 {
     n = set_apart(c, b->keys, n);
@@ -202,15 +190,15 @@ void ih_float_channel_add(struct ih_float_channel *c, const void *samples, size_
                           ptrdiff_t stride_bytes)
 {
     const uint8_t *from = samples;
-    struct block b = {.has_nodata = false};
+    struct block b;
     for (unsigned n_here; n > 0; n -= n_here, from += stride_bytes * (ptrdiff_t)n_here) {
         n_here = n < BLOCK ? (unsigned)n : BLOCK;
         if (n_here == BLOCK && stride_bytes == sizeof *b.keys)
             memcpy(b.keys, from, sizeof b.keys);
         else
             gather(b.keys, from, n_here, stride_bytes);
-        make_keys(&b, c->nodata_key);
-        if (b.has_nodata || b.least < IH_FLOAT_KEY_FIRST || b.greatest > IH_FLOAT_KEY_LAST)
+        make_keys(&b);
+        if (b.least < IH_FLOAT_KEY_FIRST || b.greatest > IH_FLOAT_KEY_LAST)
             add_some(c, &b, n_here);
         else
             add_block(c, &b, n_here);
@@ -242,9 +230,8 @@ enum ih_status ih_float_begin(struct ih_float_counter *c, const struct ih_count_
     }
     enum ih_status status = ih_histogram_init(&c->totals, spec, err);
     for (unsigned i = 0; i < n_channels && status == IH_OK; i++)
-        status =
-            ih_float_channel_begin(&c->channels[i], ih_bins(&c->totals, i),
-                                   ih_floats(&c->totals, i), ih_specials(&c->totals, i), NULL, err);
+        status = ih_float_channel_begin(&c->channels[i], ih_bins(&c->totals, i),
+                                        ih_floats(&c->totals, i), ih_specials(&c->totals, i), err);
     return status;
 }
 

@@ -12,7 +12,6 @@
 struct ih_float_channel {
     struct ih_float_cells *cells; /* two tables, owned; 0 between two channels */
     uint32_t first_key, last_key, n_unfolded;
-    uint32_t nodata_key; /* UINT32_MAX: none */
 
     /* Borrowed. */
     uint64_t *bins;
@@ -26,13 +25,12 @@ struct ih_float_channel {
  *
  * bins     [IH_FLOAT_BINS]
  * specials [IH_SPECIALS]
- * nodata   samples with this value are counted apart; NULL or NaN: none. NaN always is.
  *
  * Returns IH_OK or IH_MEMORY.
  */
 enum ih_status ih_float_channel_begin(struct ih_float_channel *c, uint64_t *bins,
                                       struct ih_float_sums *sums, uint64_t *specials,
-                                      const float *nodata, struct ih_error *err);
+                                      struct ih_error *err);
 
 /* Adds n samples in the machine's byte order, stride_bytes apart, with any alignment. They are
  * borrowed for the call. */

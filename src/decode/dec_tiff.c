@@ -131,20 +131,39 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
     return ih_tiff_inflate_open(s, t, err);
 }
 
-/* Whether a sample can have the value of GDAL's tag, a number as text. */
-static bool has_nodata(const struct ih_tiff *s)
+/* The value of samples that stand for no data, that of the run or of GDAL's tag, a number as text.
+ * Returns false if no sample can have it. */
+static bool read_nodata(const struct ih_tiff *s, double *value)
 {
+    const struct ih_samples *const samples = &s->samples;
+    const unsigned max = (1u << (samples->bits <= 16 ? samples->bits : 16)) - 1;
     char text[64], *end;
     unsigned bin;
-    if (!ih_tiff_text(s, TIFFTAG_GDAL_NODATA, text, sizeof text))
+    *value = s->nodata.value;
+    if (s->nodata.kind == IH_NODATA_NONE)
         return false;
-    const double value = strtod(text, &end);
-    if (end == text || !isfinite(value))
+    if (s->nodata.kind == IH_NODATA_OF_FILE) {
+        if (!ih_tiff_text(s, TIFFTAG_GDAL_NODATA, text, sizeof text))
+            return false;
+        *value = strtod(text, &end);
+        if (end == text)
+            return false;
+    }
+    if (s->type == IH_FLOAT32) /* what rounds to a finite one */
+        return fabs(*value) < 0x1.ffffffp127;
+    if (!ih_bin_find(s->type == IH_UINT8 ? IH_UINT16 : s->type, max + 1, *value, &bin))
         return false;
-    if (s->type == IH_FLOAT32)
-        return fabs(value) < 0x1.ffffffp127; /* what rounds to a finite float32 */
-    return ih_bin_find(s->type == IH_UINT8 ? IH_UINT16 : s->type, 1u << s->samples.bits, value,
-                       &bin);
+    if (s->type == IH_UINT8 && samples->is_inverted)
+        *value = max - *value;
+    if (s->type == IH_UINT8 && samples->bits < 8)
+        *value = ih_sample_scale((uint64_t)*value, max);
+    return true;
+}
+
+/* Whether the pixels are computed from the samples that may stand for no data. */
+static bool computes_pixels(const struct ih_tiff *s)
+{
+    return s->samples.kind == IH_SAMPLES_PALETTE || s->samples.kind == IH_SAMPLES_CMYK;
 }
 
 /* What the counts leave out, or hold although the file says that it is no part of the image. */
@@ -164,7 +183,8 @@ static void read_losses(struct ih_tiff *s, struct ih_image_info *info)
     }
     if (info->n_frames > 0 && ih_tiff_next_image(s, &next_at, &has_mask) && has_mask)
         info->warnings |= IH_WARNING_MASKED;
-    if (has_nodata(s))
+    double ignored;
+    if (s->nodata.kind == IH_NODATA_OF_FILE && computes_pixels(s) && read_nodata(s, &ignored))
         info->warnings |= IH_WARNING_NODATA;
 }
 
@@ -185,9 +205,13 @@ static void tiff_read_metadata(struct ih_tiff *s, struct ih_image_info *info)
 }
 
 /* Decides what becomes of the samples. */
-static enum ih_status choose_type(struct ih_tiff *s, struct ih_error *err)
+static enum ih_status choose_type(struct ih_tiff *s, struct ih_image_info *info,
+                                  struct ih_error *err)
 {
     const unsigned n_bins = s->type == IH_INT8 ? IH_BINS : IH_NATIVE_BINS_MAX;
+    info->has_nodata = !computes_pixels(s) && read_nodata(s, &info->nodata);
+    if (s->type == IH_UINT8 && info->has_nodata)
+        return ih_samples_set_target(&s->samples, (struct ih_sample_range){0, 0}, true, err);
     if (s->type == IH_UINT8)
         return ih_samples_set_target(&s->samples, s->sample_range, s->takes_native, err);
     s->samples.native = (struct ih_native){.type = s->type, .n_bins = n_bins};
@@ -214,7 +238,7 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
     if (status == IH_OK)
-        status = choose_type(s, err);
+        status = choose_type(s, info, err);
     info->type = s->samples.native.type;
     info->n_bins = s->samples.native.n_bins;
     s->samples.extremes = &info->extremes;
@@ -242,6 +266,7 @@ static enum ih_status open_tiff(struct ih_reader *src, const struct ih_decode_op
     s->max_pixels = options->max_pixels;
     s->sample_range = options->sample_range;
     s->takes_native = options->takes_native;
+    s->nodata = options->nodata;
     if (status == IH_OK)
         status = tiff_read_directory(s, info, err);
     return status;

@@ -2,8 +2,10 @@
 #include "decode/decoder.h"
 
 #include "decode/recognise.h"
+#include "decode/samples.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,9 +196,29 @@ static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *e
     return IH_OK;
 }
 
-static enum ih_status open_decoder(struct ih_decode *d, struct ih_reader *src,
-                                   const struct ih_decode_options *options, struct ih_error *err)
+/* The value of the run, unless the decoder has made it one of its samples. Gray of fewer than 8
+ * bits is scaled. */
+static void set_nodata(struct ih_image_info *info, const struct ih_decode_options *options)
 {
+    const unsigned depth = info->source_depth;
+    const double value = options->nodata.value, max = depth < 8 ? (1u << depth) - 1 : 0;
+    const bool is_scaled = info->layout.n_colours == 1 && depth < 8 && ih_is_unsigned(info->type);
+    if (options->nodata.kind != IH_NODATA_OF_RUN || info->has_nodata ||
+        (is_scaled && (value < 0 || value > max || value != floor(value))))
+        return;
+    info->has_nodata = true;
+    info->nodata = is_scaled ? ih_sample_scale((uint64_t)value, (uint64_t)max) : value;
+}
+
+static enum ih_status open_decoder(struct ih_decode *d, struct ih_reader *src,
+                                   const struct ih_decode_options *given, struct ih_error *err)
+{
+    struct ih_decode_options with = *given;
+    const struct ih_decode_options *const options = &with;
+    if (with.nodata.kind == IH_NODATA_OF_RUN) {
+        with.takes_native = true;
+        with.sample_range = (struct ih_sample_range){0, 0};
+    }
     unsigned index = 0;
     if (options->raw_channels) {
         d->decoder = &ih_decoder_raw;
@@ -237,6 +259,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_reader *src,
     if (status != IH_OK)
         return status;
     assert(ih_layout_is_possible(&d->info.layout));
+    set_nodata(&d->info, options);
     status = check_limits(d, err);
     if (status != IH_OK)
         ih_decode_close(d);
@@ -397,6 +420,8 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
         start_time(d->src, options);
         status = d->remote ? d->remote->next(d->remote, has_next, err)
                            : d->decoder->next(d->state, &d->info, has_next, err);
+        if (status == IH_OK && *has_next)
+            set_nodata(&d->info, options);
         if (status == IH_OK && *has_next)
             status = check_limits(d, err);
         ih_time_limit_pause(&d->src->time);

@@ -71,6 +71,11 @@ struct ih_decode_options {
      * ones, and info.n_bins their number of values. */
     bool takes_native;
 
+    /* With a value of the run, or one that the file states, samples of 9 to 16 bits are native ones
+     * without a range, whatever takes_native and sample_range say: what counts them reduces them.
+     */
+    struct ih_nodata nodata;
+
     bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
 
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */

@@ -279,14 +279,6 @@ void ih_histogram_set_apart(struct ih_histogram *h)
     }
 }
 
-void ih_histogram_set_nodata_apart(struct ih_histogram *h, double value)
-{
-    unsigned bin;
-    if (ih_bin_find(h->type, h->n_bins, value, &bin))
-        for (unsigned i = 0; i < h->layout.n_channels - h->layout.has_alpha; i++)
-            move_out(h, i, bin, bin, IH_NODATA);
-}
-
 void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
     if (h->layout.n_colours != 1 || !ih_is_unsigned(h->type))

@@ -83,10 +83,6 @@ static inline uint64_t *ih_specials(const struct ih_histogram *h, unsigned plane
  * that are no values. Called once, after counting. */
 void ih_histogram_set_apart(struct ih_histogram *h);
 
-/* Moves the pixels with a value out of the bins of all channels, as nodata. Their value is exact:
- * it is a bin. */
-void ih_histogram_set_nodata_apart(struct ih_histogram *h, double value);
-
 /* The exact sums of a valid plane of float32 samples. */
 static inline struct ih_float_sums *ih_floats(const struct ih_histogram *h, unsigned plane)
 {

@@ -2,7 +2,9 @@
 
 #include "histogram/result.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -34,6 +36,26 @@ bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range
         *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
     ih_reduction_print(*range, is_native, again);
     return strcmp(text, again) == 0;
+}
+
+void ih_nodata_print(struct ih_nodata nodata, char text[IH_NODATA_BYTES])
+{
+    strcpy(text, nodata.kind == IH_NODATA_NONE ? "none" : "");
+    for (int digits = 15; nodata.kind == IH_NODATA_OF_RUN && digits <= 17; digits++) {
+        snprintf(text, IH_NODATA_BYTES, "%.*g", digits, nodata.value);
+        if (strtod(text, NULL) == nodata.value)
+            break;
+    }
+}
+
+bool ih_nodata_parse(const char *text, struct ih_nodata *nodata)
+{
+    char *end;
+    *nodata = (struct ih_nodata){IH_NODATA_NONE, 0};
+    if (strcmp(text, "none") == 0)
+        return true;
+    *nodata = (struct ih_nodata){IH_NODATA_OF_RUN, strtod(text, &end) + 0.0}; /* no -0 */
+    return end > text && *end == '\0' && isfinite(nodata->value) && !strpbrk(text, " xX");
 }
 
 const char *ih_alpha_name(enum ih_alpha alpha)
@@ -115,7 +137,7 @@ static enum ih_status check(const struct ih_joint_measure *j, const struct ih_re
     const struct ih_measure *m = is_asked ? &j->asked : &common, *own = &r->measure;
     const unsigned stated = is_asked ? m->stated : ~0u;
     const bool has_selection = !is_asked || m->region || m->mask;
-    char a[IH_REDUCTION_BYTES], b[IH_REDUCTION_BYTES];
+    char a[IH_REDUCTION_BYTES], b[IH_REDUCTION_BYTES], c[IH_NODATA_BYTES], d[IH_NODATA_BYTES];
     const bool has_luma = !ih_is_float(own->type) && (is_asked || !ih_is_float(m->type));
     if ((stated & IH_STATED_LUMA) && has_luma && m->luma != own->luma)
         return differ(is_asked, "luma weights", own->luma->name, m->luma->name, err);
@@ -130,6 +152,12 @@ static enum ih_status check(const struct ih_joint_measure *j, const struct ih_re
                             ih_is_native(own->type) ? "256" : "native ones");
     if ((stated & IH_STATED_ALPHA) && m->alpha != own->alpha)
         return differ(is_asked, "alpha", ih_alpha_name(own->alpha), ih_alpha_name(m->alpha), err);
+    if ((stated & IH_STATED_NODATA) &&
+        (m->nodata.kind != own->nodata.kind || m->nodata.value != own->nodata.value)) {
+        ih_nodata_print(own->nodata, c);
+        ih_nodata_print(m->nodata, d);
+        return differ(is_asked, "nodata", *c ? c : "of the files", *d ? d : "of the files", err);
+    }
     if ((!is_asked || m->range.high) &&
         (m->range.low != own->range.low || m->range.high != own->range.high)) {
         ih_reduction_print(own->range, ih_is_native(own->type), a);

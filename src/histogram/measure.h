@@ -31,6 +31,21 @@ void ih_reduction_print(struct ih_sample_range range, bool is_native,
 /* Returns false for a text that ih_reduction_print does not write. */
 bool ih_reduction_parse(const char *text, bool is_native, struct ih_sample_range *range);
 
+/* Which samples stand for no data and are counted apart: those of the value that the file states,
+ * none, or those of a value. It is that of stored samples; NaN and infinities always are apart. */
+enum ih_nodata_kind { IH_NODATA_OF_FILE, IH_NODATA_NONE, IH_NODATA_OF_RUN };
+struct ih_nodata {
+    enum ih_nodata_kind kind;
+    double value; /* finite; of a run */
+};
+enum { IH_NODATA_BYTES = 32 };
+
+/* "none", or the number; "" for that of the file. */
+void ih_nodata_print(struct ih_nodata nodata, char text[IH_NODATA_BYTES]);
+
+/* Reads "none" or a finite number. Returns false for any other text. */
+bool ih_nodata_parse(const char *text, struct ih_nodata *nodata);
+
 /* Which pixels are counted. */
 enum ih_alpha { IH_ALPHA_COUNT, IH_ALPHA_SKIP_TRANSPARENT };
 
@@ -42,7 +57,8 @@ enum ih_stated {
     IH_STATED_LUMA = 1 << 0,
     IH_STATED_CLIP = 1 << 1,
     IH_STATED_ALPHA = 1 << 2,
-    IH_STATED_BINS = 1 << 3
+    IH_STATED_BINS = 1 << 3,
+    IH_STATED_NODATA = 1 << 4
 };
 
 struct ih_measure {
@@ -53,7 +69,8 @@ struct ih_measure {
     unsigned n_bins;              /* the same; of a run: 0 */
     enum ih_alpha alpha;
     struct ih_sample_range range; /* of the run, whatever the image's depth; high 0: none */
-    const char *region, *mask;    /* as recorded; NULL: the whole image; borrowed */
+    struct ih_nodata nodata;
+    const char *region, *mask; /* as recorded; NULL: the whole image; borrowed */
     uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
     unsigned stated;    /* set of enum ih_stated */
 };

@@ -45,6 +45,8 @@ struct ih_image_info {
                                bits per index */
     struct ih_extremes extremes;
     unsigned warnings;      /* set of enum ih_warning */
+    bool has_nodata;        /* samples of a value stand for no data, and are to be counted apart: */
+    double nodata;          /* finite, among the samples that the decoder gives */
     unsigned n_not_counted; /* samples of a pixel that belong to no channel */
     unsigned n_frames;      /* images in the file, pages included; 0: not known */
     enum ih_range range;

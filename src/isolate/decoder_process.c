@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -435,6 +436,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.is_lenient = options->is_lenient;
     request.takes_frames = options->takes_frames;
     request.sample_range = options->sample_range;
+    request.nodata = options->nodata;
     request.takes_native = options->takes_native;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
@@ -478,10 +480,12 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     if (next_reply(p, &r, err) != IH_OK)
         return err->status;
     const unsigned n_channels = r.info.layout.n_channels;
+    const unsigned char nodata_bits = *(const unsigned char *)&r.info.has_nodata; /* may be any */
+    const bool has_nodata = nodata_bits == 1 && isfinite(r.info.nodata);
     if (r.kind != IH_WIRE_OPENED || !ih_layout_is_possible(&r.info.layout) ||
         n_channels > IH_PIXEL_CHANNELS_MAX ||
         !ih_layout_is_same(r.info.layout, ih_layout_of(n_channels)) || r.info.source_depth > 32 ||
-        !has_possible_bins(&r.info, p->takes_native) ||
+        !has_possible_bins(&r.info, p->takes_native || has_nodata) ||
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->n_channels = r.info.layout.n_channels;
@@ -494,6 +498,8 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     p->info->type = r.info.type;
     p->info->n_bins = r.info.n_bins;
     p->info->source_depth = r.info.source_depth;
+    p->info->has_nodata = has_nodata;
+    p->info->nodata = has_nodata ? r.info.nodata : 0;
     return IH_OK;
 }
 

@@ -347,8 +347,9 @@ static void put_named(FILE *f, struct ih_record_view *view, const char *const *k
 static void json_compare(const void *state, const struct ih_comparison *c)
 {
     static const char *const names[] = {"a", "b"};
-    static const char *const settings[] = {"bins", "reduction", "luma_weights", "alpha", "region",
-                                           "mask", "mask_hash", "clip_limits",  NULL};
+    static const char *const settings[] = {"bins",        "reduction", "luma_weights", "alpha",
+                                           "nodata",      "region",    "mask",         "mask_hash",
+                                           "clip_limits", NULL};
     static const char *const of_side[] = {"n_failed", "pixels",   "version",
                                           "file",     "file_b64", NULL};
     const struct ih_output_state *const s = state;

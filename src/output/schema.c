@@ -457,6 +457,9 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_REDUCTION:
         ih_reduction_print(r->measure.range, ih_is_native(r->measure.type), v->text);
         return text_value(v->text, true);
+    case IH_FIELD_NODATA:
+        ih_nodata_print(r->measure.nodata, v->text);
+        return text_value(v->text, *v->text != '\0');
     case IH_FIELD_SHARD:
         snprintf(v->text, sizeof v->text, "%u/%u", r->shard, r->n_shards);
         return text_value(v->text, r->n_shards > 0);

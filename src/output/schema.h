@@ -52,6 +52,7 @@ enum ih_record_field_kind {
     IH_FIELD_RANGE,
     IH_FIELD_WEIGHTS,
     IH_FIELD_ALPHA,
+    IH_FIELD_NODATA,  /* of the run */
     IH_FIELD_SAMPLES, /* the type, if it is not unsigned */
     IH_FIELD_SHARD,
     IH_FIELD_FINGERPRINT,

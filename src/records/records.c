@@ -419,6 +419,8 @@ static bool set_text(struct ih_result *r, const struct ih_field *field, const ch
         is_possible = set_choice(&i, text, alphas, 2);
         r->measure.alpha = i == 0 ? IH_ALPHA_COUNT : IH_ALPHA_SKIP_TRANSPARENT;
         return is_possible;
+    case IH_FIELD_NODATA:
+        return ih_nodata_parse(text, (void *)at);
     case IH_FIELD_REDUCTION: /* which one depends on the bins, a later check */
         return ih_reduction_parse(text, false, &r->measure.range) ||
                ih_reduction_parse(text, true, &r->measure.range);

@@ -49,20 +49,23 @@ static uint64_t lap(uint64_t *last_ns)
  * support them, else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none.
  */
 static enum ih_status count_stripes(const struct ih_count_spec *spec,
-                                    struct ih_selection *selection, struct ih_thumbnail *thumbnail,
-                                    struct ih_decode *decode, struct ih_lane *lane,
-                                    struct ih_result *result)
+                                    struct ih_selection *selection, struct ih_nodata_pass *nodata,
+                                    struct ih_thumbnail *thumbnail, struct ih_decode *decode,
+                                    struct ih_lane *lane, struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
     const unsigned n_channels = spec->layout.n_channels;
-    const size_t pixel_bytes = ih_pixel_bytes(n_channels, spec->type);
+    const enum ih_sample_type type = decode->info.type; /* before keep makes it that of spec */
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, type);
     const bool skips_transparent =
         result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec->layout.has_alpha;
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, spec, err);
     const size_t planes_bytes =
-        !selection && !thumbnail && ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
+        !selection && !thumbnail && !decode->info.has_nodata && ih_lane_takes_planes(lane)
+            ? ih_decode_planes_bytes(decode)
+            : 0;
     const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     while (status == IH_OK) {
         struct ih_planes planes = {.n_rows = 0};
@@ -82,9 +85,11 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         if (status == IH_OK && selection)
             n_pixels = ih_selection_keep(selection, buffer, n_pixels, pixel_bytes);
         if (status == IH_OK && skips_transparent)
-            n_pixels = ih_samples_drop_transparent(buffer, n_pixels, n_channels, spec->type);
+            n_pixels = ih_samples_drop_transparent(buffer, n_pixels, n_channels, type);
         if (status == IH_OK)
-            ih_keys_make(spec->type, buffer, n_pixels * n_channels);
+            ih_keys_make(type, buffer, n_pixels * n_channels);
+        if (status == IH_OK && decode->info.has_nodata)
+            n_pixels = ih_nodata_keep(nodata, buffer, n_pixels);
         if (status == IH_OK && planes.n_rows > 0)
             status = ih_lane_count_planes(lane, &planes, err);
         else if (status == IH_OK && n_pixels > 0)
@@ -114,22 +119,27 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     const struct ih_image_info *info = &decode->info;
     struct ih_measure *m = &result->measure;
     struct ih_error *err = &result->error;
-    struct ih_count_spec spec = {
-        .layout = info->layout, .type = info->type, .n_bins = info->n_bins};
+    struct ih_count_spec spec;
     const struct ih_mask *used = options->mask.one ? options->mask.one : m->mask ? mask : NULL;
     const bool has_selection = m->region || m->mask;
     struct ih_selection selection;
     struct ih_thumbnail thumbnail = {.sums = NULL};
-    const bool has_thumbnail = options->makes_thumbnails && ih_is_unsigned(spec.type);
+    struct ih_nodata_pass nodata;
+    const bool has_thumbnail = options->makes_thumbnails && ih_is_unsigned(info->type);
     result->decoder_version = result->library = decode->decoder->version;
 
-    enum ih_status status = ih_measure_image(m, &spec, err);
+    enum ih_status status = ih_nodata_start(&nodata, info, m, err);
+    spec = nodata.spec;
+    if (status == IH_OK)
+        status = ih_measure_image(m, &spec, err);
+    if (status == IH_OK)
+        status = ih_nodata_begin(&nodata, &spec, err);
     if (status == IH_OK && has_thumbnail)
         status = ih_thumbnail_start(&thumbnail, info, err);
     if (status == IH_OK && has_selection)
         status = ih_selection_start(&selection, info, m->region, used, err);
     if (status == IH_OK)
-        status = count_stripes(&spec, has_selection ? &selection : NULL,
+        status = count_stripes(&spec, has_selection ? &selection : NULL, &nodata,
                                has_thumbnail ? &thumbnail : NULL, decode, lane, result);
     if (status == IH_OK && has_selection && selection.n_kept == 0)
         status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
@@ -141,6 +151,8 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     if (status == IH_OK)
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     if (status == IH_OK)
+        ih_nodata_end(&nodata, &result->histogram);
+    if (status == IH_OK)
         ih_histogram_set_apart(&result->histogram);
     result->times.count_ns += lap(&last_ns);
     if (status != IH_OK) {
@@ -148,6 +160,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
         result->thumbnail = NULL;
     }
     ih_thumbnail_reset(&thumbnail);
+    ih_nodata_reset(&nodata);
     result->info = *info;
     return status;
 }
@@ -166,6 +179,7 @@ static struct ih_decode_options decode_options(const struct ih_scan_options *opt
     struct ih_decode_options decode = options->decode;
     decode.sample_range = options->measure.range;
     decode.takes_native = options->measure.takes_native;
+    decode.nodata = options->measure.nodata;
     return decode;
 }
 

@@ -13,8 +13,8 @@
  *
  * The caller pulls items (struct ih_item_source): next waits for a result and makes an item of it.
  *
- * This header also declares regions and masks (selection.c), arrays, thumbnails and the words of
- * settings.
+ * This header also declares regions and masks (selection.c), nodata, arrays, thumbnails and the
+ * words of settings.
  */
 #ifndef IH_SCAN_SCAN_H
 #define IH_SCAN_SCAN_H
@@ -85,6 +85,42 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
  * their number; the contents after them are undefined. */
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
                          size_t pixel_bytes);
+
+/* ---- nodata.c ---- */
+
+/* What becomes of 16-bit samples. */
+struct ih_reduced_samples {
+    uint16_t colour[IH_NATIVE_BINS_MAX], alpha[IH_NATIVE_BINS_MAX];
+};
+
+/* The pixels of an image in which a sample stands for no data. Release it with ih_nodata_reset; all
+ * zero may be released too. */
+struct ih_nodata_pass {
+    struct ih_count_spec spec; /* of what backends count */
+    unsigned sample_bytes;     /* of a decoded sample */
+    unsigned n_tested;         /* channels without alpha */
+    bool has_key;
+    uint16_t key;                       /* of samples that stand for no data */
+    struct ih_reduced_samples *reduced; /* owned; NULL: samples stay as they are */
+    struct ih_histogram apart;          /* of those pixels; owned */
+    float value;                        /* of float32 samples that stand for no data */
+    uint64_t *n_floats;                 /* their number: [n_tested], owned; NULL: other samples */
+};
+
+/* Sets layout, type, bins and the value of p->spec to what backends have to count of an image. For
+ * ih_measure_image, which completes the spec; ih_nodata_begin takes it then. */
+enum ih_status ih_nodata_start(struct ih_nodata_pass *p, const struct ih_image_info *info,
+                               const struct ih_measure *measure, struct ih_error *err);
+enum ih_status ih_nodata_begin(struct ih_nodata_pass *p, const struct ih_count_spec *spec,
+                               struct ih_error *err);
+
+/* Moves the pixels that backends count to the front, as samples that they count, and returns their
+ * number. pixels: keys of decoded samples. */
+size_t ih_nodata_keep(struct ih_nodata_pass *p, uint8_t *pixels, size_t n_pixels);
+
+/* Adds the other pixels to the histogram of the image. */
+void ih_nodata_end(struct ih_nodata_pass *p, struct ih_histogram *histogram);
+void ih_nodata_reset(struct ih_nodata_pass *p);
 
 /* ---- inputs and options ---- */
 

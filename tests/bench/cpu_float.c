@@ -63,7 +63,7 @@ static void count(enum way way, struct ih_float_channel *c, const float *samples
 {
     memset(out, 0, sizeof *out);
     out->sums = IH_FLOAT_SUMS_EMPTY;
-    if (ih_float_channel_begin(c, out->bins, &out->sums, out->specials, NULL, NULL) != IH_OK)
+    if (ih_float_channel_begin(c, out->bins, &out->sums, out->specials, NULL) != IH_OK)
         abort();
     for (size_t i = 0, n; i < N; i += n) {
         n = N - i < STRIPE ? N - i : STRIPE;

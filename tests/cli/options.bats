@@ -24,7 +24,7 @@ accepted() {
 each_option() {
   "$IMGHIST" --help=all | grep -oE '^  (-., )?--[^ ]+' | grep -oE -e '--.*' |
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
-            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=TIME/=9/; s/=P,.*/=1/; s/=CMP,.*/=<9/; s/=K$/=2/; s/=BITS/=12/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
+            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=TIME/=9/; s/=P,.*/=1/; s/=CMP,.*/=<9/; s/=K$/=2/; s/=V$/=7/; s/=BITS/=12/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
             s/=EXPR/=width>5/'
 }
 
@@ -244,7 +244,7 @@ each_option() {
   while read -r option; do
     case $option in
       --raw=*) refused "--jpeg: cannot be used with --raw: " a.pgm --jpeg=gpu "$option" ;;
-      --isolate | --frames | --thumbnails | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
+      --isolate | --frames | --thumbnails | --kernel=* | --region=* | --mask=* | --nodata=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
       --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"

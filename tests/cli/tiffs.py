@@ -1,6 +1,7 @@
 """tiffs.py make N SEED: writes N random TIFF files byte by byte, and expected.json: types of samples, strips and tiles, planes, both byte orders,
-BigTIFF, Deflate with and without predictors, alpha, further samples, NaN and infinities.
-tiffs.py check NDJSON: compares what imghist wrote about them (--bins=native) with the bins and statistics that were computed while writing."""
+BigTIFF, Deflate with and without predictors, alpha, further samples, NaN, infinities and nodata.
+tiffs.py check NDJSON: compares what imghist wrote about them (with 256 bins or --bins=native) with the bins and statistics that were computed
+while writing."""
 
 import json
 import math
@@ -59,7 +60,7 @@ def encode(row, letter, order, bits, step, predictor):
     return bytes((v - (data[i - step] if i >= step else 0)) % 256 for i, v in enumerate(data))
 
 
-def write_tiff(path, r, name, pixels, width, height, n_samples, photometric, extra):
+def write_tiff(path, r, name, pixels, width, height, n_samples, photometric, extra, nodata):
     letter, bits, kind = TYPES[name]
     order, big = r.choice("<>"), r.random() < 0.3
     planar = n_samples > 1 and r.random() < 0.5
@@ -93,7 +94,6 @@ def write_tiff(path, r, name, pixels, width, height, n_samples, photometric, ext
         tags += [(322, "I", [across]), (323, "I", [down]), (324, word, places), (325, word, sizes)]
     else:
         tags += [(273, word, places), (278, "I", [rows]), (279, word, sizes)]
-    nodata = r.choice([None, "-7", "1.5", "1e300"])
     if nodata:
         tags.append((42113, "s", nodata.encode() + b"\0"))
     directory = b""
@@ -111,7 +111,6 @@ def write_tiff(path, r, name, pixels, width, height, n_samples, photometric, ext
     end = struct.pack(order + count_letter, len(tags)) + directory + b"\0" * room
     with open(path, "wb") as f:
         f.write((b"II" if order == "<" else b"MM") + start + body + end)
-    return nodata
 
 
 def bin_of(value, name):
@@ -122,7 +121,10 @@ def bin_of(value, name):
     return 0xFFFF - pattern if pattern >> 15 else pattern | 0x8000
 
 
-def expect(samples, name):
+def expect(samples, name, nodata):
+    """nodata: the value that is counted apart, or None."""
+    n_all = len(samples)
+    samples = [v for v in samples if v != nodata]
     finite = [v for v in samples if math.isfinite(v)]
     total = sum(map(Fraction, finite))
     return {
@@ -130,8 +132,20 @@ def expect(samples, name):
         "min": min(finite, default=None),
         "max": max(finite, default=None),
         "mean": float(total / len(finite)) if finite else None,
+        "nodata": n_all - len(samples),
         **{k: sum(repr(v) == repr(x) for v in samples) for k, x in NOT_FINITE.items()},
     }
+
+
+def expect_colours(pixels, name, nodata, bits):
+    """Luma (bt709) and joint clip counts of unsigned red, green and blue. A sample without data is not clipped."""
+    whole = [p[:3] for p in pixels if nodata not in p[:3]]
+    luma = Counter(str((13933 * r + 46871 * g + 4732 * b + 32768) >> 16) for r, g, b in whole)
+    high = (1 << bits) - 1
+    return {"luma": {"bins": luma, "nodata": len(pixels) - len(whole)}, "clip": {
+        f"{word}_{kind}": sum(test(v == end != nodata for v in p[:3]) for p in pixels)
+        for word, end in (("crushed", 0), ("blown", high)) for kind, test in (("any", any), ("all", all))
+    }}
 
 
 def make(n, seed):
@@ -146,20 +160,39 @@ def make(n, seed):
         sources = [make_sample(r, name) for _ in range(n_samples)]
         pixels = [[source() for source in sources] for _ in range(width * height)]
         path = f"{i:04}.tif"
-        nodata = write_tiff(path, r, name, pixels, width, height, n_samples, 2 if n_colours == 3 else 1, extra)
+        letter = TYPES[name][0]
+        nodata = r.choice([None, None, "-7", "1.5", "1e300", "nan", "0.1", repr(r.choice(r.choice(pixels)))])
+        if nodata and r.random() < 0.5 and name[0] == "u":  # many pixels of it
+            for pixel in pixels[:: r.randrange(1, 4)]:
+                pixel[r.randrange(n_samples)] = pixels[0][0]
+            nodata = repr(pixels[0][0])
+        write_tiff(path, r, name, pixels, width, height, n_samples, 2 if n_colours == 3 else 1, extra, nodata)
+        value = float(nodata or "nan")
+        if name == "float32" and abs(value) < 3e38:  # rounded to a sample
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        elif value != math.floor(value) if math.isfinite(value) and name[:5] != "float" else not math.isfinite(value):
+            value = None
         alpha = next((n_colours + k for k, kind in enumerate(extra) if kind), None)
         counted = list(range(n_colours)) + ([alpha] if alpha else [])
         names = ["gray"] if n_colours == 1 else ["red", "green", "blue"]
-        can_be = nodata == "-7" and name[0] != "u" or nodata == "1.5" and name[0] == "f"
         expected[path] = {
             "samples": name,
             "not_counted": n_samples - len(counted),
-            "nodata": can_be,
             "channels": {
-                title: expect([pixel[k] for pixel in pixels], name)
+                title: expect([pixel[k] for pixel in pixels], name, value if k != alpha else None)
                 for title, k in zip(names + ["alpha"], counted)
             },
         }
+        if n_colours == 3 and letter in "BH":
+            expected[path] |= expect_colours(pixels, name, value, TYPES[name][1])
+        if letter == "H":  # the same with 256 bins
+            reduced = [[None if v == value and k != alpha else (v * 255 * 2 + 65535) // (2 * 65535) for k, v in enumerate(p)] for p in pixels]
+            expected[path]["reduced"] = {
+                title: Counter(str(pixel[k]) for pixel in reduced if pixel[k] is not None)
+                for title, k in zip(names + ["alpha"], counted)
+            }
+            if n_colours == 3:
+                expected[path]["of_reduced"] = expect_colours(reduced, "uint8", None, 8)
     with open("expected.json", "w") as f:
         json.dump(expected, f)
 
@@ -185,16 +218,22 @@ def check(path):
             got = (want["samples"], *got[1:])
         if got != (want["samples"], want["not_counted"], list(want["channels"])):
             sys.exit(f"{where}: {got}, expected {want['samples']}, {want['not_counted']}, {list(want['channels'])}")
-        if any("GDAL_NODATA" in w for w in record.get("warnings", [])) != want["nodata"]:
-            sys.exit(f"{where}: warnings {record.get('warnings')}")
+        is_reduced = "reduced" in want and "bins" not in record
+        of_colours = want["of_reduced"] if is_reduced and "of_reduced" in want else want
+        if "luma" in of_colours:
+            luma = record["channels"][-1]
+            if (luma["name"], bins_of(luma), luma.get("nodata", 0)) != ("luma", of_colours["luma"]["bins"], of_colours["luma"]["nodata"]):
+                sys.exit(f"{where}: other luma")
+            if record["clip"] != of_colours["clip"]:
+                sys.exit(f"{where}: {record['clip']}, expected {of_colours['clip']}")
         for name, channel in want["channels"].items():
             have = channels[name]
-            if bins_of(have) != channel["bins"]:
+            if bins_of(have) != (want["reduced"][name] if is_reduced else channel["bins"]):
                 sys.exit(f"{where}: {name}: other bins")
-            for key in NOT_FINITE:
+            for key in [*NOT_FINITE, "nodata"]:
                 if have.get(key, 0) != channel[key]:
                     sys.exit(f"{where}: {name}: {key} is {have.get(key)}, expected {channel[key]}")
-            for key in ("min", "max", "mean"):
+            for key in ("min", "max", "mean") if not is_reduced else ():
                 a, b = have[key], channel[key]
                 if a is not None and key != "mean":
                     a = struct.unpack("f", struct.pack("f", a))[0]

@@ -72,6 +72,7 @@ struct ih_tiff {
     uint64_t max_pixels;
     struct ih_sample_range sample_range;
     bool takes_native;
+    struct ih_nodata nodata;  /* of the run */
     uint64_t page_at;         /* offset of the page's directory; 0: the first */
     unsigned slice, n_slices; /* of a stack in one page; else 0 and 1 */
     uint64_t slices_at, slice_bytes;
