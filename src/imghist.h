@@ -420,7 +420,7 @@ struct ih_summary {
     uint64_t n_pixels; /* counted pixels: without those that skip-transparent skips, and those of
                           other labels */
     uint64_t width, height;          /* of one image; 0 for sums */
-    unsigned n_channels;             /* 0 to 4 */
+    unsigned n_channels;             /* 0 to IH_CHANNELS_MAX */
     unsigned source_depth;           /* bits per sample in the file or array; 0 for sums */
     const char *format;              /* "png"; "" for pixels */
     const char *decoder;             /* library and version; "" for pixels */
@@ -654,7 +654,7 @@ enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
 struct ih_array {
     const void *data;
     uint64_t width, height; /* pixels; 0 is allowed */
-    unsigned n_channels;    /* 1 to 4 */
+    unsigned n_channels;    /* 1 to 4, or up to IH_CHANNELS_MAX: bands without colours */
     unsigned has_strides;   /* 0: interleaved without gaps, the strides are ignored; 1: they hold */
     ptrdiff_t row_stride_bytes, pixel_stride_bytes, channel_stride_bytes;
     enum ih_order order;            /* of the first three channels, if there are so many */

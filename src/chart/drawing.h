@@ -19,6 +19,7 @@ struct ih_chart_theme {
     struct ih_colour areas[3], gray; /* of red, green and blue; of gray images */
     struct ih_colour edges[3];       /* of the areas of red, green and blue */
     struct ih_colour lines[3];       /* of the other side of a comparison */
+    struct ih_colour bands[8];       /* lines of images without colours */
     struct ih_colour luma, casing;   /* the luma line, and its contrasting edge */
     struct ih_colour text, muted;    /* names and marks; all other text */
     struct ih_colour line;           /* axes and grid */
@@ -81,16 +82,27 @@ static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t
 /* Returns the highest bar that is drawn at v, of all planes. */
 uint64_t ih_chart_tallest(const struct ih_histogram *h, unsigned v);
 
-/* True for the planes that are drawn: the colour channels, and the luma of colour images. */
+enum { IH_CHART_BANDS_MAX = 8 }; /* of an image without colours */
+
+/* The channels that are drawn: the colours, or the first bands without them. */
+static inline unsigned ih_chart_n_drawn(const struct ih_histogram *h)
+{
+    const unsigned n_bands = h->layout.n_channels - h->layout.has_alpha;
+    return h->layout.n_colours            ? h->layout.n_colours
+           : n_bands < IH_CHART_BANDS_MAX ? n_bands
+                                          : (unsigned)IH_CHART_BANDS_MAX;
+}
+
+/* True for the planes that are drawn: these channels, and the luma of colour images. */
 static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
 {
     unsigned n_colours = h->layout.n_colours;
-    return plane < n_colours || (plane == IH_LUMA && n_colours > 1 && ih_has_luma(h));
+    return plane < ih_chart_n_drawn(h) || (plane == IH_LUMA && n_colours > 1 && ih_has_luma(h));
 }
 
 /* ---- the state of one chart ---- */
 
-enum { IH_CHART_FACTS_MAX = 9, IH_CHART_ENTRIES_MAX = 4 };
+enum { IH_CHART_FACTS_MAX = 10, IH_CHART_ENTRIES_MAX = IH_CHART_BANDS_MAX };
 
 /* An entry of the legend. */
 struct ih_chart_entry {

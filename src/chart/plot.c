@@ -59,7 +59,7 @@ static void draw_zones(struct ih_chart *chart)
     static const char *const names[] = {"shadows", "midtones", "highlights"};
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t width = l->right - l->left, room = (l->bottom - l->top) * 6 / 106;
-    if (chart->shown.is_span) /* values without black and white */
+    if (chart->shown.is_span || ih_layout_has_bands(chart->values->layout)) /* no black and white */
         return;
     ih_path_clear(&chart->path);
     for (int32_t i = 1; i < 3; i++)
@@ -221,16 +221,21 @@ static void draw_lines(struct ih_chart *chart)
     const int32_t width = line_width(chart, EDGE_WIDTH);
     for (unsigned plane = 0; plane < 3 && h->layout.n_colours > 1; plane++)
         draw_along(chart, ih_bins(h, plane), width, chart->theme->edges[plane], 255);
+    for (unsigned plane = ih_chart_n_drawn(h); h->layout.n_colours == 0 && plane-- > 0;)
+        draw_line(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, plane));
     if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
         draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
 }
 
 static void draw_other(struct ih_chart *chart)
 {
-    const unsigned n = chart->other->layout.n_colours;
+    const unsigned n_colours = chart->other->layout.n_colours;
+    const unsigned n = ih_chart_n_drawn(chart->other);
     for (unsigned plane = 0; plane < n; plane++)
         draw_line(chart, ih_bins(chart->other, plane),
-                  n > 1 ? chart->theme->lines[plane] : chart->theme->luma);
+                  n_colours == 0   ? ih_chart_plane_colour(chart, plane)
+                  : n_colours == 3 ? chart->theme->lines[plane]
+                                   : chart->theme->luma);
 }
 
 /* ---- marks of cut bars ---- */

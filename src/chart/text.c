@@ -119,7 +119,7 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     const struct ih_histogram *h = &result->histogram;
     *facts = (struct ih_chart_facts){0};
     add_size(result, facts);
-    if (h->n_pixels > 0 && h->layout.n_channels != h->layout.n_colours)
+    if (h->n_pixels > 0 && h->layout.has_alpha)
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
@@ -136,10 +136,14 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
                  ih_bar_values(n_shown));
     if (result->info.format)
         add_format(result, facts);
-    if (h->layout.n_channels != h->layout.n_colours &&
-        ih_bins(h, h->layout.n_channels - 1)[0] > 0 && result->measure.alpha == IH_ALPHA_COUNT)
+    if (h->layout.has_alpha && ih_bins(h, h->layout.n_channels - 1)[0] > 0 &&
+        result->measure.alpha == IH_ALPHA_COUNT)
         snprintf(next_fact(facts), IH_LABEL_MAX,
                  "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
+    const unsigned n_drawn = ih_chart_n_drawn(h);
+    if (n_drawn < h->layout.n_channels - h->layout.has_alpha)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%u of %u bands are drawn", n_drawn,
+                 h->layout.n_channels - h->layout.has_alpha);
     for (unsigned i = 0; i < h->n_planes; i++)
         if (ih_chart_draws_plane(h, ih_nth_plane(h, i)))
             text_add_plane(result, ih_nth_plane(h, i), &facts->entries[facts->n_entries++]);

@@ -21,6 +21,14 @@ static const struct ih_chart_theme dark = {
     .gray = {150, 154, 162},
     .edges = {{147, 24, 0}, {0, 74, 60}, {18, 10, 170}},
     .lines = {{255, 100, 92}, {96, 236, 80}, {110, 160, 255}},
+    .bands = {{86, 180, 233},
+              {230, 159, 0},
+              {0, 190, 140},
+              {204, 121, 190},
+              {240, 228, 66},
+              {255, 110, 60},
+              {120, 140, 255},
+              {190, 194, 202}},
     .luma = {255, 255, 255},
     .casing = {10, 11, 14},
     .text = {236, 238, 242},
@@ -41,6 +49,14 @@ static const struct ih_chart_theme light = {
     .gray = {140, 144, 152},
     .edges = {{126, 20, 0}, {0, 72, 60}, {4, 22, 130}},
     .lines = {{214, 30, 16}, {8, 98, 64}, {40, 72, 206}},
+    .bands = {{0, 114, 178},
+              {176, 104, 0},
+              {0, 128, 92},
+              {168, 62, 140},
+              {128, 118, 0},
+              {200, 64, 0},
+              {74, 60, 200},
+              {92, 96, 104}},
     .luma = {20, 22, 26},
     .casing = {255, 255, 255},
     .text = {24, 26, 30},
@@ -66,5 +82,9 @@ struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned pl
 {
     const struct ih_chart_theme *t = chart->theme;
     const bool is_gray = chart->result->histogram.layout.n_colours == 1;
-    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : t->areas[plane];
+    const bool has_bands = chart->result->histogram.layout.n_colours == 0;
+    return plane == IH_LUMA ? t->luma
+           : is_gray        ? t->gray
+           : has_bands      ? t->bands[plane % IH_CHART_BANDS_MAX]
+                            : t->areas[plane];
 }

@@ -257,7 +257,8 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
         else
             ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
-    if (r->info.n_not_counted && is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
+    if (r->info.n_not_counted && ih_layout_is_plain(r->info.layout) &&
+        is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
         static const char *const counted[IH_PIXEL_CHANNELS_MAX] = {
             "gray was", "gray and alpha were", "red, green and blue were",
             "red, green, blue and alpha were"};

@@ -218,15 +218,6 @@ static enum ih_status choose_npy_shape(const struct npy_header *h, struct ih_ima
 
 /* ---- samples ---- */
 
-/* Converts n samples of 16 bits to the byte order of this machine. The places may be the same. */
-static void make_native(const struct npy_state *s, const uint8_t *bytes, size_t n, void *out)
-{
-    uint8_t *const to = out;
-    for (size_t i = 0; i < n; i++)
-        ih_native_put(
-            to, i, (uint16_t)(s->is_big_endian ? ih_be16(bytes + 2 * i) : ih_le16(bytes + 2 * i)));
-}
-
 /* Reads the samples of an array whose channels follow each other. */
 static enum ih_status hold_planes(struct npy_state *s, const struct ih_image_info *info,
                                   const struct ih_decode_options *options, struct ih_error *err)
@@ -242,7 +233,7 @@ static enum ih_status hold_planes(struct npy_state *s, const struct ih_image_inf
         ih_read_bytes(s->src, "NPY", h->pixels, h->n_pixels * pixel_bytes, err) != IH_OK)
         return err->status;
     if (s->sample_bytes == 2)
-        make_native(s, h->pixels, h->n_pixels * info->layout.n_channels, h->pixels);
+        ih_copy_16(h->pixels, h->pixels, h->n_pixels * info->layout.n_channels, s->is_big_endian);
     else if (s->sample_bytes == 4)
         ih_copy_32(h->pixels, h->pixels, h->n_pixels * info->layout.n_channels, s->is_big_endian);
     return IH_OK;
@@ -259,13 +250,11 @@ static enum ih_status open_npy(struct ih_reader *src, const struct ih_decode_opt
         return err->status;
     const unsigned n = info->layout.n_channels;
     const bool is_float = s->sample_bytes == 4;
-    s->samples.n_planes = n;
-    s->samples.native = (struct ih_native){.type = IH_FLOAT32, .n_bins = IH_FLOAT_BINS};
-    if (!is_float) {
-        ih_samples_init(&s->samples, n < 3 ? IH_SAMPLES_GRAY : IH_SAMPLES_RGB, 8 * s->sample_bytes,
-                        info->layout.has_alpha, false);
-        s->samples.extremes = s->sample_bytes == 2 ? &info->extremes : NULL;
-    }
+    ih_samples_init(&s->samples, n < 3 ? IH_SAMPLES_GRAY : IH_SAMPLES_RGB,
+                    s->sample_bytes == 2 ? 16 : 8, info->layout.has_alpha, false);
+    s->samples.extremes = s->sample_bytes == 2 ? &info->extremes : NULL;
+    if (is_float)
+        s->samples.native = (struct ih_native){.type = IH_FLOAT32, .n_bins = IH_FLOAT_BINS};
     if (!is_float && ih_samples_set_target(&s->samples, options->sample_range,
                                            options->takes_native, err) != IH_OK)
         return err->status;
@@ -278,22 +267,13 @@ static enum ih_status open_npy(struct ih_reader *src, const struct ih_decode_opt
     return h.is_fortran && n > 1 ? hold_planes(s, info, options, err) : IH_OK;
 }
 
-/* Interleaves the samples of n pixels, float32 in the byte order of this machine. */
-static void interleave_floats(const uint8_t *bytes, size_t plane_bytes, unsigned n_channels,
-                              size_t n, uint8_t *pixels)
-{
-    for (size_t i = 0; i < n; i++)
-        for (unsigned c = 0; c < n_channels; c++, pixels += 4)
-            memcpy(pixels, bytes + c * plane_bytes + 4 * i, 4);
-}
-
 /* Converts n pixels, whose channels begin at bytes and are plane_bytes apart; 0: interleaved. */
 static enum ih_status convert_npy(const struct npy_state *s, const uint8_t *bytes,
                                   size_t plane_bytes, size_t n, uint8_t *pixels,
                                   struct ih_error *err)
 {
     const unsigned n_channels = s->samples.n_planes;
-    struct ih_sample_plane planes[IH_CHANNELS_MAX] = {{NULL, 0, 0}};
+    struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX] = {{NULL, 0, 0}};
     for (unsigned c = 0; c < n_channels; c++)
         planes[c] = plane_bytes ? (struct ih_sample_plane){bytes + c * plane_bytes, 0, 1}
                                 : (struct ih_sample_plane){bytes, c, n_channels};
@@ -326,7 +306,7 @@ static enum ih_status read_some_npy(struct npy_state *s, uint8_t *pixels, size_t
     }
     if (s->sample_bytes == 2) {
         *n = *n < CHUNK_SAMPLES / n_channels ? *n : CHUNK_SAMPLES / n_channels;
-        make_native(s, bytes, *n * n_channels, s->deep);
+        ih_copy_16((uint8_t *)s->deep, bytes, *n * n_channels, s->is_big_endian);
         bytes = (const uint8_t *)s->deep;
     }
     const enum ih_status status = convert_npy(s, bytes, 0, *n, pixels, err);
@@ -346,10 +326,7 @@ static enum ih_status read_npy(void *state, uint8_t *pixels, size_t capacity_pix
         const size_t at = s->planes.n_pixels - (size_t)s->n_left;
         const size_t plane_bytes = s->planes.n_pixels * s->sample_bytes;
         const uint8_t *const bytes = s->planes.pixels + at * s->sample_bytes;
-        if (s->sample_bytes == 4)
-            interleave_floats(bytes, plane_bytes, s->samples.n_planes, n, pixels);
-        else
-            status = convert_npy(s, bytes, plane_bytes, n, pixels, err);
+        status = convert_npy(s, bytes, plane_bytes, n, pixels, err);
     }
     for (size_t at = 0, n_here; at < n && !s->planes.pixels && status == IH_OK; at += n_here) {
         n_here = n - at;

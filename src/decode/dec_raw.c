@@ -109,15 +109,6 @@ static enum ih_status open_raw(struct ih_reader *src, const struct ih_decode_opt
     return status;
 }
 
-/* Puts n samples of 16 bits into the byte order of this machine. */
-static void exchange_bytes(uint8_t *samples, size_t n, bool is_big_endian)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint8_t *const at = samples + 2 * i;
-        ih_native_put(samples, i, (uint16_t)(is_big_endian ? ih_be16(at) : ih_le16(at)));
-    }
-}
-
 /* Converts n unsigned samples of 16 bits; the first is of the first channel. */
 static void convert_deep(const struct raw_state *s, size_t n, uint8_t *pixels)
 {
@@ -161,7 +152,7 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
     if (is_deep)
         convert_deep(s, *n_pixels * s->n_channels, pixels);
     else if (ih_sample_bytes(type) == 2)
-        exchange_bytes(pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
+        ih_copy_16(pixels, pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
     else if (type == IH_FLOAT32)
         ih_copy_32(pixels, pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
     s->n_left -= s->n_pixels ? *n_pixels : 0;

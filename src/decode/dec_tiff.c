@@ -4,7 +4,8 @@
  * The directory may be anywhere in the file, so the file is held in memory; the image is not.
  * - Tiles are decoded one at a time and counted in that order.
  * - Strips are decoded scanline by scanline. If each colour has its own strips, each gets its own
- *   libtiff handle: a single handle would decode the strips again for every row.
+ *   libtiff handle: a single handle would decode the strips again for every row. More planes are
+ *   decoded strip by strip, unless they are uncompressed, which one handle reads in any order.
  * - Strips of Deflate and PackBits that are not too large are decoded in one call. libdeflate needs
  *   half the time of zlib, but cannot stop at each row. A PackBits run may continue in the next
  * row, as some programs write it and nearly all readers accept it.
@@ -44,7 +45,9 @@ static void close_page(struct ih_tiff *s)
     ih_tiff_inflate_close(s);
     s->inflater = NULL;
     free(s->block);
+    free(s->planes);
     s->block = NULL;
+    s->planes = NULL;
     s->is_decoding = s->is_ycbcr = false;
     s->x = s->y = s->block_width = s->block_height = s->row = 0;
 }
@@ -63,13 +66,21 @@ static bool is_faster_at_once(const struct ih_tiff *s, TIFF *t)
     return compression == COMPRESSION_PACKBITS || ih_tiff_is_deflate(s, t);
 }
 
+static bool is_compressed(const struct ih_tiff *s, TIFF *t)
+{
+    uint16_t compression = COMPRESSION_NONE;
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    return compression != COMPRESSION_NONE;
+}
+
 /* Whether a strip is decoded in one call. YCbCr always is, because its rows share chroma. So is a
  * strip that is read twice, because libtiff cannot go back to an earlier row. */
 static bool takes_strips(const struct ih_tiff *s, TIFF *t, unsigned n_planes)
 {
     const struct ih_budget *budget = s->whole.budget;
     const uint64_t n_bytes = s->lib.TIFFStripSize64(t);
-    if (s->is_ycbcr || s->is_read_twice)
+    if (s->is_ycbcr || s->is_read_twice ||
+        (n_planes > IH_SAMPLES_PLANES_MAX && is_compressed(s, t)))
         return true;
     if (!is_faster_at_once(s, t) || n_bytes > STRIP_BYTES_MAX)
         return false;
@@ -121,7 +132,7 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
         return ih_tiff_failed(s, err);
     if (!has_places(s, t))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: a strip or tile is not in the file");
-    if (n_bytes > (uint64_t)PTRDIFF_MAX / IH_SAMPLES_PLANES_MAX)
+    if (n_bytes > (uint64_t)PTRDIFF_MAX / IH_PLANES_MAX)
         return ih_error_set(err, IH_LIMIT, "TIFF with a tile, strip or row of %llu bytes",
                             (unsigned long long)n_bytes);
     s->plane_bytes = (size_t)n_bytes;
@@ -244,7 +255,7 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
     s->samples.extremes = &info->extremes;
     info->width = s->width;
     info->height = s->height;
-    info->layout = ih_layout_of(s->samples.n_channels);
+    info->layout = s->layout;
     info->source_depth = s->samples.bits;
     if (s->kind == IH_TIFF_TILE)
         info->order = (struct ih_pixel_order){
@@ -276,13 +287,15 @@ static enum ih_status open_tiff(struct ih_reader *src, const struct ih_decode_op
 
 static enum ih_status tiff_start(struct ih_tiff *s, struct ih_error *err)
 {
-    bool has_handles = s->is_planar && s->kind == IH_TIFF_SCANLINE;
+    const bool has_handles =
+        s->is_planar && s->kind == IH_TIFF_SCANLINE && s->samples.n_planes <= IH_SAMPLES_PLANES_MAX;
     for (unsigned p = 1; has_handles && p < s->samples.n_planes; p++)
         if (ih_tiff_open_handle(s, p, err) != IH_OK)
             return err->status;
     const size_t n_planes = s->is_planar ? s->samples.n_planes : 1;
     s->block = malloc(s->plane_bytes * (n_planes + s->is_read_twice));
-    if (!s->block)
+    s->planes = malloc(s->samples.n_planes * sizeof *s->planes);
+    if (!s->block || !s->planes)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->is_decoding = true;
     return IH_OK;
@@ -300,7 +313,8 @@ static bool load_plane(struct ih_tiff *s, unsigned p, uint8_t *dst)
         return s->lib.TIFFReadEncodedStrip(t, s->lib.TIFFComputeStrip(t, s->y, sample), dst,
                                            (tmsize_t)s->plane_bytes) >= 0;
     default:
-        return s->lib.TIFFReadScanline(s->handles[p].tiff, dst, s->y, sample) >= 0;
+        t = p < IH_SAMPLES_PLANES_MAX && s->handles[p].tiff ? s->handles[p].tiff : t;
+        return s->lib.TIFFReadScanline(t, dst, s->y, sample) >= 0;
     }
 }
 
@@ -348,26 +362,9 @@ static enum ih_status load_block(struct ih_tiff *s, struct ih_error *err)
     return IH_OK;
 }
 
-/* Copies the samples of n pixels as they are. */
-static void copy_samples(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
-                         uint8_t *pixels)
-{
-    const size_t bytes = ih_sample_bytes(s->native.type), step = s->n_planes * bytes;
-    if (s->n_planes == 1 && planes->step == 1) {
-        memcpy(pixels, planes->bytes, n * bytes);
-        return;
-    }
-    for (unsigned p = 0; p < s->n_planes; p++) {
-        const uint8_t *from = planes[p].bytes + planes[p].first * bytes;
-        uint8_t *to = pixels + p * bytes;
-        for (size_t i = 0; i < n; i++, from += planes[p].step * bytes, to += step)
-            memcpy(to, from, bytes);
-    }
-}
-
 static void tiff_convert_row(struct ih_tiff *s, uint8_t *pixels)
 {
-    struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
+    struct ih_sample_plane *const planes = s->planes;
     if (s->is_ycbcr) {
         const struct ih_tiff_ycbcr *c = &s->ycbcr;
         const size_t n_units = (s->full_width + (size_t)c->across - 1) / c->across;
@@ -383,10 +380,7 @@ static void tiff_convert_row(struct ih_tiff *s, uint8_t *pixels)
         else
             planes[p] = (struct ih_sample_plane){row, s->plane_sample[p], s->n_samples};
     }
-    if (s->type != IH_UINT8)
-        copy_samples(&s->samples, planes, s->block_width, pixels);
-    else
-        ih_samples_convert(&s->samples, planes, s->block_width, pixels);
+    ih_samples_convert(&s->samples, planes, s->block_width, pixels);
 }
 
 static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pixels,

@@ -11,7 +11,7 @@ enum { PIECE = 512 }; /* pixels; five planes of them fit into the L1 cache */
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted)
 {
-    static const unsigned n_colour[] = {1, 3, 4, 1};
+    static const unsigned n_colour[] = {1, 3, 4, 1, 1};
     uint32_t max = (1u << bits) - 1;
     s->kind = kind;
     s->bits = bits;
@@ -24,6 +24,14 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
     s->native = (struct ih_native){.n_bins = IH_BINS};
     for (uint32_t v = 0; v <= max; v++)
         s->scaled[v] = ih_sample_scale(v, max);
+}
+
+void ih_samples_set_bands(struct ih_samples *s, unsigned n_planes, bool has_alpha)
+{
+    s->kind = IH_SAMPLES_BANDS;
+    s->n_colour = n_planes - has_alpha;
+    s->n_planes = s->n_channels = n_planes;
+    s->is_inverted = false;
 }
 
 void ih_samples_fill_16(uint8_t *scaled, struct ih_sample_range range)
@@ -221,7 +229,36 @@ static void put_colours(const struct ih_samples *s, uint8_t planes[][PIECE], siz
         for (size_t i = 0; i < n; i++)
             memcpy(out + i * n_channels, s->palette[planes[0][i]], 3);
         break;
+    case IH_SAMPLES_BANDS: /* convert_bands */
+        break;
     }
+}
+
+/* Copies the samples of n pixels as they are. */
+static void copy_samples(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
+                         uint8_t *pixels)
+{
+    const size_t bytes = ih_sample_bytes(s->native.type), step = s->n_planes * bytes;
+    for (unsigned p = 0; p < s->n_planes; p++) {
+        const uint8_t *from = planes[p].bytes + planes[p].first * bytes;
+        uint8_t *to = pixels + p * bytes;
+        for (size_t i = 0; i < n; i++, from += planes[p].step * bytes, to += step)
+            memcpy(to, from, bytes);
+    }
+}
+
+static void convert_bands(const struct ih_samples *s, const struct ih_sample_plane *planes,
+                          size_t n, uint8_t *pixels)
+{
+    uint8_t values[PIECE];
+    for (size_t x = 0; x < n; x += PIECE)
+        for (unsigned p = 0; p < s->n_planes; p++) {
+            const size_t n_here = n - x < PIECE ? n - x : PIECE;
+            uint8_t *const to = pixels + x * s->n_channels + p;
+            load(s, &planes[p], false, p >= s->n_colour, x, n_here, values);
+            for (size_t i = 0; i < n_here; i++)
+                to[i * s->n_channels] = values[i];
+        }
 }
 
 void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
@@ -230,16 +267,24 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
     uint8_t values[IH_SAMPLES_PLANES_MAX][PIECE];
     assert(s->n_colour >= 1 && s->n_planes >= s->n_colour);
     bool is_plain = (s->bits == 8 || ih_is_native(s->native.type)) && !s->is_inverted &&
-                    (s->kind == IH_SAMPLES_GRAY || s->kind == IH_SAMPLES_RGB);
+                    s->kind != IH_SAMPLES_CMYK && s->kind != IH_SAMPLES_PALETTE;
     for (unsigned p = 0; p < s->n_planes; p++)
         is_plain = is_plain && planes[p].bytes == planes[0].bytes && planes[p].first == p &&
                    planes[p].step == s->n_channels;
-    if (ih_is_native(s->native.type)) {
+    if (s->native.type == IH_UINT16) {
         keep_samples(s, planes, n, is_plain, pixels);
         return;
     }
     if (is_plain) { /* the row already has the layout of the pixels */
-        memcpy(pixels, planes[0].bytes, n * s->n_channels);
+        memcpy(pixels, planes[0].bytes, n * ih_pixel_bytes(s->n_channels, s->native.type));
+        return;
+    }
+    if (ih_is_native(s->native.type)) {
+        copy_samples(s, planes, n, pixels);
+        return;
+    }
+    if (s->kind == IH_SAMPLES_BANDS) {
+        convert_bands(s, planes, n, pixels);
         return;
     }
     for (size_t x = 0; x < n; x += PIECE, pixels += PIECE * s->n_channels) {

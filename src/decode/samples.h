@@ -53,8 +53,14 @@ static inline uint16_t ih_native_alpha(const struct ih_native *native, uint32_t 
     return (uint16_t)((v * 2 * (uint64_t)native->high + native->max) / (2 * (uint64_t)native->max));
 }
 
-enum ih_sample_kind { IH_SAMPLES_GRAY, IH_SAMPLES_RGB, IH_SAMPLES_CMYK, IH_SAMPLES_PALETTE };
-enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha */
+enum ih_sample_kind {
+    IH_SAMPLES_GRAY,
+    IH_SAMPLES_RGB,
+    IH_SAMPLES_CMYK,
+    IH_SAMPLES_PALETTE,
+    IH_SAMPLES_BANDS /* any number, or colours and further bands; perhaps alpha */
+};
+enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha; bands may be more */
 
 struct ih_samples {
     enum ih_sample_kind kind;
@@ -77,6 +83,9 @@ struct ih_samples {
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted);
 
+/* Makes samples that are gray or RGB bands: n_planes in all, alpha last. */
+void ih_samples_set_bands(struct ih_samples *s, unsigned n_planes, bool has_alpha);
+
 /* Fills the table of 16-bit colour samples, uint8 [65536]. */
 void ih_samples_fill_16(uint8_t *scaled, struct ih_sample_range range);
 
@@ -95,7 +104,7 @@ struct ih_sample_plane {
  * Converts the first n pixels of a row.
  *
  * planes   [n_planes], alpha last
- * pixels   uint8 [n][n_channels], uint16 with native values; written
+ * pixels   uint8 [n][n_channels], or samples of the native type; written
  */
 void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
                         uint8_t *pixels);

@@ -11,6 +11,7 @@
  */
 #include "base/budget.h"
 #include "count/count.h"
+#include "count/count_bands.h"
 #include "count/count_float.h"
 #include "count/count_native.h"
 #include "device/backend.h"
@@ -55,6 +56,7 @@ struct cpu_lane {
     struct ih_counter counter;
     struct ih_native_counter native; /* counts instead, if the image has native samples */
     struct ih_float_counter floats;  /* or float32 samples */
+    struct ih_bands_counter bands;   /* or other bands */
     struct ih_count_spec spec;       /* of the image */
     size_t index;
     struct cpu_state *state;                /* borrowed */
@@ -72,6 +74,8 @@ static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
 {
     if (l->spec.type == IH_FLOAT32)
         ih_float_add(&l->floats, stripe->pixels, stripe->n_pixels);
+    else if (!ih_layout_is_plain(l->spec.layout))
+        ih_bands_add(&l->bands, stripe->pixels, stripe->n_pixels);
     else if (ih_sample_bytes(l->spec.type) > 1)
         ih_native_add(&l->native, stripe->pixels, stripe->n_pixels);
     else if (stripe->n_pixels > 0)
@@ -204,6 +208,7 @@ static void cpu_lane_close(void *lane)
     ih_counter_reset(&l->counter);
     ih_native_reset(&l->native);
     ih_float_reset(&l->floats);
+    ih_bands_reset(&l->bands);
     pthread_cond_destroy(&l->on_change);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -216,6 +221,8 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
     l->spec = *spec;
     if (spec->type == IH_FLOAT32)
         return ih_float_begin(&l->floats, spec, err);
+    if (!ih_layout_is_plain(spec->layout))
+        return ih_bands_begin(&l->bands, spec, err);
     if (ih_sample_bytes(spec->type) > 1)
         return ih_native_begin(&l->native, spec, err);
     return ih_counter_begin(&l->counter, cpu_methods[l->index], spec, err);
@@ -294,6 +301,8 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
             row[c] = samples[c] + (ptrdiff_t)y * row_stride_bytes;
         if (l->spec.type == IH_FLOAT32)
             ih_float_add(&l->floats, row[0], n_pixels);
+        else if (!ih_layout_is_plain(l->spec.layout))
+            ih_bands_add(&l->bands, row[0], n_pixels);
         else if (ih_sample_bytes(l->spec.type) > 1)
             ih_native_add(&l->native, row[0], n_pixels);
         else if (row[1])
@@ -330,6 +339,8 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
     wait_for_thread(l, 0);
     if (l->spec.type == IH_FLOAT32)
         ih_float_end(&l->floats, out);
+    else if (!ih_layout_is_plain(l->spec.layout))
+        ih_bands_end(&l->bands, out);
     else if (ih_sample_bytes(l->spec.type) > 1)
         ih_native_end(&l->native, out);
     else

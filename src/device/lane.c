@@ -106,10 +106,14 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
     return IH_OK;
 }
 
-/* Whether a unit of the device, which has started, cannot count the image's native samples. */
+/* Whether a unit of the device, which has started, cannot count the image's bands or native
+ * samples.
+ */
 static bool needs_cpu(const struct ih_lane *l)
 {
     const struct ih_device *d = l->device;
+    if (!ih_layout_is_plain(l->spec.layout))
+        return d->backend != &ih_backend_cpu;
     if (ih_sample_bytes(l->spec.type) == 1 || !d->backend->takes_native)
         return false;
     if (l->spec.type == IH_FLOAT32)
@@ -189,7 +193,7 @@ static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec,
                              struct ih_error *err)
 {
-    assert(spec->layout.n_channels >= 1 && spec->layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
+    assert(spec->layout.n_channels >= 1 && spec->layout.n_channels <= IH_CHANNELS_MAX);
     assert(spec->clip_low < spec->clip_high);
     if (l->n_staged > 0)
         drop_staged(l);

@@ -114,12 +114,6 @@ enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogr
 
 /* ---- adding ---- */
 
-/* Colours and perhaps alpha, without further bands. */
-static bool is_plain(struct ih_layout l)
-{
-    return l.n_channels == l.n_colours + l.has_alpha && (l.n_channels == 0 || l.n_colours > 0);
-}
-
 bool ih_layout_join(struct ih_layout a, struct ih_layout b, struct ih_layout *both)
 {
     const unsigned n_colours = a.n_colours > b.n_colours ? a.n_colours : b.n_colours;
@@ -127,7 +121,7 @@ bool ih_layout_join(struct ih_layout a, struct ih_layout b, struct ih_layout *bo
     if (a.n_channels == 0 || b.n_channels == 0 || ih_layout_is_same(a, b))
         return true;
     *both = ih_layout_of(n_colours + (a.has_alpha || b.has_alpha));
-    return is_plain(a) && is_plain(b);
+    return ih_layout_is_plain(a) && ih_layout_is_plain(b);
 }
 
 unsigned ih_plane_as(const struct ih_histogram *h, struct ih_layout layout, unsigned plane)
@@ -186,7 +180,9 @@ enum ih_status ih_histogram_widen(struct ih_histogram *h, struct ih_layout layou
 static unsigned shown_values(const struct ih_histogram *h)
 {
     unsigned highest = 0, n = IH_BINS;
-    for (unsigned p = 0; p < h->layout.n_colours && h->n_bins > IH_BINS; p++)
+    const unsigned n_colours = h->layout.n_colours;
+    const unsigned n_planes = n_colours ? n_colours : h->layout.n_channels - h->layout.has_alpha;
+    for (unsigned p = 0; p < n_planes && h->n_bins > IH_BINS; p++)
         for (unsigned v = h->n_bins - 1; v > highest; v--)
             if (ih_bins(h, p)[v] > 0)
                 highest = v;

@@ -128,6 +128,11 @@ static bool agree_bins(const struct ih_measure *asked, const struct ih_result *r
     return asked->takes_native ? is_native || !is_deep : !is_native;
 }
 
+static bool may_have_luma(const struct ih_result *r)
+{
+    return !ih_is_float(r->measure.type) && r->histogram.layout.n_colours > 0;
+}
+
 /* The agreement, a line for each value. A run demands only the values that the user gave. */
 static enum ih_status check(const struct ih_joint_measure *j, const struct ih_result *r,
                             struct ih_error *err)
@@ -138,9 +143,9 @@ static enum ih_status check(const struct ih_joint_measure *j, const struct ih_re
     const unsigned stated = is_asked ? m->stated : ~0u;
     const bool has_selection = !is_asked || m->region || m->mask;
     char a[IH_REDUCTION_BYTES], b[IH_REDUCTION_BYTES], c[IH_NODATA_BYTES], d[IH_NODATA_BYTES];
-    const bool has_luma = !ih_is_float(own->type) && (is_asked || !ih_is_float(m->type));
-    if ((stated & IH_STATED_LUMA) && has_luma && m->luma != own->luma)
-        return differ(is_asked, "luma weights", own->luma->name, m->luma->name, err);
+    const struct ih_luma_weights *const luma = is_asked ? m->luma : j->luma;
+    if ((stated & IH_STATED_LUMA) && luma && may_have_luma(r) && luma != own->luma)
+        return differ(is_asked, "luma weights", own->luma->name, luma->name, err);
     if ((stated & IH_STATED_CLIP) && !agree_clips(m, is_asked, own)) {
         snprintf(a, sizeof a, "%u,%u", (unsigned)own->clip_low, (unsigned)own->clip_high);
         snprintf(b, sizeof b, "%u,%u", (unsigned)m->clip_low, (unsigned)m->clip_high);
@@ -189,6 +194,8 @@ enum ih_status ih_joint_measure_add(struct ih_joint_measure *j, const struct ih_
     const uint64_t mask_hash = own->mask_hash ? own->mask_hash : j->common.mask_hash;
     j->common = *own;
     j->common.mask_hash = mask_hash;
+    if (may_have_luma(r))
+        j->luma = own->luma;
     j->has_results = true;
     return IH_OK;
 }

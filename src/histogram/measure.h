@@ -94,7 +94,8 @@ enum ih_status ih_measure_image(struct ih_measure *measure, struct ih_count_spec
 /* What results have in common, or what they have to agree with if there are none yet. Begins as
  * {.asked = the measure of the run}. The struct can be copied. */
 struct ih_joint_measure {
-    struct ih_measure asked, common; /* common: if has_results; its texts are below */
+    struct ih_measure asked, common;    /* common: if has_results; its texts are below */
+    const struct ih_luma_weights *luma; /* of results that may have luma; NULL: none has come */
     char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* copied; "": none */
     bool has_results;
 };

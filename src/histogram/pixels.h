@@ -64,6 +64,26 @@ static inline struct ih_layout ih_layout_of(unsigned n)
 /* Channels of the layouts of ih_layout_of, which all counters and kernels take. */
 enum { IH_PIXEL_CHANNELS_MAX = 4 };
 
+/* Whether it is such a layout. Others have bands: the CPU counts them, and no luma without red,
+ * green and blue. */
+static inline bool ih_layout_is_plain(struct ih_layout l)
+{
+    return l.n_channels <= IH_PIXEL_CHANNELS_MAX && l.n_colours > 0 &&
+           l.n_channels == l.n_colours + l.has_alpha;
+}
+
+/* Whether an image has bands and no colours. */
+static inline bool ih_layout_has_bands(struct ih_layout l)
+{
+    return l.n_channels > 0 && l.n_colours == 0;
+}
+
+/* The layout of an array: that of ih_layout_of, or bands if there are more channels. */
+static inline struct ih_layout ih_layout_of_array(unsigned n)
+{
+    return n <= IH_PIXEL_CHANNELS_MAX ? ih_layout_of(n) : (struct ih_layout){n, 0, false};
+}
+
 static inline bool ih_layout_is_same(struct ih_layout a, struct ih_layout b)
 {
     return a.n_channels == b.n_channels && a.n_colours == b.n_colours && a.has_alpha == b.has_alpha;

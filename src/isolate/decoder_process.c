@@ -479,13 +479,10 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     struct ih_wire_reply r;
     if (next_reply(p, &r, err) != IH_OK)
         return err->status;
-    const unsigned n_channels = r.info.layout.n_channels;
     const unsigned char nodata_bits = *(const unsigned char *)&r.info.has_nodata; /* may be any */
     const bool has_nodata = nodata_bits == 1 && isfinite(r.info.nodata);
     if (r.kind != IH_WIRE_OPENED || !ih_layout_is_possible(&r.info.layout) ||
-        n_channels > IH_PIXEL_CHANNELS_MAX ||
-        !ih_layout_is_same(r.info.layout, ih_layout_of(n_channels)) || r.info.source_depth > 32 ||
-        !has_possible_bins(&r.info, p->takes_native || has_nodata) ||
+        r.info.source_depth > 32 || !has_possible_bins(&r.info, p->takes_native || has_nodata) ||
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->n_channels = r.info.layout.n_channels;

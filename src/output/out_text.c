@@ -136,7 +136,7 @@ static void text_put_statistics(const struct text *s, const struct column *colum
 
 /* ---- full view: the title ---- */
 
-enum { FACTS_MAX = 160 };
+enum { FACTS_MAX = 160, NAMES_MAX = 8 };
 
 static void text_describe(char facts[FACTS_MAX], const struct ih_result *r)
 {
@@ -144,7 +144,10 @@ static void text_describe(char facts[FACTS_MAX], const struct ih_result *r)
     int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", info->width,
                      info->height, info->format, info->source_depth,
                      info->source_depth == 1 ? "" : "s");
-    for (unsigned p = 0; p < info->layout.n_channels && n > 0 && n < FACTS_MAX; p++)
+    const unsigned n_channels = info->layout.n_channels;
+    if (n_channels > NAMES_MAX && n > 0 && n < FACTS_MAX)
+        snprintf(facts + n, (size_t)(FACTS_MAX - n), " %u channels", n_channels);
+    for (unsigned p = 0; p < n_channels && n_channels <= NAMES_MAX && n > 0 && n < FACTS_MAX; p++)
         n += snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->layout, p));
 }
 
@@ -209,9 +212,9 @@ static void put_axis(const struct text *s, unsigned n_columns, const struct ih_h
 static void put_plot(const struct text *s, const struct ih_histogram *h)
 {
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
-    const bool is_gray = h->layout.n_colours == 1;
-    const bool is_mixed = s->to.options.colour && !is_gray;
-    const unsigned *planes = is_mixed ? rgb : ih_has_luma(h) ? luma : &rgb[!is_gray];
+    const bool is_gray = h->layout.n_colours == 1, is_colour = h->layout.n_colours == 3;
+    const bool is_mixed = s->to.options.colour && is_colour;
+    const unsigned *planes = is_mixed ? rgb : ih_has_luma(h) ? luma : &rgb[is_colour];
     struct ih_plot plot = {.n_columns = has_wide_layout(s) ? PLOT_COLUMNS_WIDE : PLOT_COLUMNS,
                            .n_rows = PLOT_ROWS,
                            .n_curves = is_mixed ? 3 : 1};
@@ -265,7 +268,8 @@ static void put_share(const struct text *s, int width, uint64_t part, uint64_t t
 static void put_table(const struct text *s, struct ih_record_view *view)
 {
     const struct ih_histogram *const h = &view->result->histogram;
-    fprintf(s->to.stream, "%*s", INDENT + 5, "");
+    const int width = h->layout.n_channels > 9 ? 8 : 5; /* of names */
+    fprintf(s->to.stream, "%*s", INDENT + width, "");
     put_headings(s, table_columns);
     fputs(ih_is_unsigned(h->type) ? "  crushed   blown\n" : "\n", s->to.stream);
     for (unsigned i = 0; i < h->n_planes; i++) {
@@ -276,7 +280,7 @@ static void put_table(const struct text *s, struct ih_record_view *view)
         const struct ih_stats *const t = ih_view_stats(view, p);
         if (t->count == 0)
             continue;
-        fprintf(s->to.stream, "%*s%s%-5s%s", INDENT, "", plane_style(s, name), name,
+        fprintf(s->to.stream, "%*s%s%-*s%s", INDENT, "", plane_style(s, name), width, name,
                 style(s, PLAIN));
         text_put_statistics(s, table_columns, view, p);
         if (ih_is_unsigned(h->type)) {
@@ -305,7 +309,6 @@ static void put_clipped(const struct text *s, const struct ih_histogram *h, bool
 static void put_apart(const struct text *s, const struct ih_histogram *h)
 {
     const char *before = "counted apart: ";
-    putc('\n', s->to.stream);
     for (unsigned k = 0; k < IH_SPECIALS; k++) {
         uint64_t n = 0;
         for (unsigned i = 0; i < h->layout.n_channels; i++)
@@ -322,11 +325,11 @@ static void put_apart(const struct text *s, const struct ih_histogram *h)
 
 static void put_clipping(const struct text *s, const struct ih_histogram *h)
 {
-    if (!ih_is_unsigned(h->type)) {
-        put_apart(s, h);
+    putc('\n', s->to.stream);
+    put_apart(s, h);
+    if (!ih_is_unsigned(h->type) || h->layout.n_colours == 0)
         return;
-    }
-    fprintf(s->to.stream, "\n%*s", INDENT, "");
+    fprintf(s->to.stream, "%*s", INDENT, "");
     put_clipped(s, h, true);
     fputs(has_wide_layout(s) ? "; " : "\n  ", s->to.stream);
     put_clipped(s, h, false);

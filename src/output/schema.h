@@ -212,13 +212,17 @@ static inline enum ih_value_type ih_column_type(const struct ih_column *c)
 }
 
 /* Whether a result lacks a field because its luma was not counted, or because its samples have no
- * limits at which they may be clipped, and no white. */
+ * limits at which they may be clipped, and no white, or because it has no colours. */
 static inline bool ih_field_is_absent(const struct ih_column *c, const struct ih_result *r)
 {
     const unsigned kind = c->field.kind;
-    if (!ih_is_unsigned(r->measure.type) &&
-        (kind == IH_FIELD_CLIP_LIMITS || kind == IH_FIELD_CLIP || kind == IH_FIELD_CLIPPED ||
-         kind == IH_FIELD_SHARE || kind == IH_FIELD_LUMINANCE))
+    const bool has_limits = ih_is_unsigned(r->measure.type);
+    const struct ih_layout *const layout = &r->histogram.layout;
+    if (!has_limits && kind == IH_FIELD_CLIP_LIMITS)
+        return true;
+    if ((!has_limits || ih_layout_has_bands(*layout)) &&
+        (kind == IH_FIELD_CLIP || kind == IH_FIELD_CLIPPED || kind == IH_FIELD_SHARE ||
+         kind == IH_FIELD_LUMINANCE))
         return true;
     return r->measure.luma == &ih_luma_none && (c->in & IH_OF_CHANNEL);
 }

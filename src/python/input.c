@@ -84,10 +84,12 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
         } else if (letters[i] == 'W') {
             a->width = n;
             a->pixel_stride_bytes = t->strides[i];
-        } else if (n < 1 || n > 4) {
+        } else if (n < 1 || n > (layout->letters[0] ? IH_CHANNELS_MAX : 4)) {
             PyErr_Format(PyExc_ValueError,
-                         "%zd channels in layout %s: must be 1 to 4; is the layout %s?",
-                         t->shape[i], letters, strcmp(letters, "CHW") == 0 ? "HWC" : "CHW");
+                         "%zd channels in layout %s: must be 1 to 4, or up to %d if layout is "
+                         "given; is the layout %s?",
+                         t->shape[i], letters, IH_CHANNELS_MAX,
+                         strcmp(letters, "CHW") == 0 ? "HWC" : "CHW");
             return false;
         } else {
             a->n_channels = (unsigned)n;

@@ -20,7 +20,8 @@ enum {
 struct view {
     struct ih_array a;   /* with strides and a range */
     bool is_interleaved; /* the samples of a row are bytes without gaps */
-    bool is_planar;      /* the colours of a row are, each for itself */
+    bool has_alpha;
+    bool is_planar; /* the colours of a row are, each for itself */
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
     struct ih_native native;
@@ -56,8 +57,7 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
 {
     const unsigned n_channels = v->a.n_channels;
     for (unsigned c = 0; c < n_channels; c++) {
-        const bool is_alpha =
-            c == ih_layout_of(n_channels).n_colours; /* the range is of the others */
+        const bool is_alpha = v->has_alpha && c + 1 == n_channels; /* the range is of the others */
         const uint32_t low = is_alpha ? 0 : v->a.range_low;
         const uint32_t high = is_alpha ? SAMPLE_16_MAX : v->a.range_high;
         const uint64_t per_step = is_alpha ? v->alpha_per_step : v->per_step;
@@ -211,8 +211,9 @@ static void exchange_red_and_blue(struct ih_histogram *h)
 static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
 {
     a->depth = a->depth ? a->depth : 8;
-    if (a->n_channels < 1 || a->n_channels > IH_PIXEL_CHANNELS_MAX)
-        return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to 4", a->n_channels);
+    if (a->n_channels < 1 || a->n_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to %d", a->n_channels,
+                            IH_CHANNELS_MAX);
     if (a->has_strides > 1)
         return ih_error_set(err, IH_USAGE, "array: has_strides is %u, must be 0 or 1",
                             a->has_strides);
@@ -281,13 +282,15 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
                      .n_pixels = array->width * array->height,
                      .per_step = reciprocal(array->range_high - array->range_low),
                      .alpha_per_step = reciprocal(SAMPLE_16_MAX),
+                     .has_alpha = ih_layout_of_array(array->n_channels).has_alpha,
                      .native = *native};
     /* Samples that keep their values are copied, as those of 8 bits are. */
     v.is_interleaved =
         !v.a.swaps_bytes && (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
         native->low == 0 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels * sample_bytes &&
         (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
-    v.is_planar = v.a.depth == 8 && v.a.pixel_stride_bytes == 1 && v.a.n_channels >= 3;
+    v.is_planar = v.a.depth == 8 && v.a.pixel_stride_bytes == 1 && v.a.n_channels >= 3 &&
+                  v.a.n_channels <= IH_PIXEL_CHANNELS_MAX;
     if (v.n_pixels > 0 && (v.is_interleaved || v.is_planar) &&
         v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
         v.a.width = v.n_pixels;
@@ -329,7 +332,8 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
                        struct ih_array_rows *shared, struct ih_lane *lane, struct ih_result *result)
 {
     const unsigned n_channels = array->n_channels;
-    const bool is_bgr = array->order == IH_ORDER_BGR && n_channels >= 3;
+    const bool is_bgr =
+        array->order == IH_ORDER_BGR && ih_layout_of_array(n_channels).n_colours == 3;
     const struct ih_luma_weights *luma = o->measure.luma;
     const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
@@ -343,9 +347,10 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
         native = (struct ih_native){.type = type_of(array),
                                     .n_bins = array->depth == 8 ? IH_BINS : IH_NATIVE_BINS_MAX};
     struct ih_count_spec spec = {
-        .layout = ih_layout_of(n_channels), .type = native.type, .n_bins = native.n_bins};
+        .layout = ih_layout_of_array(n_channels), .type = native.type, .n_bins = native.n_bins};
     result->status = ih_measure_image(&result->measure, &spec, &result->error);
-    const bool has_luma = n_channels >= 3 && spec.luma != &ih_luma_none;
+    const bool has_luma =
+        ih_layout_of_array(n_channels).n_colours == 3 && spec.luma != &ih_luma_none;
     if (is_bgr && has_luma)
         spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",

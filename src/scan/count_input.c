@@ -125,7 +125,8 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     struct ih_selection selection;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     struct ih_nodata_pass nodata;
-    const bool has_thumbnail = options->makes_thumbnails && ih_is_unsigned(info->type);
+    const bool has_thumbnail =
+        options->makes_thumbnails && ih_is_unsigned(info->type) && ih_layout_is_plain(info->layout);
     result->decoder_version = result->library = decode->decoder->version;
 
     enum ih_status status = ih_nodata_start(&nodata, info, m, err);

@@ -49,7 +49,7 @@ import struct, sys
 n, photometric, kind = int(sys.argv[2]), int(sys.argv[3]), int((sys.argv + [0])[4])
 bits = n - (1 if photometric < 2 else 3 if photometric == 2 else 4)
 tags = [(256, 4, 1, 1), (257, 4, 1, 1), (258, 3, n, 200), (259, 3, 1, 1), (262, 3, 1, photometric), (273, 4, 1, 300),
-        (277, 3, 1, n), (278, 4, 1, 1), (279, 4, 1, n), (284, 3, 1, 1), (338, 3, bits, 240)]
+        (277, 3, 1, n), (278, 4, 1, 1), (279, 4, 1, n), (284, 3, 1, 1), (338, 3, bits, 240 if bits > 2 else kind << 16 * (bits - 1))]
 file = b"II*\0" + struct.pack("<LH", 8, len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + bytes(4)
 file = file.ljust(200, b"\0") + struct.pack("<%dH" % n, *[8] * n)
 file = file.ljust(240, b"\0") + struct.pack("<%dH" % bits, *[0] * (bits - 1) + [kind])
@@ -119,8 +119,8 @@ reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
 @test "notes: samples that are not counted" {
   needs python3
   reads tiff || skip "no TIFF in this build"
-  samples a.tif 5 1
-  samples b.tif 6 2 2
+  samples a.tif 5 5
+  samples b.tif 6 5 2
   samples c.tif 7 5
   while IFS='|' read -r file n channels text; do
     imghist_ok $file --ndjson
@@ -131,8 +131,8 @@ reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
     echo "$output" >$file.ndjson
     "$IMGHIST" $file.ndjson --ndjson -q | cmp - $file.ndjson
   done <<'END'
-a.tif|4|gray,10|gray was counted; 4 further samples of each pixel were not
-b.tif|2|red,10,green,20,blue,30,alpha,60|red, green, blue and alpha were counted; 2 further samples of each pixel were not
+a.tif|1|red,207,green,198,blue,190|red, green and blue were counted; 1 further sample of each pixel was not
+b.tif|1|red,207,green,198,blue,190,alpha,60|red, green, blue and alpha were counted; 1 further sample of each pixel was not
 c.tif|3|red,207,green,198,blue,190|red, green and blue were counted; 3 further samples of each pixel were not
 END
   imghist_ok a.tif b.tif c.tif --csv=stats
@@ -192,7 +192,7 @@ imghist: 2 inputs have a transparency mask, whose pixels count; 2 inputs have a 
   animated three.png "$SAMPLES/scene.png" 3
   { cat "$SAMPLES/scene.png" "$SAMPLES/palette.png"; } >joined.png
   pages pages.tif 5
-  samples samples.tif 6 2
+  samples samples.tif 7 5
   geo all.tif '<8p' 0 4 0 # an image after the mask
   pgm none.pgm 1 1 '\x00'
   local extra="extra samples of each pixel were not counted"

@@ -233,7 +233,7 @@ TEST(invalid_arrays)
     static const uint8_t some[64];
     const struct ih_array wrong[] = {
         {.data = some, .width = 4, .height = 4},
-        {.data = some, .width = 4, .height = 4, .n_channels = 5},
+        {.data = some, .width = 4, .height = 4, .n_channels = IH_CHANNELS_MAX + 1},
         {.width = 4, .height = 4, .n_channels = 1},
         {.data = some, .width = 4, .height = 4, .n_channels = 1, .has_strides = 2},
         {.data = some, .width = 4, .height = 4, .n_channels = 1, .depth = 10},

@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-enum { WIDTH = 1100, SAMPLES_MAX = 6 };
+enum { WIDTH = 1100, N_BANDS = 7, SAMPLES_MAX = N_BANDS + 2 };
 
 struct layout {
     bool is_planar;
@@ -41,7 +41,7 @@ static uint8_t in_8_bits(unsigned v, unsigned bits)
 static void expected_pixel(const struct ih_samples *s, const struct layout *l, size_t x,
                            uint8_t *out)
 {
-    unsigned v[4] = {0}, key;
+    unsigned v[SAMPLES_MAX] = {0}, key;
     for (unsigned c = 0; c < s->n_colour; c++)
         v[c] = in_8_bits(value(x, c, s->bits), s->bits);
     switch (s->kind) {
@@ -60,6 +60,10 @@ static void expected_pixel(const struct ih_samples *s, const struct layout *l, s
     case IH_SAMPLES_PALETTE:
         memcpy(out, s->palette[value(x, 0, s->bits)], 3);
         break;
+    case IH_SAMPLES_BANDS:
+        for (unsigned c = 0; c < s->n_colour; c++)
+            out[c] = (uint8_t)v[c];
+        break;
     }
     if (l->alpha)
         out[s->n_channels - 1] = in_8_bits(value(x, l->alpha, s->bits), s->bits);
@@ -70,9 +74,11 @@ static void assert_converts(enum ih_sample_kind kind, unsigned bits, bool is_inv
                             const struct layout *l)
 {
     static struct ih_samples s;
-    static uint8_t pixels[WIDTH * 4], expected[WIDTH * 4];
-    struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
+    static uint8_t pixels[WIDTH * SAMPLES_MAX], expected[WIDTH * SAMPLES_MAX];
+    struct ih_sample_plane planes[SAMPLES_MAX];
     ih_samples_init(&s, kind, bits, l->alpha > 0, is_inverted);
+    if (kind == IH_SAMPLES_BANDS)
+        ih_samples_set_bands(&s, N_BANDS + (l->alpha > 0), l->alpha > 0);
     for (unsigned i = 0; i < 256 * 3; i++)
         s.palette[i / 3][i % 3] = (uint8_t)(i * 91);
     const size_t in_row = (size_t)WIDTH * (l->is_planar ? 1 : l->n_samples);
@@ -112,8 +118,8 @@ static void assert_converts(enum ih_sample_kind kind, unsigned bits, bool is_inv
 
 TEST(all)
 {
-    static const unsigned n_colour[] = {1, 3, 4, 1};
-    for (unsigned kind = IH_SAMPLES_GRAY; kind <= IH_SAMPLES_PALETTE; kind++) {
+    static const unsigned n_colour[] = {1, 3, 4, 1, N_BANDS};
+    for (unsigned kind = IH_SAMPLES_GRAY; kind <= IH_SAMPLES_BANDS; kind++) {
         for (unsigned bits = 1; bits <= (kind == IH_SAMPLES_PALETTE ? 8 : 16); bits++) {
             for (unsigned i = 0; i < 2 * 3; i++) { /* no alpha; alpha; a sample before alpha */
                 const unsigned n = n_colour[kind], n_extra = i / 2;

@@ -687,14 +687,20 @@ TEST(orientation_and_profile)
     }
 }
 
-TEST(extra_samples_are_told)
+TEST(extra_samples)
 {
     static const struct {
         uint16_t photometric, n_samples, extra, n_not_counted;
-    } cases[] = {{PHOTOMETRIC_MINISBLACK, 1, NONE, 0}, {PHOTOMETRIC_MINISBLACK, 6, 0, 5},
-                 {PHOTOMETRIC_MINISBLACK, 2, 2, 0},    {PHOTOMETRIC_RGB, 4, 0, 1},
-                 {PHOTOMETRIC_RGB, 4, 2, 0},           {PHOTOMETRIC_RGB, 6, 0, 3},
-                 {PHOTOMETRIC_RGB, 6, 1, 2},           {PHOTOMETRIC_SEPARATED, 6, 0, 2}};
+        struct ih_layout layout;
+    } cases[] = {{PHOTOMETRIC_MINISBLACK, 1, NONE, 0, {1, 1, false}},
+                 {PHOTOMETRIC_MINISBLACK, 6, 0, 0, {6, 0, false}},
+                 {PHOTOMETRIC_MINISBLACK, 2, 2, 0, {2, 1, true}},
+                 {PHOTOMETRIC_MINISBLACK, 2, 0, 0, {2, 0, false}},
+                 {PHOTOMETRIC_RGB, 4, 0, 0, {4, 3, false}},
+                 {PHOTOMETRIC_RGB, 4, 2, 0, {4, 3, true}},
+                 {PHOTOMETRIC_RGB, 6, 0, 0, {6, 3, false}},
+                 {PHOTOMETRIC_RGB, 6, 1, 0, {6, 3, true}},
+                 {PHOTOMETRIC_SEPARATED, 6, 0, 2, {3, 3, false}}};
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
         static struct file f;
         struct kind k =
@@ -705,6 +711,7 @@ TEST(extra_samples_are_told)
         struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 0);
         if (d.status != IH_OK || d.info.n_not_counted != cases[i / 2].n_not_counted)
             fail_msg("case %zu: %s, %u", i, d.error.message, d.info.n_not_counted);
+        assert_true(ih_layout_is_same(d.info.layout, cases[i / 2].layout));
         assert_int_equal(d.info.warnings, d.info.n_not_counted ? IH_WARNING_EXTRA_SAMPLES : 0);
         free(d.pixels);
     }

@@ -222,7 +222,8 @@ static void init_samples(struct ih_tiff *s, enum ih_sample_kind kind, unsigned b
     s->samples.bits = bits;
 }
 
-/* Extra samples without a stated meaning are not counted, nor alpha after the first. */
+/* Gray and RGB with further samples are bands: all that is stored is counted. The first alpha is
+ * the last channel; further ones are bands. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     enum ih_sample_kind kind = IH_SAMPLES_GRAY;
@@ -279,8 +280,19 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: alpha is no sample");
     if (alpha)
         init_samples(s, kind, bits, true, photometric == PHOTOMETRIC_MINISWHITE);
+    s->layout = ih_layout_of(s->samples.n_channels);
+    const bool has_bands = photometric == PHOTOMETRIC_MINISBLACK ||
+                           photometric == PHOTOMETRIC_MINISWHITE || photometric == PHOTOMETRIC_RGB;
+    if (has_bands && s->n_samples > s->samples.n_planes) {
+        if (s->n_samples > IH_CHANNELS_MAX)
+            return layout_unsupported(err, "bands (the limit is 4096),", s->n_samples);
+        s->layout = (struct ih_layout){s->n_samples, kind == IH_SAMPLES_RGB ? 3 : 0, alpha > 0};
+        ih_samples_set_bands(&s->samples, s->n_samples, alpha > 0);
+    }
     for (unsigned p = 0; p < s->samples.n_planes; p++)
-        s->plane_sample[p] = p < s->samples.n_colour ? p : alpha;
+        s->plane_sample[p] = (uint16_t)(p + (alpha > 0 && p >= alpha));
+    if (alpha)
+        s->plane_sample[s->samples.n_planes - 1] = (uint16_t)alpha;
     s->n_not_counted = s->n_samples - s->samples.n_planes;
     if (photometric == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG) {
         if (s->n_samples != 3 || bits != 8)

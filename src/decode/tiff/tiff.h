@@ -76,10 +76,11 @@ struct ih_tiff {
     uint64_t page_at;         /* offset of the page's directory; 0: the first */
     unsigned slice, n_slices; /* of a stack in one page; else 0 and 1 */
     uint64_t slices_at, slice_bytes;
-    struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
+    struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each of few planes */
     enum ih_sample_type type; /* of samples kept as they are; IH_UINT8: samples converts them */
     struct ih_samples samples;
-    unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* the sample of the file that a plane holds */
+    struct ih_layout layout;
+    uint16_t plane_sample[IH_CHANNELS_MAX]; /* the sample of the file that a plane holds */
     uint32_t width, height;
     uint16_t n_samples;     /* a pixel, in the file */
     unsigned n_not_counted; /* of them */
@@ -90,6 +91,7 @@ struct ih_tiff {
     enum ih_tiff_block kind;
     uint32_t full_width, full_height; /* of a block; the last ones may extend past the image */
     uint8_t *block;                   /* owned; one plane after the other */
+    struct ih_sample_plane *planes;   /* owned, [n_planes]: of the row that is converted */
     size_t plane_bytes, row_bytes;
     struct libdeflate_decompressor *inflater; /* owned; NULL: libtiff inflates, with zlib */
     uint32_t x, y;                            /* of the next block */
@@ -130,8 +132,8 @@ unsigned ih_tiff_n_slices(const struct ih_tiff *s, TIFF *t, uint64_t *first_at, 
 /* Moves the next slice to the place of the first. */
 enum ih_status ih_tiff_next_slice(struct ih_tiff *s, struct ih_error *err);
 
-/* Sets type, samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or
- * returns IH_UNSUPPORTED or IH_CORRUPT. */
+/* Sets type, samples, layout, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and
+ * ycbcr, or returns IH_UNSUPPORTED or IH_CORRUPT. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err);
 
 /*
