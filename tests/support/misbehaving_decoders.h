@@ -209,7 +209,7 @@ static inline enum ih_status open_broad(struct ih_reader *src,
                                         struct ih_error *err)
 {
     enum ih_status status = open_image(src, options, info, state, err);
-    info->layout = ih_layout_of(IH_PIXEL_CHANNELS_MAX + 1);
+    info->layout = (struct ih_layout){IH_CHANNELS_MAX + 1, 0, false};
     return status;
 }
 

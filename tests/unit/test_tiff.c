@@ -14,10 +14,25 @@ static uint8_t to_8_bits(unsigned v, unsigned max)
     return (uint8_t)(((uint64_t)v * 255 * 2 + max) / (2 * (uint64_t)max));
 }
 
+static bool has_alpha(const struct kind *k)
+{
+    return k->extra == EXTRASAMPLE_ASSOCALPHA || k->extra == EXTRASAMPLE_UNASSALPHA;
+}
+
+static unsigned n_colours_of(const struct kind *k)
+{
+    return k->photometric <= PHOTOMETRIC_MINISBLACK ? 1 : 3;
+}
+
+/* Gray and RGB with further samples: all of them are counted as they are stored. */
+static bool has_bands(const struct kind *k)
+{
+    return k->photometric <= PHOTOMETRIC_RGB && k->n_samples > n_colours_of(k) + has_alpha(k);
+}
+
 static unsigned n_channels_of(const struct kind *k)
 {
-    bool has_alpha = k->extra == EXTRASAMPLE_ASSOCALPHA || k->extra == EXTRASAMPLE_UNASSALPHA;
-    return (k->photometric <= PHOTOMETRIC_MINISBLACK ? 1u : 3u) + has_alpha;
+    return has_bands(k) ? k->n_samples : n_colours_of(k) + has_alpha(k);
 }
 
 static void expected_pixel(const struct kind *k, size_t i, uint8_t *out)
@@ -25,6 +40,10 @@ static void expected_pixel(const struct kind *k, size_t i, uint8_t *out)
     unsigned max = (1u << k->bits) - 1, v[SAMPLES_MAX];
     for (unsigned c = 0; c < k->n_samples; c++)
         v[c] = value(k, i, c);
+    for (unsigned c = 0; c < k->n_samples && has_bands(k); c++)
+        out[c] = to_8_bits(v[c], max);
+    if (has_bands(k))
+        return;
     if (k->photometric == PHOTOMETRIC_MINISWHITE)
         out[0] = to_8_bits(max - v[0], max);
     else if (k->photometric == PHOTOMETRIC_MINISBLACK)
@@ -36,7 +55,7 @@ static void expected_pixel(const struct kind *k, size_t i, uint8_t *out)
     for (unsigned c = 0; c < 3 && k->photometric == PHOTOMETRIC_SEPARATED; c++)
         out[c] =
             to_8_bits((255u - to_8_bits(v[c], max)) * (255u - to_8_bits(v[3], max)), 255 * 255);
-    if (n_channels_of(k) % 2 == 0)
+    if (has_alpha(k))
         out[n_channels_of(k) - 1] = to_8_bits(v[k->n_samples - 1], max);
 }
 
