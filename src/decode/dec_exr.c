@@ -306,7 +306,10 @@ static enum ih_status open_exr(struct ih_reader *src, const struct ih_decode_opt
 /* Decodes the block that begins at x and y, with interleaved channels. */
 static exr_result_t decode_block(struct exr_state *s, const exr_chunk_info_t *chunk)
 {
-    exr_decode_pipeline_t pipeline = EXR_DECODE_PIPELINE_INITIALIZER;
+    exr_decode_pipeline_t pipeline = {0}; /* its own initializer leaves fields out from 3.3 on */
+#if OPENEXR_VERSION_MAJOR > 3 || OPENEXR_VERSION_MINOR >= 3
+    pipeline.pipe_size = sizeof pipeline;
+#endif
     const int sample_bytes = (int)ih_sample_bytes(s->type);
     const int pixel_bytes = sample_bytes * (int)s->n_channels;
     exr_result_t code = s->lib.exr_decoding_initialize(s->file, s->part, chunk, &pipeline);
