@@ -23,7 +23,7 @@ SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 ARCHIVE      := $(BUILD)/libimghist.a
 # Without what only the program has: most outputs, and decoder processes, which print and exit. Records are read and
 # written.
-PROGRAM_OUTPUTS := $(patsubst %,$(BUILD)/src/output/%.o,out_text out_csv out_html out_names output text_parts file condition)
+PROGRAM_OUTPUTS := $(patsubst %,$(BUILD)/src/output/%.o,out_text out_csv out_html out_names output text_parts file)
 LIBRARY_OBJS := $(filter-out $(PROGRAM_OUTPUTS) $(BUILD)/report.o $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 

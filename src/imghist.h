@@ -503,6 +503,36 @@ IH_PUBLIC enum ih_status ih_counts_percentile(const struct ih_counts *counts, un
                                               uint32_t millionths, double *value,
                                               struct ih_error *err);
 
+enum ih_value_type {
+    IH_TYPE_NONE, /* there is no such value: a failed input has no width, a gray image no red */
+    IH_TYPE_TEXT,
+    IH_TYPE_INTEGER,
+    IH_TYPE_REAL,
+    IH_TYPE_OTHER /* an object or another value that only JSON has */
+};
+
+/* The value of a field. */
+struct ih_value {
+    enum ih_value_type type;
+    int is_negative; /* the integer is below 0, by as much */
+    uint64_t integer;
+    double real; /* of integers too, rounded above 2^53 */
+    char text[512];
+};
+
+/*
+ * Computes a field of the counts by its name, as --fields of the program takes it: "width",
+ * "red.p99.9", "luma.mad", "share_le_100", "fingerprint". The name of the file is not known here.
+ *
+ * sigma   number of deviations for "red.clipped_mean" and so on; 0: 3
+ * value   filled, size_bytes long
+ *
+ * Returns IH_OK, IH_USAGE with what is wrong with the name or sigma, or IH_MEMORY.
+ */
+IH_PUBLIC enum ih_status ih_counts_field(const struct ih_counts *counts, const char *name,
+                                         double sigma, struct ih_value *value, size_t size_bytes,
+                                         struct ih_error *err);
+
 /* A fingerprint of the bins of all planes and the number of pixels: equal for the same pixels in
  * any format, rotated by quarters and mirrored, if they were counted with the same settings. Equal
  * fingerprints mean equal histograms, not equal pictures. imghist-formats(5) defines it. 0: counts

@@ -1,7 +1,7 @@
 /* Counts: the result of one image or the sum of many, and queries on it. */
 #include "library/library.h"
 
-#include "histogram/compare.h"
+#include "output/condition.h"
 
 #include <limits.h>
 #include <math.h>
@@ -260,4 +260,34 @@ enum ih_status ih_counts_percentile(const struct ih_counts *c, unsigned plane, u
 uint64_t ih_counts_fingerprint(const struct ih_counts *c)
 {
     return c->is_empty ? 0 : ih_fingerprint(&c->result.histogram);
+}
+
+enum ih_status ih_counts_field(const struct ih_counts *c, const char *name, double sigma,
+                               struct ih_value *value, size_t size_bytes, struct ih_error *err)
+{
+    struct ih_columns columns = {0};
+    struct ih_field_list list;
+    struct ih_record_view view;
+    struct ih_field_value found = {.type = IH_TYPE_NONE};
+    const struct ih_field_set fields = {.columns = columns.of_record,
+                                        .of_channel = columns.of_channel,
+                                        .which = "imghist --fields=help lists them",
+                                        .highest = HUGE_VAL,
+                                        .sigma = sigma > 0 ? sigma : 3};
+    if (!(sigma >= 0))
+        return ih_error_set(err, IH_USAGE, "sigma is below 0");
+    ih_columns_list(&columns, IH_AGAINST);
+    if (ih_field_list_parse(name, &fields, false, &list, err) != IH_OK)
+        return err->status;
+    if (list.n > 1)
+        return ih_error_set(err, IH_USAGE, "'%.40s' are several fields", name);
+    if (!c->is_empty) {
+        ih_record_view_init(&view, &c->result);
+        found = ih_named_field_value(&list.fields[0], &view);
+    }
+    struct ih_value v = {found.type, found.is_negative, found.integer, found.real, ""};
+    if (found.type == IH_TYPE_TEXT)
+        snprintf(v.text, sizeof v.text, "%s", found.text);
+    copy_out(value, size_bytes, &v, sizeof v);
+    return IH_OK;
 }

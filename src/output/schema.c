@@ -217,10 +217,9 @@ static void append_chosen(const struct ih_column **list, size_t n, const struct 
             list[n++] = *p;
 }
 
-void ih_columns_arrange(struct ih_columns *c, unsigned left_out)
+void ih_columns_list(struct ih_columns *c, unsigned left_out)
 {
     size_t n_of_record = 0, n_of_comparison = 0;
-    ih_srgb_decode(c->linear);
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
         if (ih_schema[i].in & IH_AGAINST)
             c->of_comparison[n_of_comparison++] = &ih_schema[i];
@@ -231,6 +230,12 @@ void ih_columns_arrange(struct ih_columns *c, unsigned left_out)
         c->of_channel[i] = &statistics[i];
     append_chosen(c->of_record, n_of_record, c);
     append_chosen(c->of_channel, N_STATISTICS, c);
+}
+
+void ih_columns_arrange(struct ih_columns *c, unsigned left_out)
+{
+    ih_columns_list(c, left_out);
+    ih_srgb_decode(c->linear);
 }
 
 /* ---- values ---- */

@@ -154,7 +154,9 @@ enum ih_status ih_columns_choose_percentiles(struct ih_columns *columns, const c
 enum ih_status ih_columns_choose_shares(struct ih_columns *columns, const char *list,
                                         struct ih_error *err);
 
-/* Makes the lists, which were zero. left_out: flags of columns that records lack */
+/* Makes the lists, which were zero; arrange makes linear too. left_out: flags of columns that
+ * records lack */
+void ih_columns_list(struct ih_columns *columns, unsigned left_out);
 void ih_columns_arrange(struct ih_columns *columns, unsigned left_out);
 
 /* The column with a name of n bytes; NULL: none. */
@@ -175,14 +177,6 @@ bool ih_channel_column_find(const struct ih_column *const *columns, const char *
 bool ih_choice_parse(const char *name, size_t n, struct ih_column *out);
 
 /* ---- values ---- */
-
-enum ih_value_type {
-    IH_TYPE_NONE, /* a value that the record lacks: a failed input has no width */
-    IH_TYPE_TEXT,
-    IH_TYPE_INTEGER,
-    IH_TYPE_REAL,
-    IH_TYPE_OTHER /* an object or another value that only JSON has */
-};
 
 /* How a real number is written. */
 enum ih_digits {

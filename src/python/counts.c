@@ -730,6 +730,25 @@ static PyObject *counts_distances(PyObject *self, PyObject *other)
     return py_delegate("imghist._views", "compare", PyTuple_Pack(2, self, other), NULL);
 }
 
+static PyObject *counts_field_value(PyObject *object, PyObject *arguments)
+{
+    const char *name;
+    double sigma = 3;
+    struct ih_value v;
+    struct ih_error err;
+    if (!PyArg_ParseTuple(arguments, "s|d:field", &name, &sigma))
+        return NULL;
+    if (strcmp(name, "file") == 0)
+        return counts_file(object, NULL);
+    if (ih_counts_field(self_of(object)->counts, name, sigma, &v, sizeof v, &err) != IH_OK)
+        return py_error_raise(py_state_of(object), &err, NULL);
+    return v.type == IH_TYPE_TEXT      ? PyUnicode_FromString(v.text)
+           : v.type == IH_TYPE_REAL    ? PyFloat_FromDouble(v.real)
+           : v.type != IH_TYPE_INTEGER ? Py_NewRef(Py_None)
+           : v.is_negative             ? PyLong_FromLongLong(-(long long)v.integer)
+                                       : PyLong_FromUnsignedLongLong(v.integer);
+}
+
 static PyMethodDef counts_methods[] = {
     {"histogram", counts_histogram, METH_O,
      "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
@@ -744,6 +763,10 @@ static PyMethodDef counts_methods[] = {
     {"to_dict", counts_to_dict, METH_NOARGS,
      "to_dict($self)\n--\n\nThe record of imghist --ndjson as plain Python objects, with all "
      "digits; file as in Counts,\nimages: how many are added up, warnings: a list in any case."},
+    {"field", counts_field_value, METH_VARARGS,
+     "field($self, name, sigma=3.0, /)\n--\n\nA field by its name in imghist --fields: 'width', "
+     "'red.p99.9', 'luma.clipped_mean', 'share_le_100'. None: the counts have no such value.\n\n"
+     "sigma  the number of deviations of --sigma-clip\n\nRaises ValueError for another name."},
     {"compare", counts_distances, METH_O,
      "compare($self, other, /)\n--\n\nThe distances to other Counts, as imghist --diff gives them: "
      "ks (Kolmogorov-Smirnov, 0 to 1)\nand emd (earth mover's, in values) of each plane in "

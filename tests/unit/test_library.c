@@ -439,6 +439,17 @@ TEST(stats_and_struct_sizes)
     assert_int_equal(value, 2);
 
     assert_true(ih_counts_fingerprint(counts) != 0); /* select.bats knows its value */
+    struct ih_value field;
+    assert_int_equal(ih_counts_field(counts, "luma.mean", 0, &field, sizeof field, &err), IH_OK);
+    assert_int_equal(field.type, IH_TYPE_REAL);
+    assert_true(field.real == 64.25);
+    assert_int_equal(ih_counts_field(counts, "pixels", 0, &field, sizeof field, &err), IH_OK);
+    assert_int_equal(field.type, IH_TYPE_INTEGER);
+    assert_int_equal(field.integer, 4);
+    assert_int_equal(ih_counts_field(counts, "red.mean", 0, &field, sizeof field, &err), IH_OK);
+    assert_int_equal(field.type, IH_TYPE_NONE);
+    assert_int_equal(ih_counts_field(counts, "pixls", 0, &field, sizeof field, &err), IH_USAGE);
+    assert_int_equal(ih_counts_field(counts, "pixels", -1, &field, sizeof field, &err), IH_USAGE);
     struct ih_counts *nothing;
     assert_int_equal(ih_counts_open(&nothing, &err), IH_OK);
     assert_true(ih_counts_fingerprint(nothing) == 0);

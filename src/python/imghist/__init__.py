@@ -147,6 +147,9 @@ def scan(
     range=None,
     luma=None,
     bins=None,
+    fields=None,
+    sort=None,
+    top=None,
     context=None,
 ):
     """Counts what the command line would count, and iterates over the Counts in its order.
@@ -167,6 +170,10 @@ def scan(
     workers     of reader: 'threads', or 'processes' for one that holds the GIL, which is then a function of a
                 module and runs in processes that are started anew
     layout, order, range  of reader: those of count
+    fields      names of fields, 'file,red.p99' or an iterable of them: an iterator over dicts with these keys
+    sort        the name of a field: results, or these dicts, in its order; '-name' begins with the largest.
+                Those without a value come last; all are held until the end. It is an iterator without skipped
+    top         with sort: only the first top of them, and no more are held
 
     In a directory, a file that is no image is skipped, unless its name ends as those of images do;
     the attribute skipped of the result counts these files. A path that is named and no image is an
@@ -177,12 +184,19 @@ def scan(
     beside single images, and records that were counted with other settings than the context's or
     than the records beside them. See count_many for the rest.
     """
+    if (fields, sort, top) != (None, None, None):
+        from ._select import select
+
+        others = {"files_from": files_from, "shard": shard, "threads": threads, "on_error": on_error, "reader": reader}
+        others |= {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}
+        others |= {"luma": luma, "bins": bins, "context": context}
+        return select(lambda: scan(paths, **others), fields, sort, top)
     if reader is not None:
-        from ._reader import scan
+        from ._reader import scan as read
 
         settings = {"luma": luma, "bins": bins}
         options = {"layout": layout, "order": order or "rgb", "range": range}
-        return scan(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
+        return read(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
     for name, value in {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}.items():
         if value is not None:
             raise ValueError(f"{name}: needs a reader")

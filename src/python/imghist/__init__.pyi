@@ -133,6 +133,28 @@ def scan(
     context: Context | None = None,
 ) -> ReaderResults[Counts | Exception]: ...
 @overload
+def scan(
+    paths: Any = (),
+    /,
+    *,
+    files_from: Path | None = None,
+    shard: tuple[int, int] | None = None,
+    threads: int | None = None,
+    on_error: Literal["raise", "record"] = "raise",
+    reader: Callable[[str], Any] | None = None,
+    pattern: str | Iterable[str] | None = None,
+    workers: Literal["threads", "processes"] | None = None,
+    layout: Layout | None = None,
+    order: Order | None = None,
+    range: tuple[int, int] | None = None,
+    luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
+    fields: str | Iterable[str],
+    sort: str | None = None,
+    top: int | None = None,
+    context: Context | None = None,
+) -> Iterator[dict[str, str | int | float | None]]: ...
+@overload
 def total(results: Iterable[Counts | Exception], /, *, by: None = None) -> Counts: ...
 @overload
 def total(

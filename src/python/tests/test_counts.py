@@ -443,3 +443,32 @@ def test_copies(program, samples, tmp_path):
     gray = imghist.count(memoryview(b"\1\2\2\11").cast("B", (2, 2)))
     colour = imghist.count(memoryview(bytes([1] * 3 + [9] * 3 + [2] * 6)).cast("B", (1, 4, 3)))
     assert imghist.copies([gray, results[3], colour, results[0]]) == [[0, 2]]
+
+
+def test_fields(program, samples, tmp_path):
+    c = imghist.count(samples / "scene.png")
+    assert [c.field(name) for name in ("width", "format", "red.p99", "p50", "gray.mean", "file")] == [
+        480, "png", c["red"].p99, c["luma"].median, None, str(samples / "scene.png")]
+    assert c.field("red.share_le_100") == sum(c["red"].bins[:101]) / c.pixels
+    assert c.field("red.clipped_mean", 2) != c.field("red.clipped_mean") == c.field("red.clipped_mean", 3)
+    for name in ("wdth", "", "width,height", "ks"):
+        with pytest.raises(ValueError, match="column 1: |several"):
+            c.field(name)
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    for name in ("scene.png", "testcard.png", "gray16.png", "palette.png"):
+        (tmp_path / name).write_bytes((samples / name).read_bytes())
+    fields = "file,red.mean,gray.clipped_mean,entropy,status,pixels"
+    for sort, top in ((None, None), ("red.mean", None), ("-red.mean", 2), ("-file", 3), ("pixels", 1), ("gray.mean", 3)):
+        options = ([f"--sort={sort}"] if sort else []) + ([f"--top={top}"] if top else [])
+        rows = program("-q", tmp_path, "--csv=images", f"--fields={fields}", *options).decode().splitlines()
+        got = list(imghist.scan(tmp_path, on_error="record", fields=fields, sort=sort, top=top))
+        assert [",".join(got[0])] + [",".join(map(shown, row.values())) for row in got] == rows
+    names = [c.file for c in imghist.scan(tmp_path / "scene.png", sort="width")]
+    assert names == [str(tmp_path / "scene.png")]
+    for wrong in ({"fields": "wdth"}, {"sort": "-wdth"}, {"sort": ""}, {"top": 3}, {"sort": "width", "top": 0}):
+        with pytest.raises(ValueError):
+            imghist.scan(tmp_path, **wrong)
+
+
+def shown(value):
+    return "" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
