@@ -201,7 +201,11 @@ struct ih_shown ih_histogram_shown(const struct ih_histogram *h)
         const unsigned low = ih_percentile(h, i, LOW), high = ih_percentile(h, i, HIGH);
         if (low != UINT_MAX) {
             shown.low = fmin(shown.low, ih_bin_value(h->type, low));
-            shown.high = fmax(shown.high, ih_bin_value(h->type, high));
+            double end = ih_bin_value(h->type, high);
+            if (h->type == IH_FLOAT32)
+                end =
+                    fmin(ih_bin_value(h->type, high + 1), ih_float_value(ih_floats(h, i)->max_key));
+            shown.high = fmax(shown.high, end);
         }
     }
     if (shown.low > shown.high)
@@ -217,25 +221,49 @@ struct ih_shown ih_shown_join(struct ih_shown a, struct ih_shown b)
                              fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
-enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_shown shown,
-                                 struct ih_histogram *bars, struct ih_error *err)
+/* Adds the pixels of a bin to the bars that it reaches into, to each those of its share. */
+static void spread(uint64_t count, double from, double to, uint64_t bars[IH_BINS])
+{
+    uint64_t n_added = 0;
+    for (unsigned bar = from < IH_BINS ? (unsigned)from : IH_BINS - 1; n_added < count; bar++) {
+        const bool is_last = bar + 1 >= to || bar + 1 == IH_BINS;
+        const double share = is_last ? 1 : (bar + 1 - from) / (fmin(to, IH_BINS) - from);
+        const uint64_t end = is_last ? count : (uint64_t)(share * (double)count);
+        bars[bar] += end - n_added;
+        n_added = end;
+    }
+}
+
+/* A bin of float32 has values up to the next bin, any other a single value: it is not split into
+ * several bars, except where it crosses from one into the next. */
+void ih_histogram_fold_plane(const struct ih_histogram *h, struct ih_shown shown, unsigned plane,
+                             uint64_t bars[IH_BINS])
 {
     const unsigned n = ih_bar_values(shown.n_values);
     const double per_value = shown.is_span ? IH_BINS / (shown.high - shown.low) : 0;
+    const uint64_t *const bins = ih_bins(h, plane);
+    memset(bars, 0, IH_BINS * sizeof *bars);
+    for (unsigned v = 0; v < h->n_bins && (shown.is_span || v / n < IH_BINS); v++) {
+        const double value = shown.is_span && bins[v] > 0 ? ih_bin_value(h->type, v) : 0;
+        if (!shown.is_span) { /* alpha may go further */
+            bars[v / n] += bins[v];
+        } else if (bins[v] > 0 && value >= shown.low && value <= shown.high) {
+            const double from = (value - shown.low) * per_value;
+            const double to = (ih_bin_value(h->type, v + 1) - shown.low) * per_value;
+            spread(bins[v], from, to - from > 1 && h->type != IH_FLOAT32 ? from : to, bars);
+        }
+    }
+}
+
+enum ih_status ih_histogram_fold(const struct ih_histogram *h, struct ih_shown shown,
+                                 struct ih_histogram *bars, struct ih_error *err)
+{
     *bars = *h;
     bars->n_bins = IH_BINS;
     if (allocate(bars, err) != IH_OK)
         return IH_MEMORY;
-    clear_bins(bars);
     for (unsigned p = 0; p < ih_own_planes(h); p++)
-        for (unsigned v = 0; v < h->n_bins && (shown.is_span || v / n < IH_BINS); v++) {
-            const uint64_t count = h->bins[(size_t)p * h->n_bins + v]; /* alpha may go further */
-            const double value = shown.is_span && count > 0 ? ih_bin_value(h->type, v) : 0;
-            const double at = (value - shown.low) * per_value;
-            const unsigned bar = !shown.is_span ? v / n : at < IH_BINS ? (unsigned)at : IH_BINS - 1;
-            if (count > 0 && (!shown.is_span || (value >= shown.low && value <= shown.high)))
-                bars->bins[p * IH_BINS + bar] += count;
-        }
+        ih_histogram_fold_plane(h, shown, ih_nth_plane(h, p), bars->bins + p * IH_BINS);
     return IH_OK;
 }
 

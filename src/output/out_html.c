@@ -42,15 +42,20 @@ static void put_value(FILE *f, const struct ih_field_value *value)
 static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
     static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
-    const unsigned n_curves = h->layout.n_colours > 1 ? SMALL_CURVES : 1;
-    const unsigned n_bins = h->n_bins;
+    const unsigned n_curves = h->layout.n_colours > 1 ? SMALL_CURVES - !ih_has_luma(h) : 1;
+    const struct ih_shown shown = ih_histogram_shown(h);
     uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, filled[SMALL_CURVES * SMALL_BARS];
     const size_t n = (size_t)n_curves * SMALL_BARS;
     char heights[SMALL_CURVES * SMALL_BARS];
     size_t n_filled = 0;
-    for (unsigned c = 0; c < n_curves; c++)
-        for (unsigned v = 0; v < n_bins; v++)
-            bars[c * SMALL_BARS + v * SMALL_BARS / n_bins] += ih_bins(h, planes[c])[v];
+    for (unsigned c = 0; c < n_curves; c++) {
+        uint64_t folded[IH_BINS];
+        if (shown.is_span)
+            ih_histogram_fold_plane(h, shown, planes[c], folded);
+        const uint64_t *const values = shown.is_span ? folded : ih_bins(h, planes[c]);
+        for (unsigned v = 0; v < shown.n_values; v++)
+            bars[c * SMALL_BARS + v * SMALL_BARS / shown.n_values] += values[v];
+    }
     for (size_t i = 0; i < n; i++)
         if (bars[i] > 0)
             filled[n_filled++] = bars[i];
@@ -61,6 +66,15 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
         heights[i] = levels[bars[i] > 0 && level == 0 ? 1 : level];
     }
     fprintf(f, "\"%.*s\",%llu", (int)n, heights, (unsigned long long)top);
+}
+
+/* The number of values that a histogram shows, from 0 on, or the ends of its span. */
+static void put_shown(FILE *f, struct ih_shown shown)
+{
+    if (shown.is_span)
+        fprintf(f, "[%.9g,%.9g]", shown.low, shown.high);
+    else
+        fprintf(f, "%u", shown.n_values);
 }
 
 /* The statistics of each plane by its name; those of gray are those of its luma too. */
@@ -143,8 +157,10 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         else
             fputs("null", f);
     }
-    if (result->status == IH_OK && ih_is_native(result->histogram.type))
-        fprintf(f, ",%u", result->histogram.n_bins);
+    if (result->status == IH_OK && ih_is_native(result->histogram.type)) {
+        putc(',', f);
+        put_shown(f, ih_histogram_shown(&result->histogram));
+    }
     putc(']', f);
 }
 
@@ -206,21 +222,27 @@ static void put_total(FILE *f, const struct html_state *s)
             (unsigned long long)(s->is_mixed ? s->n_records - total.n_failed : total.n_images),
             (unsigned long long)total.n_failed);
     put_row(s, f, &total);
-    fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"n_bins\":%u,\"bins\":{",
-            s->is_mixed ? "true" : "false", total.measure.luma->name, total.measure.clip_low,
-            total.measure.clip_high, total.histogram.n_bins);
+    fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"alpha\":\"%s\",\"clip_limits\":[%u,%u],\"region\":",
+            s->is_mixed ? "true" : "false", total.measure.luma->name,
+            ih_alpha_name(total.measure.alpha), total.measure.clip_low, total.measure.clip_high);
+    ih_json_put_string_in_html(f, total.measure.region);
+    fputs(",\"mask\":", f);
+    ih_json_put_string_in_html(f, total.measure.mask);
+    fputs(",\"shown\":", f);
     const struct ih_histogram *const h = &total.histogram;
-    const unsigned n_colours = h->layout.n_colours, n_in_bar = ih_bar_values(h->n_bins);
+    const struct ih_shown shown = ih_histogram_shown(h);
+    const unsigned n_colours = h->layout.n_colours, n_in_bar = ih_bar_values(shown.n_values);
+    put_shown(f, shown);
+    fputs(",\"bins\":{", f);
     for (unsigned i = 0; i < h->n_planes && total.n_images > 0 && !s->is_mixed; i++) {
         const unsigned p = ih_nth_plane(h, i);
         if (p >= n_colours && (p != IH_LUMA || n_colours == 1))
             continue; /* alpha; the luma of gray */
         fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(h->layout, p));
-        for (unsigned v = 0; v < h->n_bins; v += n_in_bar) {
-            const unsigned end = v + n_in_bar < h->n_bins ? v + n_in_bar : h->n_bins;
-            fprintf(f, "%c%llu", v ? ',' : '[',
-                    (unsigned long long)ih_count_range(ih_bins(h, p), v, end - 1));
-        }
+        uint64_t bars[IH_BINS];
+        ih_histogram_fold_plane(h, shown, p, bars);
+        for (unsigned v = 0; v * n_in_bar < shown.n_values; v++)
+            fprintf(f, "%c%llu", v ? ',' : '[', (unsigned long long)bars[v]);
         putc(']', f);
     }
     fputs("}}}", f);

@@ -514,6 +514,63 @@ two_colours() {
   } >"$1"
 }
 
+# -300, -200, 300 and 0; 0.25, 0.5, 0.75 and NaN. Means and medians by hand; stddev: sqrt(1/24).
+@test "html: signed and float samples have values on axes and in the tip, and statistics of gray" {
+  browser
+  printf '\xD4\xFE\x38\xFF\x2C\x01\x00\x00' >s.raw
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --size=4x1 --html=s.html
+  printf '\x00\x00\x80\x3E\x00\x00\x00\x3F\x00\x00\x40\x3F\x00\x00\xC0\x7F' >f.raw
+  imghist_ok f.raw --raw=1 --raw-depth=f32le --size=4x1 --html=f.html
+  for page in s f; do
+    in_browser $page.html '
+      const texts = s => [...document.querySelectorAll(s)].map(e => e.textContent).join(" ");
+      const svg = document.querySelector("#total .histogram"), b = svg.getBoundingClientRect();
+      svg.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: b.left + b.width * 0.501, clientY: b.top + 5}));
+      say(texts("#total .axis span") + "; " + texts("#total .legend") + "; " + document.querySelector("#tip div").textContent);
+      say(texts("#facts dt") + "; " + texts("#body td:nth-child(n+5):nth-child(-n+7)"));
+      say(texts("th:nth-child(5) code"));
+      document.querySelector("#body tr").click();
+      say(texts("#detail .axis span"));'
+  done >said
+  # a bar of 600 / 256 = 2.34, and of 0.5 / 256 = 0.002
+  diff said - <<'END'
+-300 0 300; gray, which is luma; values 0 to 2.3438
+Images counted Failed Pixels Mean luma Stddev Luma Counted by; -50.0 -200 229.1
+mean_luma
+-300 0 300
+0.25 0.5 0.75; gray; values 0.5 to 0.50195
+Images counted Failed Pixels Mean Stddev Luma Counted by; 0.5 0.5 0.20412
+gray.mean
+0.25 0.5 0.75
+END
+}
+
+@test "html: a page of native bins without thumbnails has no picture" {
+  browser
+  printf 'P5 2 1 1023\n\x00\x05\x03\xFF' >ten.pgm
+  imghist_ok ten.pgm --bins=native --html=r.html
+  in_browser r.html '
+    document.querySelector("#body tr").click();
+    say(document.querySelectorAll("img").length + " " + [...document.querySelectorAll("#detail .axis span")].map(e => e.textContent).join(" "));' >said
+  [ "$(cat said)" = "0 0 256 512 768 1023" ] || fail "$(cat said)"
+}
+
+# 20 bars of 1 to 20 pixels, and one of 200: it is cut, and the bar of 20 is not.
+@test "html: empty bins do not lower the top of the first histogram" {
+  browser
+  pgm a.pgm 410 1 "$(for n in {1..20}; do printf "\\\\x$(printf %02X $((n + 99)))%.0s" $(seq $n); done; printf '\\xC8%.0s' {1..200})"
+  imghist_ok a.pgm --html=r.html
+  in_browser r.html 'say(document.querySelector("#total .area").getAttribute("d").match(/V[\d.]+/g).slice(0, -1).join(" "))' >said
+  python3 -c 'print("V100.0", *(f"V{100 - 98 * n / 20:.1f}" for n in range(1, 21)), "V100.0 V2.0 V100.0")' | diff said -
+}
+
+@test "html: the facts name what was left out" {
+  browser
+  imghist_ok "$SAMPLES/cutout.png" --region=50%x50%+10+10 --alpha=skip-transparent --html=r.html
+  in_browser r.html 'say(document.getElementById("facts").textContent)' >said
+  grep -q 'Region50%x50%+10+10Transparent pixelsleft out' said || fail "$(cat said)"
+}
+
 @test "html: thumbnails show the images, upright, and say where there is none" {
   browser
   command -v cjpeg >/dev/null || skip "no cjpeg"
@@ -544,7 +601,7 @@ END
 d/b.ppm: no picture
 d/a.ppm: 160x80 8,0,0 0,0,8
 END
-  grep -q 'picture: the pixels of a result file' dom.html || fail "the page does not say why"
+  grep -q 'picture: signed and float samples have none, nor have result files' dom.html || fail "the page does not say why"
 }
 
 @test "html: thumbnails change no count, and frames and members of archives have theirs" {

@@ -160,7 +160,7 @@ END
   deep
   dot low.pgm
   imghist_ok deep.pgm --bins=native --html=p.html
-  sed -n 's/.*"n_bins":4096,"bins":{"gray":\[\([0-9,]*\)\].*/\1/p' p.html | tr , '\n' >bars
+  sed -n 's/.*"shown":4096,"bins":{"gray":\[\([0-9,]*\)\].*/\1/p' p.html | tr , '\n' >bars
   [ "$(wc -l <bars)" = 256 ] || fail "$(wc -l <bars) bars"
   [ "$(sed -n '1p;126p;256p' bars | tr '\n' ' ')" = "4 1 1 " ] || fail "bars" # 0, 5, 5, 9; 2000; 4095
   imghist_ok deep.pgm low.pgm --bins=native --html=q.html
