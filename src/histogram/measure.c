@@ -130,7 +130,7 @@ static bool agree_bins(const struct ih_measure *asked, const struct ih_result *r
 
 static bool may_have_luma(const struct ih_result *r)
 {
-    return !ih_is_float(r->measure.type) && r->histogram.layout.n_colours > 0;
+    return !ih_is_float(r->measure.type) && !ih_layout_has_bands(r->histogram.layout);
 }
 
 /* The agreement, a line for each value. A run demands only the values that the user gave. */

@@ -185,18 +185,25 @@ static double number_of(const char *digits)
 static const char *find_channel(const struct parser *p, const char **name, size_t *n)
 {
     static const char *const channels[] = {"gray", "red", "green", "blue", "alpha", "luma"};
+    const struct ih_layout bands = {IH_CHANNELS_MAX, 0, false};
+    const char *const point = memchr(p->at, '.', p->n);
+    const size_t n_channel = point ? (size_t)(point - p->at) : 0;
+    unsigned band = 0;
     *name = p->at;
     *n = p->n;
-    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
-        const size_t n_channel = strlen(channels[i]);
-        if (p->n <= n_channel || p->at[n_channel] != '.' ||
-            memcmp(p->at, channels[i], n_channel) != 0)
-            continue;
-        *name += n_channel + 1;
-        *n -= n_channel + 1;
-        return channels[i];
-    }
-    return NULL;
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
+        if (strlen(channels[i]) == n_channel && memcmp(p->at, channels[i], n_channel) == 0)
+            found = channels[i];
+    if (n_channel > 4 && n_channel < 9 && memcmp(p->at, "band", 4) == 0)
+        band = (unsigned)strtoul(p->at + 4, NULL, 10); /* ends before the point */
+    const char *const of_band =
+        band > 0 && band <= IH_CHANNELS_MAX ? ih_plane_name(bands, band - 1) : "";
+    if (strlen(of_band) == n_channel && memcmp(p->at, of_band, n_channel) == 0)
+        found = n_channel ? of_band : NULL;
+    *name += found ? n_channel + 1 : 0;
+    *n -= found ? n_channel + 1 : 0;
+    return found;
 }
 
 /* Finds a statistic of a channel; is_choice: a percentile or share alone. */

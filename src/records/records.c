@@ -532,6 +532,18 @@ static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout
     return n == 0 || ih_layout_is_possible(layout);
 }
 
+/* Sets the layout of the histogram. Returns false if no image has these channels. */
+static bool find_layout(struct reader *r)
+{
+    const unsigned n_luma = r->result.measure.luma != &ih_luma_none;
+    struct ih_layout layout;
+    if (r->n_channels < n_luma || r->n_channels - n_luma > IH_CHANNELS_MAX ||
+        !layout_of_names(r, r->n_channels - n_luma, &layout))
+        return false;
+    r->result.histogram.layout = layout;
+    return true;
+}
+
 /* Without finite samples a channel has no exact sums. */
 static bool use_floats(struct reader *r)
 {
@@ -553,7 +565,7 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     struct ih_histogram *h = &r->result.histogram;
     const unsigned n_luma = r->result.measure.luma != &ih_luma_none;
     const unsigned n = r->n_channels - n_luma;
-    if (r->n_channels < n_luma || n > IH_CHANNELS_MAX || !layout_of_names(r, n, &h->layout))
+    if (!find_layout(r))
         return ih_json_fail_field(in, "channels", impossible);
     r->result.info.layout = h->layout;
     h->n_planes = r->n_channels;
@@ -645,6 +657,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     if (!ih_json_object(in, &members, r, &seen))
         return false;
     const unsigned kind = ih_record_kind(result);
+    find_layout(r); /* which decides what is absent; a failure is told later */
     if (!check_keys(r, in, kind))
         return false;
     if (result->group && r->bytes)

@@ -11,6 +11,7 @@ load helpers
     imghist_ok ./*.tif $options --ndjson -o a.ndjson
     [[ $options != *nodata* ]] || break
     [ "$(python3 "$TESTS/cli/tiffs.py" check a.ndjson)" = 150 ]
+    "$IMGHIST" a.ndjson -q --ndjson | cmp - a.ndjson || fail "$options: read back"
   done
   [ "$(jq -s '[.[].channels[].nodata // 0] | add' a.ndjson)" = 0 ] || fail "nodata is counted apart"
   [ "$(jq -r .nodata a.ndjson | sort -u)" = none ]

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# Images of more samples than colours and alpha, in every output. tiffs.bats compares their counts.
+
+load helpers
+
+setup_file() { "$IMGHIST" --list | grep '^  tiff ' | grep -qv 'not in this build' || skip "no TIFF in this build"; }
+
+# bands FILE N PHOTOMETRIC [NODATA]: a TIFF of 4 x 2 pixels, uint16; band b of pixel i is 1000 * b + i.
+bands() {
+  python3 - "$@" <<'END'
+import struct, sys
+n, photometric, nodata = int(sys.argv[2]), int(sys.argv[3]), (sys.argv + [""])[4].encode()
+data = struct.pack(f"<{8 * n}H", *(1000 * (b + 1) + i for i in range(8) for b in range(n)))
+tags = [(256, 3, 1, 4), (257, 3, 1, 2), (258, 3, n, 300), (259, 3, 1, 1), (262, 3, 1, photometric), (273, 4, 1, 400),
+        (277, 3, 1, n), (278, 3, 1, 2), (279, 4, 1, len(data))] + ([(42113, 2, 5, 380)] if nodata else [])
+file = b"II*\0" + struct.pack("<LH", 8, len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + bytes(4)
+file = file.ljust(300, b"\0") + struct.pack(f"<{n}H", *[16] * n)
+open(sys.argv[1], "wb").write(file.ljust(380, b"\0") + nodata.ljust(20, b"\0") + data)
+END
+}
+
+@test "bands: percentiles of each band, without nodata" {
+  bands a.tif 7 1 5000
+  imghist_quiet a.tif --bins=native --percentiles=2,98 --csv=stats
+  [ "$(cut -d, -f4,5,7,9,10,28,29 <<<"$output" | paste -sd' ')" = "channel,count,mean,min,max,p2,p98 \
+band1,8,1003.500000,1000,1007,1000,1007 band2,8,2003.500000,2000,2007,2000,2007 band3,8,3003.500000,3000,3007,3000,3007 \
+band4,8,4003.500000,4000,4007,4000,4007 band5,7,5004.000000,5001,5007,5001,5007 band6,8,6003.500000,6000,6007,6000,6007 \
+band7,8,7003.500000,7000,7007,7000,7007" ] || fail "$output"
+  imghist_quiet a.tif --bins=native --nodata=none --csv=stats
+  [[ $output == *",band5,8,40028,"* ]] || fail "$output"
+  imghist_quiet a.tif --bins=native --nodata=7003 --csv=stats # in place of the file's
+  [[ $output == *",band5,8,40028,"*",band7,7,49025,"* ]] || fail "$output"
+}
+
+@test "bands: records, totals, conditions and merging" {
+  bands a.tif 7 1
+  bands b.tif 7 1
+  bands rgb.tif 6 2
+  imghist_quiet a.tif b.tif --total --ndjson -o r.ndjson
+  [ "$(jq -c '[.channels[].name]' r.ndjson | sort -u)" = '["band1","band2","band3","band4","band5","band6","band7"]' ]
+  [ "$(jq -s '[.[] | has("clip"), has("mean_luma"), has("mean_luminance")] | any' r.ndjson)" = false ]
+  head -2 r.ndjson >images.ndjson
+  imghist_quiet images.ndjson --total-only --ndjson
+  [ "$(jq -c .channels <<<"$output")" = "$(tail -1 r.ndjson | jq -c .channels)" ] || fail "another total"
+  imghist_ok a.tif rgb.tif -q --where 'band5.min >= 5000' --bins=native --print
+  [ "$output" = "a.tif
+rgb.tif" ] || fail "$output"
+  imghist_ok a.tif rgb.tif -q --where 'red.min >= 1000' --bins=native --print
+  [ "$output" = rgb.tif ] || fail "$output"
+  [ "$("$IMGHIST" rgb.tif --ndjson -q | jq -c '[.channels[].name]')" = '["red","green","blue","band4","band5","band6","luma"]' ]
+  imghist_fails 1 "counts of different bands are not added" a.tif rgb.tif --total-only --csv=stats
+}
+
+@test "bands: text and charts, which draw up to eight" {
+  bands a.tif 12 1
+  imghist_quiet a.tif --text=full
+  assert_output_has "12 channels"
+  assert_output_has "  band12"
+  refute_output_has blown:
+  imghist_ok a.tif --chart=a.svg
+  grep -q '8 of 12 bands are drawn' a.svg
+  grep -q 'band8' a.svg
+  ! grep -q 'shadows' a.svg
+}
