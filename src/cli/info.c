@@ -78,8 +78,8 @@ void ih_print_fields(FILE *f)
         if (ih_schema[i].name)
             fprintf(f, "  %-18s %s\n", ih_schema[i].name, ih_schema[i].field.meaning);
     fputs(
-        "\nFields of a channel: red.mean, luma.p99; channels are gray, red, green, blue, alpha and "
-        "luma.\nWith --csv=stats each channel has a row: channel, mean, p99.\n",
+        "\nFields of a channel: red.mean, luma.p99; channels are gray, red, green, blue, alpha, "
+        "luma and band1, band2...\nWith --csv=stats each channel has a row: channel, mean, p99.\n",
         f);
     for (const struct ih_field *s = ih_stats_fields(); s->key; s++)
         fprintf(f, "  %-18s %s\n", s->key, s->meaning);

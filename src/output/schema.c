@@ -67,6 +67,9 @@ enum { N_STATISTICS = sizeof statistics / sizeof *statistics };
     ROBUST("clipped_" #member, CLIPPED_REST, offsetof(struct ih_clipped, member), IH_BY_SIGMA, \
            high, meaning)
 
+#define APART(member, meaning) \
+    ROBUST(#member, COUNT, offsetof(struct ih_stats, member), 0, 0, meaning)
+
 const struct ih_column ih_robust_columns[] = {
     ROBUST("mad", SPREAD, IH_ROBUST_MAD, 0, 255,
            "least distance from the median that holds half of the pixels"),
@@ -74,6 +77,10 @@ const struct ih_column ih_robust_columns[] = {
     CLIPPED_REST(mean, 255, "mean without the values far from the median (--sigma-clip)"),
     CLIPPED_REST(median, 255, "median of the same"),
     CLIPPED_REST(stddev, 127.5, "standard deviation of the same"),
+    APART(nodata, "pixels that stand for no data, which are in no bin"),
+    APART(nan, "pixels that are NaN; only of floats"),
+    APART(positive_infinity, "the same for +infinity"),
+    APART(negative_infinity, "the same for -infinity"),
 };
 
 /* ---- the columns of a run ---- */
@@ -401,6 +408,9 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
                    : sample_value(h->type, *(const double *)at);
     if (at == &stats->sum && !ih_is_unsigned(h->type))
         return is_float ? none : signed_value((int64_t)stats->sum);
+    if (!is_float &&
+        (at == &stats->nan || at == &stats->positive_infinity || at == &stats->negative_infinity))
+        return none;
     const bool is_clip = at == &stats->crushed || at == &stats->blown;
     struct ih_field_value value =
         integer_value(*(const uint64_t *)at, !is_clip || ih_is_unsigned(h->type));

@@ -164,7 +164,7 @@ const struct ih_column *ih_column_find(const struct ih_column *const *columns, c
                                        size_t n);
 
 /* Columns of channels that no list has: they are computed where a user names them. */
-enum { IH_ROBUST_COLUMNS = 5 };
+enum { IH_ROBUST_COLUMNS = 9 };
 extern const struct ih_column ih_robust_columns[IH_ROBUST_COLUMNS];
 
 /* The same of the columns of channels, with those that no list has. Returns false if there is none.
