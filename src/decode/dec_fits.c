@@ -67,6 +67,7 @@ struct fits_state {
     uint64_t max_pixels;
     struct ih_sample_range sample_range;
     bool takes_native;
+    enum ih_nodata_kind nodata_kind;
     int hdu, n_hdus; /* the image's, from 1, and those that could be read */
     int why_no_more; /* 0: the file ends with them; else cfitsio's status */
 
@@ -76,7 +77,7 @@ struct fits_state {
     uint64_t plane, n_planes;
     double scale, zero;
     LONGLONG blank;
-    bool has_blank;
+    bool has_blank, blank_is_nan;
     bool is_scaled;    /* samples become float32 by scale and zero */
     bool is_flipped;   /* the highest bit: BZERO turns signed and unsigned integers into others */
     bool is_quantized; /* cfitsio makes floats from integers of compressed tiles */
@@ -263,11 +264,33 @@ static bool has_groups(struct fits_state *s, int *status)
     return n_parameters != 0 || n_groups != 1;
 }
 
+static float scale_sample(const struct fits_state *s, double stored)
+{
+    return (float)(stored * s->scale + s->zero);
+}
+
+/* Makes BLANK the value for no data, if a stored sample can have it and floats tell it from the
+ * values beside it. Else such samples become NaN. */
+static void choose_nodata(struct fits_state *s, enum ih_sample_type type,
+                          struct ih_image_info *info)
+{
+    const LONGLONG low = s->bitpix == BYTE_IMG ? 0 : INT16_MIN;
+    const LONGLONG high = s->bitpix == BYTE_IMG ? UINT8_MAX : INT16_MAX;
+    const double blank = (double)s->blank;
+    info->has_nodata =
+        s->has_blank && s->nodata_kind == IH_NODATA_OF_FILE && s->blank >= low && s->blank <= high;
+    info->nodata = type == IH_FLOAT32 ? (double)scale_sample(s, blank) : blank + s->zero;
+    s->blank_is_nan = info->has_nodata && type == IH_FLOAT32 &&
+                      (!isfinite(info->nodata) || info->nodata == scale_sample(s, blank - 1) ||
+                       info->nodata == scale_sample(s, blank + 1));
+    info->has_nodata = info->has_nodata && !s->blank_is_nan;
+}
+
 /* Decides what becomes of the samples. */
 static enum ih_status choose_type(struct fits_state *s, struct ih_image_info *info,
                                   struct ih_error *err)
 {
-    const bool is_plain = s->scale == 1 && !s->has_blank, is_byte = s->bitpix == BYTE_IMG;
+    const bool is_plain = s->scale == 1, is_byte = s->bitpix == BYTE_IMG;
     const double half = is_byte ? -128 : 32768; /* turns unsigned bytes into signed ones */
     enum ih_sample_type type = IH_FLOAT32;
     if (s->bitpix != BYTE_IMG && s->bitpix != SHORT_IMG && s->bitpix != FLOAT_IMG)
@@ -283,12 +306,16 @@ static enum ih_status choose_type(struct fits_state *s, struct ih_image_info *in
     s->is_flipped = type == IH_INT8 || type == IH_UINT16;
     info->source_depth = (unsigned)abs(s->bitpix);
     info->range = type == IH_UINT8 || type == IH_UINT16 ? IH_RANGE_FULL : IH_RANGE_UNKNOWN;
+    choose_nodata(s, type, info);
     s->samples.native =
         (struct ih_native){.type = type, .n_bins = type == IH_INT8 ? IH_BINS : IH_NATIVE_BINS_MAX};
     if (ih_is_unsigned(type)) {
         ih_samples_init(&s->samples, IH_SAMPLES_GRAY, info->source_depth, false, false);
         s->samples.extremes = type == IH_UINT16 ? &info->extremes : NULL;
-        if (ih_samples_set_target(&s->samples, s->sample_range, s->takes_native, err) != IH_OK)
+        const struct ih_sample_range none = {0, 0};
+        const bool is_kept = info->has_nodata; /* until what counts them has found the value */
+        if (ih_samples_set_target(&s->samples, is_kept ? none : s->sample_range,
+                                  is_kept || s->takes_native, err) != IH_OK)
             return err->status;
     }
     info->type = s->samples.native.type;
@@ -377,6 +404,7 @@ static enum ih_status open_fits(struct ih_reader *src, const struct ih_decode_op
     s->max_pixels = options->max_pixels;
     s->sample_range = options->sample_range;
     s->takes_native = options->takes_native;
+    s->nodata_kind = options->nodata.kind;
     if (hold_file(s, src, options, err) != IH_OK || open_file(s, info, err) != IH_OK)
         return err->status;
     return open_image(s, info, err);
@@ -424,8 +452,8 @@ static void scale_samples(const struct fits_state *s, size_t i, size_t n, uint8_
         const double v = s->sample_bytes == 1   ? s->block[i]
                          : s->sample_bytes == 2 ? ((const int16_t *)block)[i]
                                                 : ((const float *)block)[i];
-        const bool is_blank = s->has_blank && v == (double)s->blank;
-        const float scaled = is_blank ? NAN : (float)(v * s->scale + s->zero);
+        const bool is_blank = s->blank_is_nan && v == (double)s->blank;
+        const float scaled = is_blank ? NAN : scale_sample(s, v);
         memcpy(pixels, &scaled, sizeof scaled);
     }
 }

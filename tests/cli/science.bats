@@ -94,3 +94,32 @@ END
     imghist_refused 1 "bad.exr: damaged OpenEXR: " bad.exr --csv
   done
 }
+
+@test "science: BLANK of FITS is nodata, unless --nodata says otherwise" {
+  reads fits
+  # blank CARD: a header of 16 bits with BLANK 2, and the pixels 1, 2, 2, 700
+  blank() {
+    printf '%-80s%-80s%-80s%-80s%-80s%-80s%-80s%-2320s\0\1\0\2\0\2\2\274' "SIMPLE  = T" "BITPIX  = 16" "NAXIS   = 1" "NAXIS1  = 4" \
+      "BLANK   = 2" "$1" COMMENT END >a.fits
+  }
+  # has FRAGMENT ARG...: the record has this text.
+  has() {
+    imghist_ok a.fits --ndjson "${@:2}"
+    [[ $output == *"$1"* ]] || fail "no $1 in $output"
+  }
+  blank COMMENT
+  has '"count":2,"sum":701,'
+  has '"nodata":2'
+  has '"count":4,"sum":705,' --nodata=none
+  has '"count":3,"sum":704,' --nodata=1
+  blank "BZERO   = 32768"
+  has '"nodata":2' --bins=native
+  has '"sum":66237,' --bins=native # 1 and 700
+  has '"sum":258,'                 # round(v * 255 / 65535)
+  blank "BSCALE  = 0.5"
+  has '"nodata":2'
+  has '"mean":175.25,'
+  has '"nodata":1' --nodata=0.5
+  blank "BZERO   = 1e30" # equal floats
+  has '"nan":2'
+}

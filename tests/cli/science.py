@@ -33,13 +33,14 @@ def key(value, name):
     return bits ^ 0xFFFF if bits >> 15 else bits | 0x8000
 
 
-def describe(name, channels):
+def describe(name, channels, nodata=None):
     """What the record of an image must say: channels is {name: samples}."""
     out = {}
     for channel, samples in channels.items():
-        finite = [v for v in samples if math.isfinite(v)]
+        finite = [v for v in samples if math.isfinite(v) and v != nodata]
         out[channel] = {
             "bins": {str(b): n for b, n in sorted(Counter(key(v, name) for v in finite).items())},
+            "nodata": samples.count(nodata),
             "nan": sum(math.isnan(v) for v in samples),
             "positive_infinity": samples.count(math.inf),
             "negative_infinity": samples.count(-math.inf),
@@ -123,7 +124,7 @@ def image(r, is_first):
     stored = [draw() for _ in range(math.prod(axes))]
     if bitpix == -32:
         stored = [r.choice([float32(r.gauss(v, 1)), v, -0.0, 1e-41, *NOT_FINITE.values()]) for v in stored]
-    kind = r.choice(["plain", "half", "scaled", "blank"])
+    kind = r.choice(["plain", "half", "scaled"])
     scale, zero, blank, cards = 1, 0, None, []
     if kind == "half" and bitpix != -32:
         zero = -128 if bitpix == 8 else 32768
@@ -131,14 +132,14 @@ def image(r, is_first):
     elif kind == "scaled":
         scale, zero = r.choice([0.1, -2.0, 1.0]), r.choice([0.0, 0.5, -1e3])
         cards = [("BSCALE", scale), ("BZERO", zero)]
-    elif kind == "blank" and bitpix != -32:
-        blank = stored[0]
-        cards = [("BLANK", blank)]
+    if bitpix != -32 and r.random() < 0.3:
+        blank = r.choice([stored[0], 70000])
+        cards = [*cards, ("BLANK", blank)]
     data = None
     if len(axes) > 1 and len(axes) < 4 and not is_first and r.random() < 0.5:
         data, stored = compressed(r, bitpix, axes, stored, cards)
-    if blank is not None or (scale, zero) not in ((1, 0), (1, -128 if bitpix == 8 else 32768)) or bitpix == -32:
-        name, values = "float32", [math.nan if v == blank else float32(v * scale + zero) for v in stored]
+    if (scale, zero) not in ((1, 0), (1, -128 if bitpix == 8 else 32768)) or bitpix == -32:
+        name, values = "float32", [float32(v * scale + zero) for v in stored]
     else:
         name, values = {(8, 0): "uint8", (8, -128): "int8", (16, 0): "int16", (16, 32768): "uint16"}[bitpix, zero], [int(v + zero) for v in stored]
     if data is None:
@@ -147,7 +148,8 @@ def image(r, is_first):
         letter = {8: "B", 16: "h", -32: "f"}[bitpix]
         data = unit(r, [*start, *shape_cards("", bitpix, axes), *end, *cards], struct.pack(f">{len(stored)}{letter}", *stored))
     n = math.prod(axes[:2])
-    return data, [describe(name, {"gray": values[i : i + n]}) for i in range(0, len(values), n)]
+    nodata = None if blank is None else float32(blank * scale + zero) if name == "float32" else blank + zero
+    return data, [describe(name, {"gray": values[i : i + n]}, nodata) for i in range(0, len(values), n)]
 
 
 def fits(r, path):
@@ -291,7 +293,7 @@ def check(path, is_first):
             have = channels[name]
             if bins_of(have) != channel["bins"]:
                 sys.exit(f"{where}: {name}: other bins")
-            for key in NOT_FINITE:
+            for key in (*NOT_FINITE, "nodata"):
                 if have.get(key, 0) != channel[key]:
                     sys.exit(f"{where}: {name}: {key} is {have.get(key)}, expected {channel[key]}")
             for key in ("min", "max", "mean"):
