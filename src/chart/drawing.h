@@ -102,7 +102,7 @@ static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned p
 
 /* ---- the state of one chart ---- */
 
-enum { IH_CHART_FACTS_MAX = 10, IH_CHART_ENTRIES_MAX = IH_CHART_BANDS_MAX };
+enum { IH_CHART_FACTS_MAX = 12, IH_CHART_ENTRIES_MAX = IH_CHART_BANDS_MAX };
 
 /* An entry of the legend. */
 struct ih_chart_entry {

@@ -59,8 +59,9 @@ static void draw_zones(struct ih_chart *chart)
     static const char *const names[] = {"shadows", "midtones", "highlights"};
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t width = l->right - l->left, room = (l->bottom - l->top) * 6 / 106;
-    if (chart->shown.is_span || ih_layout_has_bands(chart->values->layout)) /* no black and white */
-        return;
+    if (chart->shown.is_span || ih_layout_has_bands(chart->values->layout) ||
+        chart->shown.n_values < chart->values->n_bins)
+        return; /* without black or white */
     ih_path_clear(&chart->path);
     for (int32_t i = 1; i < 3; i++)
         for (int32_t y = l->top; y < l->bottom; y += 6 * l->hair) {

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Counts become those of so many pixels. */
 static const uint64_t SHEET_PIXELS = 1000000000;
@@ -26,6 +27,7 @@ struct ih_chart_sheet {
     const struct ih_result *results; /* borrowed: [n] */
     struct ih_result *scaled;        /* owned: [n] */
     size_t n;
+    size_t n_common; /* bytes of all paths that are their common folder */
     bool has_thumbnails;
     int32_t n_columns, n_rows;
 };
@@ -96,7 +98,8 @@ static void draw_name(struct ih_chart *chart, const struct ih_result *r, int32_t
     }
     int32_t room = l->right - l->left - (thumbnail ? thumbnail + l->em / 2 : 0);
     struct ih_chart_facts facts;
-    char *name = ih_label_name(r->path);
+    const char *const path = r->path + chart->sheet->n_common;
+    char *name = strchr(path, '/') ? ih_label_text(path) : ih_label_name(path);
     if (!name) {
         chart->canvas->status = IH_MEMORY;
         return;
@@ -193,6 +196,18 @@ static enum ih_status scale_results(struct ih_chart_sheet *s, struct ih_error *e
     return IH_OK;
 }
 
+/* Returns the length of the folder in which all images are, with its slash. */
+static size_t common_folder(const struct ih_result *results, size_t n)
+{
+    const char *const path = results->path, *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash + 1 - path) : 0;
+    for (size_t i = 1; i < n; i++)
+        while (length > 0 && strncmp(path, results[i].path, length) != 0)
+            for (length--; length > 0 && path[length - 1] != '/';)
+                length--;
+    return length;
+}
+
 /* A sheet of few images has the size of a chart. */
 static void enlarge(unsigned *width, unsigned *height)
 {
@@ -209,8 +224,10 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                                    size_t *size_bytes, struct ih_error *err)
 {
     struct ih_chart_options look = *options;
-    struct ih_chart_sheet sheet = {
-        .results = results, .n = n, .has_thumbnails = options->has_thumbnail};
+    struct ih_chart_sheet sheet = {.results = results,
+                                   .n = n,
+                                   .n_common = common_folder(results, n),
+                                   .has_thumbnails = options->has_thumbnail};
     const struct ih_result *widest = results; /* for the legend */
     const char *what = results->is_total ? "group" : "image";
     *file = NULL;

@@ -29,8 +29,12 @@ static void add_size(const struct ih_result *result, struct ih_chart_facts *fact
     const struct ih_image_info *info = &result->info;
     char number[IH_LABEL_MAX];
     if (!result->is_total) {
-        snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " \xc3\x97 %" PRIu64 " px", info->width,
-                 info->height);
+        char *const fact = next_fact(facts);
+        const int n = snprintf(fact, IH_LABEL_MAX, "%" PRIu64 " \xc3\x97 %" PRIu64 " px",
+                               info->width, info->height);
+        if (result->histogram.n_pixels < info->width * info->height)
+            snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", %" PRIu64 " counted",
+                     result->histogram.n_pixels);
         return;
     }
     snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " image%s", result->n_images,
@@ -39,6 +43,24 @@ static void add_size(const struct ih_result *result, struct ih_chart_facts *fact
     snprintf(next_fact(facts), IH_LABEL_MAX, "%.32s megapixels", number);
     if (result->n_failed > 0)
         snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " failed", result->n_failed);
+}
+
+/* The samples that are in no bin, of all channels. */
+static void add_apart(const struct ih_histogram *h, struct ih_chart_facts *facts)
+{
+    char *fact = NULL;
+    for (unsigned k = 0, size = 0; k < IH_SPECIALS; k++) {
+        uint64_t n = 0;
+        for (unsigned i = 0; i < h->layout.n_channels; i++)
+            n += ih_specials(h, i)[k];
+        if (n == 0)
+            continue;
+        fact = fact ? fact : next_fact(facts);
+        size += (unsigned)snprintf(fact + size, IH_LABEL_MAX - size, "%s%" PRIu64 " %s",
+                                   size ? ", " : "counted apart: ", n, ih_special_names[k]);
+        if (size >= IH_LABEL_MAX)
+            return;
+    }
 }
 
 /* The alpha plane of a total only counts images with alpha; all others are opaque. */
@@ -119,7 +141,12 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     const struct ih_histogram *h = &result->histogram;
     *facts = (struct ih_chart_facts){0};
     add_size(result, facts);
-    if (h->n_pixels > 0 && h->layout.has_alpha)
+    if (result->measure.region)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "region %.100s", result->measure.region);
+    add_apart(h, facts);
+    if (h->n_pixels > 0 && h->layout.has_alpha &&
+        (result->measure.alpha == IH_ALPHA_COUNT ||
+         ih_count_range(ih_bins(h, h->layout.n_channels - 1), 0, h->n_bins - 2) > 0))
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);

@@ -133,7 +133,9 @@ static void charts_check_name(struct charts *c, const char *path)
         return;
     memcpy(name, path, n);
     name[n] = '\0';
-    c->lacking = ih_chart_lacking(c->look.title ? c->look.title : ih_label_last_part(name));
+    c->lacking = ih_chart_lacking(c->look.title      ? c->look.title
+                                  : c->look.is_sheet ? name
+                                                     : ih_label_last_part(name));
 }
 
 static enum ih_status write_image(struct charts *c, size_t i, const char *target, const void *image,

@@ -127,6 +127,40 @@ END
   imghist_output_has "s.png,800,500,red" s.png --csv=stats
 }
 
+@test "chart: a sheet names images and groups below their common folder" {
+  mkdir -p all/2021/day1 all/2022/day1
+  dot all/2021/day1/a.pgm
+  dot all/2022/day1/a.pgm
+  imghist_ok all --sheet --chart=s.svg
+  grep -q '>2021/day1/a.pgm<' s.svg && grep -q '>2022/day1/a.pgm<' s.svg || fail "names"
+  imghist_ok all --by=folder --sheet --chart=g.svg
+  grep -q '>2021/day1<' g.svg && grep -q '>2022/day1<' g.svg || fail "groups"
+  imghist_ok all/2021 --sheet --chart=one.svg
+  grep -q '>a.pgm<' one.svg || fail "$(cat one.svg)"
+  pgm all/2021/day1.pgm 1 1 '\x32' # day1 is no folder of day1.pgm
+  imghist_ok all/2021 --sheet --chart=two.svg
+  grep -q '>day1/a.pgm<' two.svg && grep -q '>day1.pgm<' two.svg || fail "$(cat two.svg)"
+}
+
+@test "chart: the footer says how many pixels were counted, where, and what was counted apart" {
+  imghist_ok "$SAMPLES/scene.jpg" --region=50%x50%+10+10 --chart=r.svg
+  grep -q '>480 × 320 px, 38400 counted  ·  region 50%x50%+10+10' r.svg || fail "$(grep px r.svg)"
+  imghist_ok "$SAMPLES/cutout.png" --alpha=skip-transparent --chart=a.svg
+  ! grep -q ' 0 % transparent<' a.svg || fail "transparency"
+  printf '\x00\x00\x80\x3E\x00\x00\x00\x3F\x00\x00\x80\x7F\x00\x00\xC0\x7F\x00\x00\xC0\xFF' >f.raw
+  imghist_ok f.raw --raw=1 --raw-depth=f32le --size=5x1 --chart=f.svg
+  grep -q 'counted apart: 2 nan, 1 positive_infinity' f.svg || fail "$(grep px f.svg)"
+}
+
+# Uniform from 1/2 to 3/4, where bins of float32 are 1/256 wide: 64 bins of 256 pixels. A bar is a quarter of a bin, or a little less.
+@test "chart: a smooth distribution of floats has no comb" {
+  needs python3
+  python3 -c 'import struct,sys; sys.stdout.buffer.write(b"".join(struct.pack("<f", 0.5 + n / 65536) for n in range(16384)))' >f.raw
+  imghist_ok f.raw --raw=1 --raw-depth=f32le --size=128x128 --html=p.html
+  sed -n 's/.*"bins":{"gray":\[\([0-9,]*\)\].*/\1/p' p.html | tr , '\n' | sort -n | sed -n '2p;255p' >ends
+  awk 'NR == 1 { least = $1 } END { exit !(NR == 2 && least >= 60 && $1 <= 68) }' ends || fail "$(cat ends)"
+}
+
 @test "chart: a sheet of 1, 60 and 61 images, of none, and what does not go with it" {
   mkdir d
   for i in {100..159}; do dot d/$i.pgm; done

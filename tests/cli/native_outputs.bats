@@ -149,6 +149,8 @@ END
   imghist_ok twelve.pgm --bins=native --chart=d.svg
   for value in 0 1024 2048 3072 4095; do grep -q ">$value<" d.svg || fail "no $value"; done
   grep -q "values 0 to 4095 of 65535, 16 in a bar" d.svg
+  grep -q ">shadows<" c.svg
+  ! grep -q ">shadows<" d.svg || fail "zones of a part of the values"
   wide
   imghist_ok deep.pgm wide.ppm --bins=native --sheet --chart=s.svg
   for value in 3072 4095 768 1023; do grep -q ">$value<" s.svg || fail "no $value"; done
