@@ -84,7 +84,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
              "mean %.16s \xe2\x86\x92 %.16s  EMD %.16s  KS %.16s", means[0], means[1], emd, ks);
 }
 
-static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *facts)
+static void add_facts(const struct ih_comparison *c, bool in_percent, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
     if (ih_has_luma(&c->sides[0].histogram)) {
@@ -111,7 +111,8 @@ static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *fact
         int n = snprintf(fact, IH_LABEL_MAX, "%s: %" PRIu64 " image%s, %.32s megapixels",
                          i == 0 ? "areas" : "lines", side->n_images, side->n_images == 1 ? "" : "s",
                          size);
-        if (side->histogram.n_pixels < c->sides[1 - i].histogram.n_pixels && n < IH_LABEL_MAX) {
+        if (!in_percent && side->histogram.n_pixels < c->sides[1 - i].histogram.n_pixels &&
+            n < IH_LABEL_MAX) {
             ih_label_megapixels(size, c->sides[1 - i].histogram.n_pixels);
             snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", drawn as %.32s", size);
         }
@@ -153,7 +154,7 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .title = options->title ? options->title : title};
     for (unsigned p = 0; p < comparison->sides[1].histogram.layout.n_colours; p++)
         add_entry(comparison, p, &chart.facts);
-    add_facts(comparison, &chart.facts);
+    add_facts(comparison, options->in_percent, &chart.facts);
     if (status == IH_OK)
         status = ih_chart_make(&chart, options, "imghist --diff", file, size_bytes, err);
     reset_pair(&pair);

@@ -193,7 +193,7 @@ static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned i
     return l->left * IH_SUBPIXELS + (int32_t)(i < n ? i * width / n : width);
 }
 
-/* The colour of a plane's area; for luma, of its line. */
+/* The colour of a plane's area; for luma, of its line; for IH_PLANES_MAX, of gray. */
 struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
 
 /* ---- draw.c: brushes ---- */

@@ -53,15 +53,34 @@ static int32_t bar_y(const struct ih_chart *chart, double n)
 /* In hundredths of the em. ZONE_ROOM: of the space above the highest bar. */
 enum { ZONE_BASELINE = 105, ZONE_ROOM = 130 };
 
-/* Light guides at the thirds of the range. Areas cover them. */
-static void draw_zones(struct ih_chart *chart)
+/* Whether the plot goes from black to white. */
+static bool has_zones(const struct ih_chart *chart)
+{
+    return !chart->shown.is_span && !ih_layout_has_bands(chart->values->layout) &&
+           chart->shown.n_values == chart->values->n_bins;
+}
+
+/* Their names, over bars that are cut. */
+static void draw_zone_names(struct ih_chart *chart)
 {
     static const char *const names[] = {"shadows", "midtones", "highlights"};
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t width = l->right - l->left, room = (l->bottom - l->top) * 6 / 106;
-    if (chart->shown.is_span || ih_layout_has_bands(chart->values->layout) ||
-        chart->shown.n_values < chart->values->n_bins)
-        return; /* without black or white */
+    const int32_t em = ih_chart_ems(l, 100), y = l->top * IH_SUBPIXELS + ih_chart_ems(l, 20);
+    for (int32_t i = 0; i < 3 && room * IH_SUBPIXELS >= ih_chart_ems(l, ZONE_ROOM); i++) {
+        const int32_t x = l->left * IH_SUBPIXELS + width * IH_SUBPIXELS / 6 * (2 * i + 1);
+        const int32_t half = ih_draw_width(chart, names[i]) / 2 + em / 4;
+        ih_draw_exact(chart, x - half, y, x + half, y + em * 5 / 4, chart->theme->panel, 200);
+        ih_draw_text(chart, x, l->top + ih_chart_ems(l, ZONE_BASELINE) / IH_SUBPIXELS,
+                     IH_ALIGN_CENTRE, chart->theme->muted, names[i]);
+    }
+}
+
+/* Light guides at the thirds of the range. Areas cover them. */
+static void draw_zones(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t width = l->right - l->left;
     ih_path_clear(&chart->path);
     for (int32_t i = 1; i < 3; i++)
         for (int32_t y = l->top; y < l->bottom; y += 6 * l->hair) {
@@ -70,10 +89,6 @@ static void draw_zones(struct ih_chart *chart)
                               (x + l->hair) * IH_SUBPIXELS, end * IH_SUBPIXELS);
         }
     ih_draw_path(chart, chart->theme->line, chart->theme->grid_opacity * 2, IH_BLEND_NORMAL);
-    for (int32_t i = 0; i < 3 && room * IH_SUBPIXELS >= ih_chart_ems(l, ZONE_ROOM); i++)
-        ih_draw_text(chart, l->left * IH_SUBPIXELS + width * IH_SUBPIXELS / 6 * (2 * i + 1),
-                     l->top + ih_chart_ems(l, ZONE_BASELINE) / IH_SUBPIXELS, IH_ALIGN_CENTRE,
-                     chart->theme->muted, names[i]);
 }
 
 static void draw_grid(struct ih_chart *chart)
@@ -215,12 +230,16 @@ static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
 }
 
 /* Each area has an edge in a dark shade of its colour, which carries the shape where areas overlap:
- * on a logarithmic scale nearly everywhere. */
+ * on a logarithmic scale nearly everywhere. It would cover narrower bars. */
+enum { EDGED_BAR = 2 /* pixels */ };
+
 static void draw_lines(struct ih_chart *chart)
 {
     const struct ih_histogram *h = chart->bars;
     const int32_t width = line_width(chart, EDGE_WIDTH);
-    for (unsigned plane = 0; plane < 3 && h->layout.n_colours > 1; plane++)
+    const bool has_edges =
+        h->layout.n_colours > 1 && chart->layout.right - chart->layout.left >= EDGED_BAR * IH_BINS;
+    for (unsigned plane = 0; plane < 3 && has_edges; plane++)
         draw_along(chart, ih_bins(h, plane), width, chart->theme->edges[plane], 255);
     for (unsigned plane = ih_chart_n_drawn(h); h->layout.n_colours == 0 && plane-- > 0;)
         draw_line(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, plane));
@@ -272,7 +291,8 @@ static void draw_cut_marks(struct ih_chart *chart)
 
 /* ---- numbers of the axes ---- */
 
-enum { HALF_A_DIGIT = 36 /* of its height, hundredths of the em: centres a number on its line */ };
+/* In hundredths of the em. HALF_A_DIGIT, of its height, centres a number on its line. */
+enum { HALF_A_DIGIT = 36, VALUES_GAP = 50 };
 
 const char ih_chart_counts_caption[] = "pixels";
 const char ih_chart_values_caption[] = "value";
@@ -292,20 +312,29 @@ void ih_chart_draw_counts(struct ih_chart *chart, int32_t column)
 void ih_chart_draw_values(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    char number[IH_LABEL_MAX];
+    const struct ih_shown *const shown = &chart->shown;
+    const int32_t after = chart->sheet ? 0 : l->margin - l->margin / 2; /* panels have neighbours */
+    char numbers[N_VALUE_TICKS][IH_LABEL_MAX];
+    int32_t widest = 0;
+    unsigned step = 1; /* where numbers would touch, those between are left out */
     for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        const struct ih_shown *const shown = &chart->shown;
-        const unsigned tick = value_tick(l, i);
         if (shown->is_span)
-            snprintf(number, sizeof number, "%.5g",
+            snprintf(numbers[i], IH_LABEL_MAX, "%.5g",
                      shown->low + (shown->high - shown->low) / (N_VALUE_TICKS - 1) * i);
         else
-            snprintf(number, sizeof number, "%u", tick);
-        int32_t x = value_x(l, i);
-        int32_t half = ih_draw_width(chart, number) / 2;
-        int32_t last = (l->right + l->margin - l->margin / 2) * IH_SUBPIXELS - half;
-        ih_draw_text(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
-                     number);
+            snprintf(numbers[i], IH_LABEL_MAX, "%u", value_tick(l, i));
+        widest = ih_larger(widest, ih_draw_width(chart, numbers[i]));
+    }
+    const int32_t quarter = (l->right - l->left) * IH_SUBPIXELS / (N_VALUE_TICKS - 1);
+    while (step < N_VALUE_TICKS - 1 &&
+           widest * 3 / 2 + ih_chart_ems(l, VALUES_GAP) > quarter * (int32_t)step)
+        step *= 2;
+    for (unsigned i = 0; i < N_VALUE_TICKS; i += step) {
+        const int32_t half = ih_draw_width(chart, numbers[i]) / 2;
+        const int32_t first = chart->sheet ? l->left * IH_SUBPIXELS + half : 0;
+        const int32_t last = (l->right + after) * IH_SUBPIXELS - half;
+        ih_draw_text(chart, ih_larger(first, ih_smaller(value_x(l, i), last)), l->ticks_y,
+                     IH_ALIGN_CENTRE, chart->theme->muted, numbers[i]);
     }
 }
 
@@ -464,13 +493,16 @@ void ih_chart_draw_panel(struct ih_chart *chart)
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_histogram *h = chart->bars;
     ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
-    draw_zones(chart);
+    if (has_zones(chart))
+        draw_zones(chart);
     draw_areas(chart);
     draw_grid(chart);
     if (chart->other)
         draw_other(chart);
     else
         draw_lines(chart);
+    if (has_zones(chart))
+        draw_zone_names(chart);
     draw_axes(chart);
     draw_cut_marks(chart);
     draw_strip(chart);
@@ -486,8 +518,9 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     ih_chart_draw_panel(chart);
     ih_chart_draw_counts(chart, column);
     ih_chart_draw_values(chart);
-    ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
-                 ih_chart_counts_caption);
+    if (!chart->axis.in_percent)
+        ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                     ih_chart_counts_caption);
     if (!chart->shown.is_span) /* whose first number needs the room */
         ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y,
                      IH_ALIGN_RIGHT, chart->theme->muted, ih_chart_values_caption);

@@ -230,11 +230,13 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                                    .has_thumbnails = options->has_thumbnail};
     const struct ih_result *widest = results; /* for the legend */
     const char *what = results->is_total ? "group" : "image";
+    bool has_gray = false;
     *file = NULL;
     *size_bytes = 0;
     for (size_t i = 0; i < n; i++) {
         if (results[i].histogram.layout.n_channels > widest->histogram.layout.n_channels)
             widest = &results[i];
+        has_gray = has_gray || results[i].histogram.layout.n_colours == 1;
     }
     if (look.width == 0) {
         choose_grid(&sheet, PANEL_ASPECT, 1);
@@ -257,6 +259,9 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};
     ih_chart_collect_facts(widest, &chart.facts); /* for the legend */
+    if (has_gray && widest->histogram.layout.n_colours > 1)
+        chart.facts.entries[chart.facts.n_entries++] =
+            (struct ih_chart_entry){.name = "gray", .plane = IH_PLANES_MAX};
     chart.facts.n_facts = 2;
     snprintf(chart.facts.fact[0], IH_LABEL_MAX, "%zu %s%s", n, what, n == 1 ? "" : "s");
     snprintf(chart.facts.fact[1], IH_LABEL_MAX,

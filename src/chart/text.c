@@ -114,6 +114,19 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
 }
 
+/* Whether all samples are within the span. */
+static bool shows_all(const struct ih_result *result, struct ih_shown shown)
+{
+    const struct ih_layout l = result->histogram.layout;
+    for (unsigned i = 0; i < l.n_channels - l.has_alpha; i++) {
+        struct ih_stats stats;
+        ih_stats_compute(&result->histogram, i, &result->measure, &stats);
+        if (stats.count > 0 && (stats.min < shown.low || stats.max > shown.high))
+            return false;
+    }
+    return true;
+}
+
 static void text_add_plane(const struct ih_result *result, unsigned plane,
                            struct ih_chart_entry *entry)
 {
@@ -153,8 +166,8 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     const struct ih_shown shown = ih_histogram_shown(h);
     const unsigned n_shown = shown.n_values;
     if (shown.is_span)
-        snprintf(next_fact(facts), IH_LABEL_MAX, "values %.5g to %.5g, the middle 99.8 %%",
-                 shown.low, shown.high);
+        snprintf(next_fact(facts), IH_LABEL_MAX, "values %.5g to %.5g%s", shown.low, shown.high,
+                 shows_all(result, shown) ? "" : ", the middle 99.8 %");
     else if (n_shown < h->n_bins)
         snprintf(next_fact(facts), IH_LABEL_MAX, "values 0 to %u of %u, %u in a bar", n_shown - 1,
                  h->n_bins - 1, ih_bar_values(n_shown));

@@ -81,7 +81,7 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name)
 struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
 {
     const struct ih_chart_theme *t = chart->theme;
-    const bool is_gray = chart->result->histogram.layout.n_colours == 1;
+    const bool is_gray = chart->result->histogram.layout.n_colours == 1 || plane == IH_PLANES_MAX;
     const bool has_bands = chart->result->histogram.layout.n_colours == 0;
     return plane == IH_LUMA ? t->luma
            : is_gray        ? t->gray

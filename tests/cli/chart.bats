@@ -161,6 +161,25 @@ END
   awk 'NR == 1 { least = $1 } END { exit !(NR == 2 && least >= 60 && $1 <= 68) }' ends || fail "$(cat ends)"
 }
 
+@test "chart: numbers of values never touch, and a span of all values says so" {
+  printf '\x00\x00\x80\x33\x00\x00\xC0\x33\x00\x00\x00\x34' >f.raw # 1, 1.5 and 2 times 2^-24
+  imghist_ok f.raw --raw=1 --raw-depth=f32le --size=3x1 --chart=wide.svg
+  imghist_ok f.raw --raw=1 --raw-depth=f32le --size=3x1 --chart=small.svg --chart-size=320x200
+  [ "$(grep -oE '>[0-9.]+e-0[78]<' wide.svg | paste -sd' ')" = ">5.9605e-08< >7.4506e-08< >8.9407e-08< >1.0431e-07< >1.1921e-07<" ] || fail "$(cat wide.svg)"
+  [ "$(grep -oE '>[0-9.]+e-0[78]<' small.svg | paste -sd' ')" = ">5.9605e-08< >8.9407e-08< >1.1921e-07<" ] || fail "$(cat small.svg)"
+  grep -q 'values 5.9605e-08 to 1.1921e-07<\|values 5.9605e-08 to 1.1921e-07  ' wide.svg || fail "$(grep values wide.svg)"
+}
+
+@test "chart: a sheet's legend has gray beside colours, and narrow bars no edge" {
+  ppm red.ppm 2 1 '\xFF\x00\x00\x10\x20\x30'
+  dot a.pgm
+  imghist_ok red.ppm a.pgm --sheet --chart=s.svg
+  [ "$(grep -cE '>(red|green|blue|luma|gray)<' s.svg)" -eq 5 ] || fail "$(cat s.svg)"
+  imghist_ok red.ppm --chart=c.svg
+  grep -qi '#004a3c' c.svg || fail "no edge of green"
+  ! grep -qi '#004a3c' s.svg || fail "edges on bars of a pixel"
+}
+
 @test "chart: a sheet of 1, 60 and 61 images, of none, and what does not go with it" {
   mkdir d
   for i in {100..159}; do dot d/$i.pgm; done

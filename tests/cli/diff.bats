@@ -263,6 +263,8 @@ B  b.pgm  1 image, 0.0 megapixels
   cmp c.png d.png
   imghist_ok --diff "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" --chart=c.svg -q # of different sizes
   grep -qF 'lines: 1 image, 0.03 megapixels, drawn as 0.15' c.svg || fail "$(grep megapixels c.svg)"
+  imghist_ok --diff "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" --chart=c.svg -q --scale-y=percent
+  ! grep -qE 'drawn as|>pixels<' c.svg || fail "counts on an axis of percent"
 }
 
 @test "diff: the pages have every column, key and field" {
