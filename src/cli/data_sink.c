@@ -73,6 +73,7 @@ static enum ih_status begin(struct data_sink *s, bool is_one, struct ih_error *e
                                      .thumbnails = o->makes_thumbnails,
                                      .has_distances = o->against != NULL,
                                      .reference = o->against,
+                                     .where = ih_option_value(o, "where"),
                                      .colour = o->color == IH_COLOR_ALWAYS ||
                                                (o->color == IH_COLOR_AUTO && has_colours(stream)),
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,

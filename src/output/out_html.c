@@ -179,6 +179,8 @@ static void html_begin(void *state)
     put_base(stream, options->path);
     fputs(",\"reference\":", stream);
     ih_json_put_string_in_html(stream, options->reference);
+    fputs(",\"where\":", stream);
+    ih_json_put_string_in_html(stream, options->where);
     fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s", IH_MARKED_PERCENT,
             options->thumbnails ? "true" : "false");
     put_names(stream, "columns", options->columns->of_record);

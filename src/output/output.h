@@ -27,6 +27,7 @@ struct ih_output_options {
     bool has_distances;    /* text: to the reference of --against */
     const char *title;     /* HTML; NULL: the folder. Borrowed until close, as path */
     const char *path;      /* HTML: of the page; NULL: standard output */
+    const char *where;     /* HTML: the condition of all records; NULL: none */
     const char *reference; /* HTML: of the distances; "total": all images; NULL: none */
     bool thumbnails;       /* HTML: images have thumbnails, except those of result files */
     const struct ih_columns *columns;   /* of records and channels. Borrowed until close */

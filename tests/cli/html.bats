@@ -321,7 +321,7 @@ true
 red, green, blue, luma; 0, 64, 128, 192, 255
 values 252 to 255
 gray, which is luma; 0, 64, 128, 192, 255
-Mean luma mean_luma: 191.3; Stddev: 110.4; Blown blown_any: 75.0 %, 3 pixels; Blown, all channels blown_all: 75.0 %, 3 pixels
+Mean luma mean_luma: 191.3; Stddev of luma stddev: 110.4; Blown blown_any: 75.0 %, 3 pixels; Blown, all channels blown_all: 75.0 %, 3 pixels
 Imagefile Sizepixels Format Mean lumamean_luma Median Stddev Entropy Crushedcrushed_any Blownblown_any
 coloured from 1 %
 END
@@ -482,7 +482,10 @@ END
   dot a.pgm
   imghist_ok a.pgm --where 'width > 1' --html=empty.html
   in_browser empty.html 'say(document.getElementById("total").textContent); say(document.getElementById("count").textContent);' >said
-  [ "$(cat said)" = $'No image was counted.\n0 images' ] || fail "$(cat said)"
+  [ "$(cat said)" = $'No image matches width > 1\n0 images' ] || fail "$(cat said)"
+  imghist_ok a.pgm --where 'width < 2' --html=one.html
+  in_browser one.html 'say(document.querySelector("#total h2").textContent)' >said
+  [ "$(cat said)" = 'All images with width < 2' ] || fail "$(cat said)"
   echo x >bad.png
   imghist_status 1 bad.png --html=bad.html
   in_browser bad.html 'say(document.querySelectorAll("#body tr.failed").length)' >said
