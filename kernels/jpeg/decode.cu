@@ -1,24 +1,12 @@
 /* The steps of the JPEG kernels one after the other, and the memory between them. */
 #include "parts.cuh"
 
-enum { ALIGNMENT = 256 };
-
-/* Divides scratch; counts the bytes, too. */
-struct divider {
-    uint8_t *next;
-    template <class T> void give(T **part, size_t n)
-    {
-        *part = (T *)next;
-        next += (n * sizeof(T) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
-};
-
 /* Fills in the parts of scratch. Returns its size. A subsequence has at most a coefficient for each
  * two bits, a code and a sign; codes without a value of so few bits are a fault. */
 static size_t divide(struct ih_jpeg_work *w, void *d_scratch)
 {
     const struct ih_gpu_jpeg_batch &b = w->batch;
-    struct divider d = {(uint8_t *)d_scratch};
+    struct ih_jpeg_divider d = {(uint8_t *)d_scratch};
     d.give(&w->bits, b.bits_bytes + IH_JPEG_INTERVAL_SLACK_BYTES);
     d.give(&w->n_bytes, b.n_intervals);
     d.give(&w->n_bits, b.n_intervals);

@@ -68,12 +68,13 @@ struct ih_jpeg_tables {
     uint8_t symbols[IH_JPEG_CODES][256];
 };
 
+/* A progressive file has end-of-block codes with the size of a number in place of the run. */
 IH_JPEG uint32_t ih_jpeg_entry(uint32_t symbol, uint32_t n_bits, int is_dc)
 {
-    const uint32_t size = is_dc ? symbol : symbol & 15;
-    const uint32_t advance = is_dc         ? 1
-                             : symbol == 0 ? (uint32_t)IH_JPEG_BLOCK_END
-                                           : (symbol >> 4) + 1;
+    const uint32_t run = symbol >> 4;
+    const int is_end = !is_dc && (symbol & 15) == 0 && run < 15;
+    const uint32_t size = is_dc ? symbol : is_end ? run : symbol & 15;
+    const uint32_t advance = is_dc ? 1 : is_end ? (uint32_t)IH_JPEG_BLOCK_END : run + 1;
     return (n_bits + size) | size << 5 | advance << 9;
 }
 

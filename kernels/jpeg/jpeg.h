@@ -6,8 +6,9 @@
  * The steps are told in this order in unstuff.cu, synchronise.cu, write.cu and transform.cu;
  * decode.h has what one thread does in each, for the CPU too. decode.cu runs them.
  *
- * A file is taken if it is sequential with Huffman codes, 8 bits, one scan, gray or YCbCr with
- * chroma of full or half size. The host reads its header and lays out the batch; the kernels find
+ * A sequential file is taken if it has Huffman codes, 8 bits, one scan, and gray or YCbCr with
+ * chroma of full or half size. Progressive files have kernels of their own; progressive.cu and
+ * progressive.h tell about them. The host reads its header and lays out the batch; the kernels find
  * damage and say so for each image, and nothing else of that image is valid then.
  */
 #ifndef IH_KERNELS_JPEG_JPEG_H
@@ -104,6 +105,85 @@ struct ih_gpu_jpeg_batch {
     uint64_t planes_bytes;
 };
 
+/* ---- progressive files ---- */
+
+enum {
+    IH_JPEG_SCANS_MAX = 32,       /* of a file; encoders write about ten */
+    IH_JPEG_LOW_MAX = 4,          /* bits that a scan may leave to later ones */
+    IH_JPEG_DC_REFINEMENTS = 4,   /* of a component */
+    IH_JPEG_REFINE_THREADS = 128, /* a thread block refines so many blocks of a component */
+    /* Blocks whose coefficients are in memory at once, 128 bytes each, and bytes of their planes.
+     * Each image has fewer. */
+    IH_JPEG_PART_BLOCKS = 1 << 21,
+    IH_JPEG_PART_PLANES_BYTES = 192 << 20
+};
+
+#define IH_JPEG_NO_SCAN 0xffffffffu
+
+/* The Huffman code of a scan: like one of struct ih_gpu_jpeg_codes. */
+struct ih_gpu_jpeg_scan_code {
+    uint8_t counts[16], symbols[256];
+    uint32_t is_dc;
+};
+
+/* A scan; its data is the interval of the same index. */
+struct ih_gpu_jpeg_scan {
+    uint32_t image;
+    uint32_t codes[2];                    /* DC: of the blocks of an MCU; AC: the first */
+    uint32_t code_of_block, cycle_blocks; /* of DC: a bit for each block */
+    uint32_t first, last, low;            /* Ss, Se, Al */
+    uint32_t is_plain_bits;               /* refines DC: a bit for each block, without codes */
+    uint32_t n_blocks;                    /* in the scan's order */
+    uint32_t mcu_blocks;                  /* of DC: 1, or those of the image */
+    uint32_t first_dc;                    /* of a first scan of DC */
+    uint32_t component;                   /* of an AC scan */
+    uint32_t level;                       /* 0: a first scan; else which refinement of AC it is */
+    uint32_t first_step, n_steps;         /* of a first scan of AC: its subsequences */
+    uint32_t next_refinement;             /* scan of the component, or IH_JPEG_NO_SCAN */
+};
+
+/* What a progressive file adds to a component. Its blocks are those of the image, row by row,
+ * without those that only complete MCUs. */
+struct ih_gpu_jpeg_spectrum {
+    uint32_t blocks_across, n_blocks;
+    uint32_t first_block;              /* of the coefficients of its part */
+    uint32_t first_map;                /* its maps before level 1, then level 2, ... */
+    uint32_t n_levels, first_progress; /* of its refinements; how far each of them is */
+    uint32_t first_refinement;         /* scan, or IH_JPEG_NO_SCAN */
+    uint32_t first_thread_block;       /* of the kernel that applies refinements */
+    uint32_t first_dc, is_dc_alone;    /* alone: its DC scan has no other component */
+    uint32_t n_dc_refinements;
+    struct {
+        uint32_t scan, is_alone;
+    } dc_refinements[IH_JPEG_DC_REFINEMENTS];
+};
+
+/* Images whose coefficients and planes are in memory at the same time. */
+struct ih_gpu_jpeg_part {
+    uint32_t first_image, n_images;
+    uint32_t first_step, n_steps;
+    uint32_t first_refine_block, n_refine_blocks;       /* thread blocks */
+    uint32_t first_transform_block, n_transform_blocks; /* thread blocks */
+    uint32_t n_blocks;
+};
+
+/* A batch of progressive files. The planes of each part begin at 0. */
+struct ih_gpu_jpeg_scans {
+    struct ih_gpu_jpeg_batch batch;       /* without groups and codes; an interval is a scan */
+    struct ih_gpu_jpeg_scan *scans;       /* of batch.n_intervals */
+    struct ih_gpu_jpeg_spectrum *spectra; /* of batch.n_components */
+    struct ih_gpu_jpeg_scan_code *codes;
+    /* First scans of AC; then those of DC, and refinements by level. The largest first; its index
+     * is in the lower 16 bits. */
+    uint64_t *first_order, *refinement_order;
+    uint32_t n_first, n_refinements;
+    uint32_t n_codes, n_steps, n_maps, n_dc, n_progress, n_refine_blocks;
+    struct ih_gpu_jpeg_part *parts; /* not for the kernels */
+    uint32_t n_parts;
+};
+
+/* ---- results ---- */
+
 /* Why an image is not decoded: a set. Every file that libjpeg-turbo warns about has one. */
 enum ih_gpu_jpeg_fault {
     IH_JPEG_FAULT_CODE = 1,    /* a code that the file does not define */
@@ -143,6 +223,22 @@ cudaError_t ih_jpeg_decode(const struct ih_gpu_jpeg_args *args);
 /* Device memory that decoding a batch needs beside files, planes and verdicts. The arrays are not
  * read. */
 size_t ih_jpeg_scratch_bytes(const struct ih_gpu_jpeg_batch *batch);
+
+/* The same for progressive files; scans.parts is in host memory. */
+struct ih_gpu_jpeg_scans_args {
+    struct ih_gpu_jpeg_scans scans;
+    const uint8_t *d_files;
+    void *d_scratch;   /* ih_jpeg_scans_scratch_bytes */
+    uint8_t *d_planes; /* IH_JPEG_PART_PLANES_BYTES; the next part overwrites them */
+    struct ih_gpu_jpeg_verdict *d_verdicts;
+    cudaStream_t stream;
+    /* Enqueues what uses the planes of a part. */
+    cudaError_t (*use)(void *user, const struct ih_gpu_jpeg_part *part);
+    void *user;
+};
+
+cudaError_t ih_jpeg_decode_scans(const struct ih_gpu_jpeg_scans_args *args);
+size_t ih_jpeg_scans_scratch_bytes(const struct ih_gpu_jpeg_scans *scans);
 
 #ifdef __cplusplus
 }

@@ -32,11 +32,28 @@ struct ih_jpeg_work {
     cudaStream_t stream;
 };
 
+/* Divides scratch; counts the bytes, too. */
+struct ih_jpeg_divider {
+    uint8_t *next;
+    template <class T> void give(T **part, size_t n)
+    {
+        enum { ALIGNMENT = 256 };
+        *part = (T *)next;
+        next += (n * sizeof(T) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+};
+
 /* The steps, each in its file. They enqueue kernels. */
 cudaError_t ih_jpeg_unstuff(const struct ih_jpeg_work &w);
 cudaError_t ih_jpeg_find_starts(const struct ih_jpeg_work &w);
 cudaError_t ih_jpeg_write_coefficients(const struct ih_jpeg_work &w);
 cudaError_t ih_jpeg_transform(const struct ih_jpeg_work &w);
+/* Of progressive files: DC of all first scans; then all blocks of a part. */
+cudaError_t ih_jpeg_sum_scans(const struct ih_jpeg_work &w, const struct ih_gpu_jpeg_scans &s,
+                              int16_t *dc);
+cudaError_t ih_jpeg_transform_part(const struct ih_jpeg_work &w, const struct ih_gpu_jpeg_scans &s,
+                                   const struct ih_gpu_jpeg_part &part, const int16_t *dc,
+                                   const int16_t *coefficients);
 
 #ifdef __CUDACC__
 

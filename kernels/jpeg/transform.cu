@@ -14,6 +14,7 @@
  * instructions, 70 to 75 % of the slots. Without skipping empty halves it takes 1.17 times as long.
  */
 #include "parts.cuh"
+#include "progressive.h"
 
 /* ---- DC ---- */
 
@@ -40,17 +41,17 @@ static __device__ inline bool is_16_bit(int32_t value)
     return value == (int16_t)value;
 }
 
-static __global__ void __launch_bounds__(DC_THREADS) dc_kernel(const struct ih_jpeg_work w)
+/* The differences of n_mcus MCUs become sums, shifted left by `low`; by a thread block. Returns
+ * whether all of the thread's fit 16 bits. */
+static __device__ inline bool sum_dc(int16_t *all, uint32_t n_mcus, uint32_t mcu_blocks,
+                                     uint32_t low)
 {
     __shared__ int32_t s_sums[COMPONENTS][DC_THREADS / 32];
-    const struct ih_gpu_jpeg_interval &interval = w.batch.intervals[blockIdx.x];
-    const uint32_t mcu_blocks = w.batch.images[interval.image].mcu_blocks;
-    const uint32_t n_mcus = interval.n_blocks / mcu_blocks;
     int32_t carry[COMPONENTS] = {0, 0, 0}; /* of the MCUs before */
     bool is_sound = true;
     for (uint32_t first = 0; first < n_mcus; first += DC_THREADS) {
         const uint32_t mcu = first + threadIdx.x;
-        int16_t *dc = w.coefficients.dc + interval.first_block + mcu * mcu_blocks;
+        int16_t *dc = all + mcu * mcu_blocks;
         int32_t y[Y_BLOCKS_MAX], own[COMPONENTS] = {0, 0, 0}, sums[COMPONENTS];
         uint32_t n_y = 0;
         if (mcu < n_mcus)
@@ -64,18 +65,44 @@ static __global__ void __launch_bounds__(DC_THREADS) dc_kernel(const struct ih_j
             for (uint32_t k = 0; k < Y_BLOCKS_MAX; k++)
                 if (k < n_y) {
                     const int32_t sum = sums[0] - own[0] + y[k];
-                    is_sound = is_sound && is_16_bit(sum);
-                    dc[k] = (int16_t)sum;
+                    is_sound = is_sound && is_16_bit(sum) && is_16_bit(sum << low);
+                    dc[k] = (int16_t)(sum << low);
                 }
             for (int c = 1; c < COMPONENTS && mcu_blocks > 1; c++) {
-                is_sound = is_sound && is_16_bit(sums[c]);
-                dc[n_y + c - 1] = (int16_t)sums[c];
+                is_sound = is_sound && is_16_bit(sums[c]) && is_16_bit(sums[c] << low);
+                dc[n_y + c - 1] = (int16_t)(sums[c] << low);
             }
         }
         __syncthreads();
     }
-    if (!is_sound)
+    return is_sound;
+}
+
+static __global__ void __launch_bounds__(DC_THREADS) dc_kernel(const struct ih_jpeg_work w)
+{
+    const struct ih_gpu_jpeg_interval &interval = w.batch.intervals[blockIdx.x];
+    const uint32_t mcu_blocks = w.batch.images[interval.image].mcu_blocks;
+    if (!sum_dc(w.coefficients.dc + interval.first_block, interval.n_blocks / mcu_blocks,
+                mcu_blocks, 0))
         ih_jpeg_blame(w, interval.image, IH_JPEG_FAULT_LARGE);
+}
+
+/* The same for a first scan. */
+static __global__ void __launch_bounds__(DC_THREADS)
+    scan_dc_kernel(const struct ih_jpeg_work w, const struct ih_gpu_jpeg_scan *scans, int16_t *dc)
+{
+    const struct ih_gpu_jpeg_scan &scan = scans[blockIdx.x];
+    if (scan.first > 0 || scan.is_plain_bits)
+        return;
+    if (!sum_dc(dc + scan.first_dc, scan.n_blocks / scan.mcu_blocks, scan.mcu_blocks, scan.low))
+        ih_jpeg_blame(w, scan.image, IH_JPEG_FAULT_LARGE);
+}
+
+cudaError_t ih_jpeg_sum_scans(const struct ih_jpeg_work &w, const struct ih_gpu_jpeg_scans &s,
+                              int16_t *dc)
+{
+    scan_dc_kernel<<<w.batch.n_intervals, DC_THREADS, 0, w.stream>>>(w, s.scans, dc);
+    return cudaGetLastError();
 }
 
 /* ---- the inverse DCT ---- */
@@ -167,18 +194,40 @@ static __device__ inline uint2 flat(int32_t dc)
     return make_uint2(samples(four), samples(four));
 }
 
-static __global__ void __launch_bounds__(IDCT_THREADS) idct_kernel(const struct ih_jpeg_work w)
+/* Places the AC coefficients of a block of all 64 coefficients; otherwise as place_ac. */
+static __device__ inline void place_all(const int16_t *coefficients, const uint32_t *steps,
+                                        uint32_t lane, int16_t *s_block, struct block *b)
+{
+    const uint4 eight = ((const uint4 *)coefficients)[lane];
+    const uint32_t words[4] = {eight.x, eight.y, eight.z, eight.w};
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++) {
+        const int32_t coefficient = (int16_t)(words[i / 2] >> i % 2 * 16);
+        const uint32_t place = lane * 8 + i;
+        if (coefficient == 0 || place == 0)
+            continue;
+        const int32_t value = coefficient * (int32_t)(steps[place] & 0xffff);
+        s_block[steps[place] >> 16] = (int16_t)value;
+        b->sum += abs(value);
+        b->places |= steps[place] >> 16;
+    }
+}
+
+/* Transforms the blocks of a thread block. load(component, x, y, lane, lanes, steps, s_block, b)
+ * places a block's AC coefficients and sets its DC. */
+template <class load_fn>
+static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uint32_t thread_block,
+                                               load_fn load)
 {
     __shared__ uint32_t s_steps[64];
     __shared__ __align__(16) int16_t s_blocks[IDCT_WARPS][4][BLOCK_PITCH];
     const uint32_t warp = threadIdx.x / 32, of_four = threadIdx.x % 32 / LANES;
     const uint32_t lane = threadIdx.x % LANES, lanes = 0xffu << of_four * LANES;
     const struct ih_gpu_jpeg_component *components = w.batch.components;
-    const struct ih_gpu_jpeg_component &c =
-        components[ih_jpeg_last_at_most(w.batch.n_components, blockIdx.x, [&](uint32_t i) {
-            return components[i].first_thread_block;
-        })];
-    const struct ih_gpu_jpeg_image &image = w.batch.images[c.image];
+    const uint32_t component =
+        ih_jpeg_last_at_most(w.batch.n_components, thread_block,
+                             [&](uint32_t i) { return components[i].first_thread_block; });
+    const struct ih_gpu_jpeg_component &c = components[component];
     if (w.verdicts[c.image].faults & ~IH_JPEG_FAULT_LARGE) /* some blocks may not be written */
         return;
     if (threadIdx.x < 64)
@@ -190,7 +239,7 @@ static __global__ void __launch_bounds__(IDCT_THREADS) idct_kernel(const struct 
     bool is_large = false;
     for (uint32_t k = 0; k < IH_JPEG_FOURS / IDCT_WARPS; k++) {
         const uint32_t four =
-            (blockIdx.x - c.first_thread_block) * IH_JPEG_FOURS + k * IDCT_WARPS + warp;
+            (thread_block - c.first_thread_block) * IH_JPEG_FOURS + k * IDCT_WARPS + warp;
         if (four >= n_fours)
             break;
         const uint32_t y = four / fours_across, x = four % fours_across * 4 + of_four;
@@ -199,14 +248,11 @@ static __global__ void __launch_bounds__(IDCT_THREADS) idct_kernel(const struct 
         ((uint4 *)s_block)[lane] = make_uint4(0, 0, 0, 0);
         __syncwarp();
         if (is_one) {
-            const uint32_t record = ih_jpeg_block_record(&image, &c, x, y);
-            const uint32_t *first = w.coefficients.first + record;
-            b.dc = w.coefficients.dc[record] * (int32_t)(s_steps[0] & 0xffff);
+            load(component, x, y, lane, lanes, s_steps, s_block, &b);
             if (lane == 0) {
                 s_block[0] = (int16_t)b.dc;
-                b.sum = abs(b.dc);
+                b.sum += abs(b.dc);
             }
-            place_ac(w.coefficients.ac, first[0], first[1], s_steps, lane, lanes, s_block, &b);
         }
         if (__any_sync(~0u, b.sum > IH_JPEG_BLOCK_SUM_MAX / LANES)) {
             for (int step = 1; step < LANES; step *= 2)
@@ -226,9 +272,51 @@ static __global__ void __launch_bounds__(IDCT_THREADS) idct_kernel(const struct 
         ih_jpeg_blame(w, c.image, IH_JPEG_FAULT_LARGE);
 }
 
+static __global__ void __launch_bounds__(IDCT_THREADS) idct_kernel(const struct ih_jpeg_work w)
+{
+    transform_blocks(
+        w, blockIdx.x,
+        [&](uint32_t component, uint32_t x, uint32_t y, uint32_t lane, uint32_t lanes,
+            const uint32_t *steps, int16_t *s_block, struct block *b) {
+            const struct ih_gpu_jpeg_component &c = w.batch.components[component];
+            const uint32_t record = ih_jpeg_block_record(&w.batch.images[c.image], &c, x, y);
+            const uint32_t *first = w.coefficients.first + record;
+            b->dc = w.coefficients.dc[record] * (int32_t)(steps[0] & 0xffff);
+            place_ac(w.coefficients.ac, first[0], first[1], steps, lane, lanes, s_block, b);
+        });
+}
+
+/* The same for progressive files, whose coefficients are complete. */
+static __global__ void __launch_bounds__(IDCT_THREADS)
+    scans_idct_kernel(const struct ih_jpeg_work w, const struct ih_gpu_jpeg_scans s,
+                      uint32_t first_thread_block, const int16_t *dc, const int16_t *coefficients)
+{
+    transform_blocks(w, first_thread_block + blockIdx.x,
+                     [&](uint32_t component, uint32_t x, uint32_t y, uint32_t lane, uint32_t,
+                         const uint32_t *steps, int16_t *s_block, struct block *b) {
+                         const struct ih_gpu_jpeg_spectrum &of = s.spectra[component];
+                         b->dc = ih_jpeg_dc_of(&w.batch, &of, s.scans,
+                                               &w.batch.components[component], w.bits, dc, x, y) *
+                                 (int32_t)(steps[0] & 0xffff);
+                         if (x < of.blocks_across && y < of.n_blocks / of.blocks_across)
+                             place_all(coefficients +
+                                           (size_t)(of.first_block + y * of.blocks_across + x) * 64,
+                                       steps, lane, s_block, b);
+                     });
+}
+
 cudaError_t ih_jpeg_transform(const struct ih_jpeg_work &w)
 {
     dc_kernel<<<w.batch.n_intervals, DC_THREADS, 0, w.stream>>>(w);
     idct_kernel<<<w.batch.n_transform_blocks, IDCT_THREADS, 0, w.stream>>>(w);
+    return cudaGetLastError();
+}
+
+cudaError_t ih_jpeg_transform_part(const struct ih_jpeg_work &w, const struct ih_gpu_jpeg_scans &s,
+                                   const struct ih_gpu_jpeg_part &part, const int16_t *dc,
+                                   const int16_t *coefficients)
+{
+    scans_idct_kernel<<<part.n_transform_blocks, IDCT_THREADS, 0, w.stream>>>(
+        w, s, part.first_transform_block, dc, coefficients);
     return cudaGetLastError();
 }

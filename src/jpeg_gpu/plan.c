@@ -20,6 +20,10 @@ const char *ih_jpeg_reason_text(enum ih_jpeg_reason reason)
 
 enum { SIDE_MAX = 65500 }; /* libjpeg's JPEG_MAX_DIMENSION */
 enum { SLOTS = 4, DC_SIZE_MAX = 11, AC_SIZE_MAX = 10, EOB = 0x00, ZRL = 0xF0 };
+enum { COEFFICIENTS = 64, NOT_BEGUN = -1, MCU_BLOCKS_MAX = 6 };
+
+/* Of a progressive file: larger scans keep one warp of a GPU busy for longer than 0.3 s. */
+enum { REFINEMENT_BYTES_MAX = 1200 * 1000, FIRST_BYTES_MAX = 4 * REFINEMENT_BYTES_MAX };
 
 /* The header rules are stricter than libjpeg's, which accepts much that no encoder writes: tables
  * defined twice, restart markers between segments. */
@@ -30,7 +34,8 @@ struct header {
     const uint8_t *quantizers[SLOTS];
     unsigned ids[IH_JPEG_COMPONENTS_MAX_GPU], slots[IH_JPEG_COMPONENTS_MAX_GPU];
     bool has_frame, has_restart_interval;
-    bool has_other_colours; /* Adobe's marker says: not YCbCr */
+    bool has_other_colours;                                /* Adobe's marker says: not YCbCr */
+    int8_t left[IH_JPEG_COMPONENTS_MAX_GPU][COEFFICIENTS]; /* bits that scans have not brought */
 };
 
 static const uint8_t *take_bytes(struct header *h, size_t n)
@@ -55,22 +60,31 @@ static enum ih_jpeg_reason read_quantizers(struct header *h)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Stricter than libjpeg: every symbol is one that 8-bit samples need (T.81, tables F.1 and F.2). */
-static bool codes_are_sound(const uint8_t *counts, unsigned n_symbols, bool is_dc)
+/* Whether no code is missing, twice there, or all ones. */
+static bool code_is_sound(const uint8_t *counts, unsigned n_symbols)
 {
     unsigned next_code = 0;
     for (unsigned length = 1; length <= 16; length++) {
         next_code = next_code * 2 + counts[length - 1];
-        if (next_code >= 1u << length) /* too many codes, or one that is all ones */
-            return false;
-    }
-    for (unsigned i = 0; i < n_symbols; i++) {
-        const unsigned symbol = counts[16 + i], size = is_dc ? symbol : symbol & 15;
-        if (size > (is_dc ? DC_SIZE_MAX : AC_SIZE_MAX) ||
-            (!is_dc && size == 0 && symbol != EOB && symbol != ZRL))
+        if (next_code >= 1u << length)
             return false;
     }
     return n_symbols > 0;
+}
+
+enum use { DC, AC, AC_FIRST, AC_REFINEMENT };
+
+/* Stricter than libjpeg: every symbol is one that 8-bit samples need (T.81, tables F.1, F.2, G.1
+ * and G.2). */
+static bool symbols_are_sound(const uint8_t *symbols, unsigned n_symbols, enum use use)
+{
+    const unsigned size_max = use == DC ? DC_SIZE_MAX : use == AC_REFINEMENT ? 1 : AC_SIZE_MAX;
+    for (unsigned i = 0; i < n_symbols; i++) {
+        const unsigned size = use == DC ? symbols[i] : symbols[i] & 15;
+        if (size > size_max || (use == AC && size == 0 && symbols[i] != EOB && symbols[i] != ZRL))
+            return false;
+    }
+    return true;
 }
 
 static enum ih_jpeg_reason read_codes(struct header *h)
@@ -83,8 +97,10 @@ static enum ih_jpeg_reason read_codes(struct header *h)
         unsigned n = 0;
         for (unsigned i = 0; i < 16; i++)
             n += counts[i];
-        if (n > 256 || n > h->n || number >> 4 > 1 || (number & 15) > 1 || h->plan->codes[slot] ||
-            !codes_are_sound(counts, n, slot < 2))
+        const bool is_free = h->plan->is_progressive || !h->plan->codes[slot % IH_JPEG_CODES];
+        if (n > 256 || n > h->n || number >> 4 > 1 || (number & 15) > 1 || !is_free ||
+            !code_is_sound(counts, n) ||
+            (!h->plan->is_progressive && !symbols_are_sound(counts + 16, n, slot < 2 ? DC : AC)))
             return IH_JPEG_REASON_HEADER;
         take_bytes(h, n);
         h->plan->codes[slot] = counts;
@@ -173,9 +189,96 @@ static enum ih_jpeg_reason read_scan(struct header *h)
     return n == 3 && !is_ycbcr(h) ? IH_JPEG_REASON_COLOURS : IH_JPEG_REASON_NONE;
 }
 
+/* ---- the scans of a progressive file ---- */
+
+/* The codes of component i of a scan. Returns false if the file has none, or unusual ones. */
+static bool take_codes(const struct header *h, struct ih_jpeg_plan_scan *scan, unsigned i,
+                       unsigned number)
+{
+    const bool is_dc = scan->first == 0;
+    const unsigned slot = is_dc ? number >> 4 : 2 + (number & 15);
+    if (is_dc && scan->high > 0)
+        return true; /* plain bits */
+    if ((is_dc ? number >> 4 : number & 15) > 1 || !h->plan->codes[slot])
+        return false;
+    scan->codes[i] = h->plan->codes[slot];
+    scan->n_symbols[i] = h->plan->n_symbols[slot];
+    return symbols_are_sound(scan->codes[i] + 16, scan->n_symbols[i],
+                             is_dc            ? DC
+                             : scan->high > 0 ? AC_REFINEMENT
+                                              : AC_FIRST);
+}
+
+/* Whether a scan brings the next bit of each of its coefficients. */
+static bool take_bits(int8_t *left, const struct ih_jpeg_plan_scan *scan)
+{
+    for (unsigned k = scan->first; k <= scan->last; k++) {
+        if (left[k] == NOT_BEGUN ? scan->high != 0
+                                 : scan->high != left[k] || scan->low + 1 != scan->high)
+            return false;
+        left[k] = (int8_t)scan->low;
+    }
+    return true;
+}
+
+/* What libjpeg accepts without a warning (start_pass of jdphuff.c), but for interleaving: a scan
+ * has one component or, of DC, all of them. */
+static enum ih_jpeg_reason read_progressive_scan(struct header *h)
+{
+    struct ih_jpeg_plan *plan = h->plan;
+    const uint8_t *p = h->at;
+    const unsigned n = h->n > 0 ? *p : 0;
+    if (!plan->scans)
+        plan->scans = calloc(IH_JPEG_SCANS_MAX, sizeof *plan->scans);
+    if (!plan->scans)
+        return IH_JPEG_REASON_NOT_A_FILE;
+    if (h->n != 4 + 2 * (size_t)n || (n != 1 && n != plan->n_components) ||
+        plan->n_scans == IH_JPEG_SCANS_MAX || plan->restart_mcus)
+        return IH_JPEG_REASON_SCANS;
+    struct ih_jpeg_plan_scan *scan = &plan->scans[plan->n_scans++];
+    const uint8_t *end = p + 1 + 2 * (size_t)n;
+    *scan = (struct ih_jpeg_plan_scan){.n_components = (uint8_t)n,
+                                       .first = end[0],
+                                       .last = end[1],
+                                       .high = end[2] >> 4,
+                                       .low = end[2] & 15};
+    const bool is_dc = scan->first == 0;
+    if (scan->last >= COEFFICIENTS || scan->first > scan->last || scan->low > IH_JPEG_LOW_MAX ||
+        (is_dc ? scan->last > 0 : n != 1))
+        return IH_JPEG_REASON_SCANS;
+    for (p++; n == 1 && h->ids[scan->component] != *p;)
+        if (++scan->component == plan->n_components)
+            return IH_JPEG_REASON_SCANS;
+    for (unsigned i = 0; i < n; i++, p += 2) {
+        int8_t *left = h->left[scan->component + i];
+        if (h->ids[scan->component + i] != p[0] || !take_codes(h, scan, i, p[1]) ||
+            (!is_dc && left[0] == NOT_BEGUN) || !take_bits(left, scan))
+            return IH_JPEG_REASON_SCANS;
+    }
+    return IH_JPEG_REASON_NONE;
+}
+
+static enum ih_jpeg_reason begin_progressive(struct header *h)
+{
+    struct ih_jpeg_plan *plan = h->plan;
+    if (!h->has_frame)
+        return IH_JPEG_REASON_HEADER;
+    for (unsigned i = 0; i < plan->n_components; i++) {
+        if (h->slots[i] >= SLOTS || !h->quantizers[h->slots[i]])
+            return IH_JPEG_REASON_HEADER;
+        plan->quantizers[i] = h->quantizers[h->slots[i]];
+    }
+    memset(h->left, NOT_BEGUN, sizeof h->left);
+    return plan->n_components == 3 && !is_ycbcr(h) ? IH_JPEG_REASON_COLOURS
+                                                   : read_progressive_scan(h);
+}
+
 static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
 {
     switch (marker) {
+    case IH_JPEG_SOF2:
+        h->plan->is_progressive = true;
+        return read_frame(h);
     case IH_JPEG_SOF0:
     case IH_JPEG_SOF0 + 1: /* extended: the same but for tables that are refused here */
         return read_frame(h);
@@ -186,7 +289,7 @@ static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
     case IH_JPEG_DRI:
         return read_restart_interval(h);
     case IH_JPEG_SOS:
-        return read_scan(h);
+        return h->plan->is_progressive ? begin_progressive(h) : read_scan(h);
     case IH_JPEG_COM:
         return IH_JPEG_REASON_NONE;
     default:
@@ -197,7 +300,16 @@ static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
     }
 }
 
-/* ---- restart intervals ---- */
+/* ---- the data ---- */
+
+/* The next marker; NULL: none follows. */
+static const uint8_t *find_marker(const uint8_t *at, const uint8_t *end)
+{
+    do
+        at = memchr(at, 0xFF, (size_t)(end - at));
+    while (at && end - at > 1 && at[1] == 0 && (at += 2));
+    return at && end - at > 1 ? at : NULL;
+}
 
 /* Finds the marker after each interval but the last, and checks its number. */
 static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8_t *bytes)
@@ -210,11 +322,8 @@ static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8
     if (!plan->interval_ends)
         return IH_JPEG_REASON_NOT_A_FILE;
     for (uint32_t i = 0; i + 1 < n; i++) {
-        const uint8_t *marker = at;
-        do
-            marker = memchr(marker, 0xFF, (size_t)(end - marker));
-        while (marker && end - marker > 1 && marker[1] == 0 && (marker += 2));
-        if (!marker || end - marker < 2 || marker[1] != IH_JPEG_RST0 + i % 8 || marker == at)
+        const uint8_t *marker = find_marker(at, end);
+        if (!marker || marker[1] != IH_JPEG_RST0 + i % 8 || marker == at)
             return IH_JPEG_REASON_DATA;
         plan->interval_ends[i] = (uint32_t)(marker - bytes);
         at = marker + IH_JPEG_MARKER_BYTES;
@@ -222,6 +331,47 @@ static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8
     plan->interval_ends[n - 1] = (uint32_t)plan->file_bytes;
     plan->n_intervals = n;
     return at < end ? IH_JPEG_REASON_NONE : IH_JPEG_REASON_DATA;
+}
+
+static bool is_complete(const struct header *h)
+{
+    for (unsigned i = 0; i < h->plan->n_components; i++)
+        for (unsigned k = 0; k < COEFFICIENTS; k++)
+            if (h->left[i][k] != 0)
+                return false;
+    return true;
+}
+
+/* Finds the data of the scan whose header has been read, and the scans after it, up to EOI. Only
+ * tables of codes may come between them. */
+static enum ih_jpeg_reason find_scans(struct header *h, const uint8_t *bytes)
+{
+    struct ih_jpeg_plan *plan = h->plan;
+    const uint8_t *at = bytes + plan->data_offset, *const end = bytes + plan->file_bytes;
+    for (;;) {
+        struct ih_jpeg_plan_scan *scan = &plan->scans[plan->n_scans - 1];
+        const uint8_t *marker = find_marker(at, end);
+        if (!marker || marker == at)
+            return IH_JPEG_REASON_DATA;
+        scan->offset = (uint32_t)(at - bytes);
+        scan->n_bytes = (uint32_t)(marker - at);
+        if (marker - at > (scan->high > 0 ? REFINEMENT_BYTES_MAX : FIRST_BYTES_MAX))
+            return IH_JPEG_REASON_SCANS;
+        struct ih_jpeg_segment segment = {0};
+        for (at = marker; segment.marker != IH_JPEG_SOS; at += segment.size_bytes) {
+            if (end - at > 1 && at[0] == 0xFF && at[1] == IH_JPEG_EOI)
+                return is_complete(h) ? IH_JPEG_REASON_NONE : IH_JPEG_REASON_SCANS;
+            if (ih_jpeg_read_segment(at, (size_t)(end - at), &segment) != IH_JPEG_SEGMENT ||
+                (segment.marker != IH_JPEG_DHT && segment.marker != IH_JPEG_SOS))
+                return IH_JPEG_REASON_SCANS;
+            h->at = segment.data;
+            h->n = segment.n;
+            const enum ih_jpeg_reason reason =
+                segment.marker == IH_JPEG_DHT ? read_codes(h) : read_progressive_scan(h);
+            if (reason != IH_JPEG_REASON_NONE)
+                return reason;
+        }
+    }
 }
 
 enum ih_jpeg_reason ih_jpeg_plan_make(struct ih_jpeg_plan *plan, const uint8_t *bytes,
@@ -247,14 +397,31 @@ enum ih_jpeg_reason ih_jpeg_plan_make(struct ih_jpeg_plan *plan, const uint8_t *
     plan->data_offset = at;
     if (at == size_bytes)
         return IH_JPEG_REASON_DATA;
+    if (plan->is_progressive)
+        return plan->n_mcus > IH_JPEG_PART_BLOCKS / MCU_BLOCKS_MAX ? IH_JPEG_REASON_SCANS
+                                                                   : find_scans(&h, bytes);
     return plan->restart_mcus && plan->restart_mcus < plan->n_mcus ? find_intervals(plan, bytes)
                                                                    : IH_JPEG_REASON_NONE;
+}
+
+bool ih_jpeg_head_is_progressive(const uint8_t *bytes, size_t size_bytes)
+{
+    for (size_t at = IH_JPEG_MARKER_BYTES; at + IH_JPEG_HEAD_BYTES <= size_bytes;
+         at += IH_JPEG_MARKER_BYTES + ih_be16(bytes + at + IH_JPEG_MARKER_BYTES)) {
+        if (bytes[at] != 0xFF || bytes[at + 1] == IH_JPEG_SOS)
+            return false;
+        if (bytes[at + 1] == IH_JPEG_SOF2)
+            return true;
+    }
+    return false;
 }
 
 void ih_jpeg_plan_reset(struct ih_jpeg_plan *plan)
 {
     free(plan->interval_ends);
+    free(plan->scans);
     plan->interval_ends = NULL;
+    plan->scans = NULL;
 }
 
 uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan)
@@ -266,6 +433,8 @@ uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan)
         IMAGE_BYTES = 16 << 10,                   /* look-up tables, and alignment of arrays */
         BLOCK_BYTES = 6
     };
+    if (plan->is_progressive)
+        return ih_jpeg_scans_gpu_bytes(plan);
     const uint64_t n_y = plan->n_components == 1 ? 1 : plan->chroma_h * plan->chroma_v;
     const uint64_t n_blocks = plan->n_mcus * (plan->n_components == 1 ? 1 : n_y + 2);
     const uint64_t n_rows = 8 * n_blocks / ((plan->width - 1) / (8 * plan->chroma_h) + 1);
@@ -278,8 +447,7 @@ uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan)
 
 enum { ALIGNMENT = 256, CODES_MAX = IH_JPEG_BATCH_IMAGES };
 
-/* The next n * size bytes of *memory. */
-static void *take_array(uint8_t **memory, size_t n, size_t size)
+void *ih_jpeg_take_array(uint8_t **memory, size_t n, size_t size)
 {
     uint8_t *const array = *memory;
     if (array)
@@ -300,12 +468,12 @@ void ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *batch, void *memory)
 {
     uint8_t *next = memory;
     *batch = (struct ih_gpu_jpeg_batch){.n_images = 0};
-    batch->images = take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->images);
-    batch->groups = take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->groups);
-    batch->codes = take_array(&next, CODES_MAX, sizeof *batch->codes);
-    batch->intervals = take_array(&next, IH_JPEG_BATCH_INTERVALS, sizeof *batch->intervals);
-    batch->components = take_array(&next, IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU,
-                                   sizeof *batch->components);
+    batch->images = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->images);
+    batch->groups = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->groups);
+    batch->codes = ih_jpeg_take_array(&next, CODES_MAX, sizeof *batch->codes);
+    batch->intervals = ih_jpeg_take_array(&next, IH_JPEG_BATCH_INTERVALS, sizeof *batch->intervals);
+    batch->components = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU,
+                                           sizeof *batch->components);
 }
 
 static void copy_codes(const struct ih_jpeg_plan *plan, struct ih_gpu_jpeg_codes *codes)
@@ -356,6 +524,29 @@ static void add_components(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_pla
     }
 }
 
+void ih_jpeg_batch_add_interval(struct ih_gpu_jpeg_batch *b, uint32_t file_offset, uint32_t n_bytes,
+                                uint32_t n_blocks, bool is_last)
+{
+    b->intervals[b->n_intervals++] = (struct ih_gpu_jpeg_interval){
+        .file_offset = file_offset,
+        .n_bytes = n_bytes,
+        .bits_offset = b->bits_bytes,
+        .first_subsequence = b->n_subsequences,
+        .n_subsequences = (n_bytes - 1) / IH_JPEG_SUBSEQUENCE_BYTES + 1,
+        .first_chunk = b->n_chunks,
+        .n_chunks = (n_bytes - 1) / IH_JPEG_CHUNK_BYTES + 1,
+        .first_block = b->n_blocks,
+        .n_blocks = n_blocks,
+        .image = b->n_images,
+        .is_last = is_last,
+    };
+    b->bits_bytes += (n_bytes + IH_JPEG_INTERVAL_SLACK_BYTES + IH_JPEG_INTERVAL_ALIGNMENT - 1) /
+                     IH_JPEG_INTERVAL_ALIGNMENT * IH_JPEG_INTERVAL_ALIGNMENT;
+    b->n_subsequences += (n_bytes - 1) / IH_JPEG_SUBSEQUENCE_BYTES + 1;
+    b->n_chunks += (n_bytes - 1) / IH_JPEG_CHUNK_BYTES + 1;
+    b->n_blocks += n_blocks + 1;
+}
+
 static void add_intervals(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
                           uint32_t file_offset, uint32_t mcu_blocks)
 {
@@ -364,29 +555,30 @@ static void add_intervals(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan
         const bool is_last = i + 1 == plan->n_intervals;
         const uint32_t n_mcus = is_last ? n_mcus_left : plan->restart_mcus;
         const uint32_t end = is_last ? (uint32_t)plan->file_bytes : plan->interval_ends[i];
-        struct ih_gpu_jpeg_interval *interval = &b->intervals[b->n_intervals++];
-        *interval = (struct ih_gpu_jpeg_interval){
-            .file_offset = file_offset + at,
-            .n_bytes = end - at,
-            .bits_offset = b->bits_bytes,
-            .first_subsequence = b->n_subsequences,
-            .n_subsequences = (end - at - 1) / IH_JPEG_SUBSEQUENCE_BYTES + 1,
-            .first_chunk = b->n_chunks,
-            .n_chunks = (end - at - 1) / IH_JPEG_CHUNK_BYTES + 1,
-            .first_block = b->n_blocks,
-            .n_blocks = n_mcus * mcu_blocks,
-            .image = b->n_images,
-            .is_last = is_last,
-        };
-        b->bits_bytes +=
-            (end - at + IH_JPEG_INTERVAL_SLACK_BYTES + IH_JPEG_INTERVAL_ALIGNMENT - 1) /
-            IH_JPEG_INTERVAL_ALIGNMENT * IH_JPEG_INTERVAL_ALIGNMENT;
-        b->n_subsequences += interval->n_subsequences;
-        b->n_chunks += interval->n_chunks;
-        b->n_blocks += interval->n_blocks + 1;
+        ih_jpeg_batch_add_interval(b, file_offset + at, end - at, n_mcus * mcu_blocks, is_last);
         n_mcus_left -= n_mcus;
         at = end + IH_JPEG_MARKER_BYTES;
     }
+}
+
+struct ih_gpu_jpeg_image *ih_jpeg_batch_add_image(struct ih_gpu_jpeg_batch *b,
+                                                  const struct ih_jpeg_plan *plan)
+{
+    const uint32_t mcus_across = (plan->width - 1) / (8 * plan->chroma_h) + 1;
+    struct ih_gpu_jpeg_image *image = &b->images[b->n_images];
+    *image = (struct ih_gpu_jpeg_image){
+        .first_interval = b->n_intervals,
+        .n_intervals = plan->is_progressive ? plan->n_scans : plan->n_intervals,
+        .first_component = b->n_components,
+        .n_components = plan->n_components,
+        .first_block = b->n_blocks,
+        .mcu_blocks = plan->n_components == 1 ? 1 : plan->chroma_h * plan->chroma_v + 2,
+        .mcus_across = mcus_across,
+        .restart_mcus = plan->n_intervals > 1 ? plan->restart_mcus : 0,
+        .cycle_blocks = 1,
+    };
+    add_components(b, plan, mcus_across, plan->n_mcus / mcus_across);
+    return image;
 }
 
 bool ih_jpeg_batch_add(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
@@ -395,28 +587,15 @@ bool ih_jpeg_batch_add(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *p
     if (b->n_images == IH_JPEG_BATCH_IMAGES ||
         b->n_intervals + plan->n_intervals > IH_JPEG_BATCH_INTERVALS)
         return false;
-    const uint32_t mcus_across = (plan->width - 1) / (8 * plan->chroma_h) + 1;
     const uint32_t n_y = plan->chroma_h * plan->chroma_v;
-    struct ih_gpu_jpeg_image *image = &b->images[b->n_images];
     struct ih_gpu_jpeg_group *group = group_for(b, plan);
-    *image = (struct ih_gpu_jpeg_image){
-        .first_interval = b->n_intervals,
-        .n_intervals = plan->n_intervals,
-        .first_component = b->n_components,
-        .n_components = plan->n_components,
-        .first_block = b->n_blocks,
-        .mcu_blocks = plan->n_components == 1 ? 1 : n_y + 2,
-        .mcus_across = mcus_across,
-        .restart_mcus = plan->n_intervals > 1 ? plan->restart_mcus : 0,
-        .cycle_blocks = 1,
-    };
+    struct ih_gpu_jpeg_image *image = ih_jpeg_batch_add_image(b, plan);
     for (uint32_t i = 0; i < image->mcu_blocks; i++) {
         const unsigned c = i < n_y ? 0 : i - n_y + 1;
         image->code_of_block |= (uint32_t)(plan->dc[c] | plan->ac[c] << 1) << 4 * i;
         if (plan->dc[c] != plan->dc[0] || plan->ac[c] != plan->ac[0])
             image->cycle_blocks = image->mcu_blocks;
     }
-    add_components(b, plan, mcus_across, plan->n_mcus / mcus_across);
     add_intervals(b, plan, file_offset, image->mcu_blocks);
     group->n_subsequences = b->n_subsequences - group->first_subsequence;
     b->n_thread_blocks =

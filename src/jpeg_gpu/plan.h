@@ -1,6 +1,6 @@
 /*
  * The plan of a JPEG file for the JPEG kernels (kernels/jpeg/): what its header says, and where its
- * restart intervals lie.
+ * restart intervals or scans lie.
  *
  * The kernels find damage in the data. Here a file is refused whose header is damaged, or so
  * unusual that reading it in exactly libjpeg's way would take more code than it gains: the CPU's
@@ -22,7 +22,9 @@
     REASON(NOT_A_FILE, "not a regular file, or too large to be held in memory") \
     REASON(NOT_STARTED, "no GPU had started")                                   \
     REASON(STOPPED, "the GPU had failed, or had no memory")                     \
-    REASON(KIND, "progressive, arithmetic, 12 bits, or in several scans")       \
+    REASON(KIND, "arithmetic, 12 bits, or sequential in several scans")         \
+    REASON(SCANS, "progressive with unusual or large scans")                    \
+    REASON(FEW, "progressive, and among the first")                             \
     REASON(COLOURS, "neither gray nor YCbCr with chroma of full or half size")  \
     REASON(HEADER, "an unusual or damaged header")                              \
     REASON(DATA, "unusual or damaged image data")
@@ -36,6 +38,17 @@ enum ih_jpeg_reason {
 
 /* Static text; "" for IH_JPEG_REASON_NONE. */
 const char *ih_jpeg_reason_text(enum ih_jpeg_reason reason);
+
+/* A scan of a progressive file. */
+struct ih_jpeg_plan_scan {
+    uint32_t offset, n_bytes; /* of its data in the file */
+    uint8_t n_components;     /* 1, or all of the image */
+    uint8_t component;        /* the first */
+    uint8_t first, last;      /* coefficients in zigzag order: Ss, Se */
+    uint8_t high, low;        /* bits still missing before and after it: Ah, Al */
+    const uint8_t *codes[IH_JPEG_COMPONENTS_MAX_GPU]; /* of its components; NULL: no codes */
+    unsigned n_symbols[IH_JPEG_COMPONENTS_MAX_GPU];
+};
 
 /* It borrows the file's bytes. */
 struct ih_jpeg_plan {
@@ -54,6 +67,9 @@ struct ih_jpeg_plan {
     uint32_t n_intervals;
     uint32_t *interval_ends; /* owned, [n_intervals]: file offsets of the markers after them; NULL:
                               * one interval, up to the end of the file */
+    bool is_progressive;
+    unsigned n_scans;                /* of a progressive file; */
+    struct ih_jpeg_plan_scan *scans; /* owned, [IH_JPEG_SCANS_MAX] */
 };
 
 /*
@@ -68,7 +84,11 @@ enum ih_jpeg_reason ih_jpeg_plan_make(struct ih_jpeg_plan *plan, const uint8_t *
                                       size_t size_bytes);
 void ih_jpeg_plan_reset(struct ih_jpeg_plan *plan);
 
-/* An upper bound for the GPU memory that decoding takes, beside the file. */
+/* Whether the first bytes of a file say so. */
+bool ih_jpeg_head_is_progressive(const uint8_t *bytes, size_t size_bytes);
+
+/* An upper bound for the GPU memory that decoding takes, beside the file. A session for progressive
+ * files has memory for the coefficients and planes of a part in addition. */
 uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan);
 
 /* ---- a batch of planned files ---- */
@@ -80,9 +100,32 @@ enum { IH_JPEG_BATCH_IMAGES = 2048, IH_JPEG_BATCH_INTERVALS = 1 << 16 };
 void ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *batch, void *memory);
 size_t ih_jpeg_batch_bytes(void);
 
-/* Adds a file that lies file_offset bytes into the bytes of all files. Returns false, with the
- * batch unchanged, when it has no room for it. */
+/* Adds a file that is not progressive, and lies file_offset bytes into the bytes of all files.
+ * Returns false, with the batch unchanged, when it has no room for it. */
 bool ih_jpeg_batch_add(struct ih_gpu_jpeg_batch *batch, const struct ih_jpeg_plan *plan,
                        uint32_t file_offset);
+
+/* What files of both kinds have: the image with its components, and data. file_offset: of the data
+ * in the bytes of all files. */
+struct ih_gpu_jpeg_image *ih_jpeg_batch_add_image(struct ih_gpu_jpeg_batch *batch,
+                                                  const struct ih_jpeg_plan *plan);
+void ih_jpeg_batch_add_interval(struct ih_gpu_jpeg_batch *batch, uint32_t file_offset,
+                                uint32_t n_bytes, uint32_t n_blocks, bool is_last);
+
+enum { IH_JPEG_BATCH_SCANS = 1 << 15, IH_JPEG_BATCH_PARTS = 64 };
+
+/* The same for progressive files, in scans.c. After the last file, ih_jpeg_scans_end orders the
+ * scans. */
+void ih_jpeg_scans_begin(struct ih_gpu_jpeg_scans *scans, void *memory);
+size_t ih_jpeg_scans_bytes(void);
+bool ih_jpeg_scans_add(struct ih_gpu_jpeg_scans *scans, const struct ih_jpeg_plan *plan,
+                       uint32_t file_offset);
+void ih_jpeg_scans_end(struct ih_gpu_jpeg_scans *scans);
+
+/* ih_jpeg_plan_gpu_bytes of a progressive file. */
+uint64_t ih_jpeg_scans_gpu_bytes(const struct ih_jpeg_plan *plan);
+
+/* The next n * size bytes of *memory, which is NULL or 256-byte aligned. */
+void *ih_jpeg_take_array(uint8_t **memory, size_t n, size_t size);
 
 #endif

@@ -11,15 +11,21 @@
 #include <sys/stat.h>
 
 /* A batch with this much is large enough: another file would gain less than its wait. On an H100
- * with 16 cores, see docs/performance.md. */
-enum { ENOUGH_FILES = 512 };
+ * with 16 cores, see docs/performance.md. One of progressive files takes at least 2 ms, so it
+ * leaves earlier, and several are on the GPU. */
+enum { ENOUGH_FILES = 512, ENOUGH_PROGRESSIVE = 128 };
 #define ENOUGH_BYTES ((size_t)16 << 20)
+
+/* A GPU is faster than the cores from about 100 progressive photos or 300 crops on that it decodes
+ * at once. So with IH_JPEG_AUTO the cores decode the first ones, and the sessions, which pin 0.6 GB
+ * of host memory, start only after a few. */
+enum { FIRST_PROGRESSIVE = 100, START_PROGRESSIVE = 25 };
 
 enum state { STARTING, FREE, FILLING, CLOSED, BROKEN };
 
 /* A session and the batch in it. */
 struct batch {
-    struct ih_jpeg_queue *queue;
+    struct pool *pool;
     unsigned unit;
     pthread_t thread;
     struct ih_jpeg_session session;
@@ -33,60 +39,73 @@ struct batch {
     struct ih_jpeg_job jobs[IH_JPEG_BATCH_IMAGES];
 };
 
+/* The sessions for one kind of files. */
+struct pool {
+    struct ih_jpeg_queue *queue;
+    bool is_progressive;
+    pthread_t starter;
+
+    /* Under the queue's lock: */
+    pthread_cond_t on_room, on_start; /* of batches; of sessions */
+    bool has_tried, has_starter;
+    struct batch **batches; /* owned, [n_batches] */
+    struct batch *filling;  /* NULL: none */
+    unsigned n_batches, n_starting;
+    atomic_uint n_working; /* changed under the lock */
+};
+
+enum { SEQUENTIAL, PROGRESSIVE, N_POOLS };
+
 struct ih_jpeg_queue {
     struct ih_jpeg_queue_options options; /* the measure is that of an image */
     struct ih_count_spec spec;            /* of all files, but for n_channels */
     struct ih_device *device;
     ih_jpeg_deliver *deliver;
     void *user;
-    pthread_t starter;
+    struct pool pools[N_POOLS];
 
-    pthread_mutex_t lock;             /* guards what follows, and the report */
-    pthread_cond_t on_room, on_start; /* of batches; of sessions */
-    bool has_tried, has_starter, is_closing;
-    struct batch **batches; /* owned, [n_batches] */
-    struct batch *filling;  /* NULL: none */
-    unsigned n_batches, n_starting;
-    atomic_uint n_working; /* changed under the lock */
-    struct ih_error error; /* the last of a session */
+    pthread_mutex_t lock; /* guards what follows, the pools and the report */
+    bool is_closing;
+    unsigned n_progressive; /* files seen, up to FIRST_PROGRESSIVE */
+    struct ih_error error;  /* the last of a session */
 };
 
 /* ---- batches; the lock is held ---- */
 
-static void close_batch(struct ih_jpeg_queue *q)
+static void close_batch(struct pool *p)
 {
-    q->filling->state = CLOSED;
-    pthread_cond_signal(&q->filling->on_change);
-    q->filling = NULL;
+    p->filling->state = CLOSED;
+    pthread_cond_signal(&p->filling->on_change);
+    p->filling = NULL;
 }
 
-static unsigned n_closed_of(const struct ih_jpeg_queue *q, unsigned unit)
+static unsigned n_closed_of(const struct pool *p, unsigned unit)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < q->n_batches; i++)
-        n += q->batches[i]->unit == unit && q->batches[i]->state == CLOSED;
+    for (unsigned i = 0; i < p->n_batches; i++)
+        n += p->batches[i]->unit == unit && p->batches[i]->state == CLOSED;
     return n;
 }
 
 /* The free batch of the GPU with the least to do; NULL: none is free. */
-static struct batch *find_free(const struct ih_jpeg_queue *q)
+static struct batch *find_free(const struct pool *p)
 {
     struct batch *best = NULL;
-    for (unsigned i = 0; i < q->n_batches; i++)
-        if (q->batches[i]->state == FREE &&
-            (!best || n_closed_of(q, q->batches[i]->unit) < n_closed_of(q, best->unit)))
-            best = q->batches[i];
+    for (unsigned i = 0; i < p->n_batches; i++)
+        if (p->batches[i]->state == FREE &&
+            (!best || n_closed_of(p, p->batches[i]->unit) < n_closed_of(p, best->unit)))
+            best = p->batches[i];
     return best;
 }
 
-static void close_if_due(struct ih_jpeg_queue *q)
+static void close_if_due(struct pool *p)
 {
-    const struct batch *b = q->filling;
+    const struct batch *b = p->filling;
     if (!b || b->n_planned == 0)
         return;
     const bool is_enough = b->n_planned >= ENOUGH_FILES || b->n_bytes >= ENOUGH_BYTES;
-    if (n_closed_of(q, b->unit) == 0 || (is_enough && find_free(q)))
-        close_batch(q);
+    if (n_closed_of(p, b->unit) == 0 || (is_enough && find_free(p)))
+        close_batch(p);
 }
 
 static bool has_room(const struct batch *b, size_t n_bytes)
@@ -96,20 +115,20 @@ static bool has_room(const struct batch *b, size_t n_bytes)
 }
 
 /* Waits for a batch with room for a file. NULL: no session works, or the file is too large. */
-static struct batch *wait_for_room(struct ih_jpeg_queue *q, size_t n_bytes)
+static struct batch *wait_for_room(struct pool *p, size_t n_bytes)
 {
-    while (q->n_working > 0) {
-        if (q->filling && has_room(q->filling, n_bytes))
-            return q->filling;
-        if (q->filling && q->filling->n_jobs == 0)
+    while (p->n_working > 0) {
+        if (p->filling && has_room(p->filling, n_bytes))
+            return p->filling;
+        if (p->filling && p->filling->n_jobs == 0)
             return NULL;
-        if (q->filling)
-            close_batch(q);
-        q->filling = find_free(q);
-        if (q->filling)
-            q->filling->state = FILLING;
+        if (p->filling)
+            close_batch(p);
+        p->filling = find_free(p);
+        if (p->filling)
+            p->filling->state = FILLING;
         else
-            pthread_cond_wait(&q->on_room, &q->lock);
+            pthread_cond_wait(&p->on_room, &p->queue->lock);
     }
     return NULL;
 }
@@ -159,14 +178,14 @@ static void complete(const struct batch *b, const struct ih_jpeg_job *job)
     r->decoder_version = "JPEG kernels";
     r->kernel = "ycc";
     r->counted_by = b->session.counted_by;
-    r->measure = b->queue->options.measure;
+    r->measure = b->pool->queue->options.measure;
 }
 
 /* Hands out the files of a batch; those of a broken session uncounted. The run may end with the
  * last. */
 static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_not)
 {
-    struct ih_jpeg_queue *q = b->queue;
+    struct ih_jpeg_queue *q = b->pool->queue;
     struct ih_jpeg_report *report = q->options.report;
     for (unsigned i = 0; i < n; i++) {
         struct ih_jpeg_job *job = &b->jobs[i];
@@ -186,7 +205,8 @@ static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_n
 /* Decodes batches until the queue is closed or the session breaks. The lock is held. */
 static void work(struct batch *b)
 {
-    struct ih_jpeg_queue *q = b->queue;
+    struct pool *p = b->pool;
+    struct ih_jpeg_queue *q = p->queue;
     while (b->state != BROKEN) {
         while ((b->state != CLOSED || b->n_reading > 0) && !q->is_closing)
             pthread_cond_wait(&b->on_change, &q->lock);
@@ -200,7 +220,7 @@ static void work(struct batch *b)
         pthread_mutex_lock(&q->lock);
         if (status != IH_OK) { /* before the last file is delivered */
             q->error = error;
-            q->n_working--;
+            p->n_working--;
         }
         pthread_mutex_unlock(&q->lock);
         deliver_batch(b, n, status == IH_OK ? IH_JPEG_REASON_DATA : IH_JPEG_REASON_STOPPED);
@@ -209,26 +229,27 @@ static void work(struct batch *b)
         b->n_bytes = 0;
         b->gpu_bytes = 0;
         b->state = status == IH_OK ? FREE : BROKEN;
-        close_if_due(q);
-        pthread_cond_broadcast(&q->on_room);
+        close_if_due(p);
+        pthread_cond_broadcast(&p->on_room);
     }
 }
 
 static void *run_session(void *argument)
 {
     struct batch *b = argument;
-    struct ih_jpeg_queue *q = b->queue;
+    struct pool *p = b->pool;
+    struct ih_jpeg_queue *q = p->queue;
     struct ih_error error = {0};
     const enum ih_status status =
         q->options.backend->start(q->device->units[b->unit], &b->session, &error);
     pthread_mutex_lock(&q->lock);
-    q->n_starting--;
+    p->n_starting--;
     b->state = status == IH_OK ? FREE : BROKEN;
-    q->n_working += status == IH_OK ? 1 : 0;
+    p->n_working += status == IH_OK ? 1 : 0;
     if (status != IH_OK)
         q->error = error;
-    pthread_cond_broadcast(&q->on_start);
-    pthread_cond_broadcast(&q->on_room);
+    pthread_cond_broadcast(&p->on_start);
+    pthread_cond_broadcast(&p->on_room);
     if (status == IH_OK)
         work(b);
     pthread_mutex_unlock(&q->lock);
@@ -238,17 +259,18 @@ static void *run_session(void *argument)
 }
 
 /* The lock is held. */
-static struct batch *add_batch(struct ih_jpeg_queue *q, unsigned unit)
+static struct batch *add_batch(struct pool *p, unsigned unit)
 {
     struct batch *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
-    b->queue = q;
+    b->pool = p;
+    b->session.is_progressive = p->is_progressive;
     b->unit = unit;
     pthread_cond_init(&b->on_change, NULL);
     if (pthread_create(&b->thread, NULL, run_session, b) == 0) {
-        q->n_starting++;
-        q->batches[q->n_batches++] = b;
+        p->n_starting++;
+        p->batches[p->n_batches++] = b;
         return b;
     }
     pthread_cond_destroy(&b->on_change);
@@ -269,53 +291,57 @@ static const struct ih_jpeg_backend *backend_for(const struct ih_backend *backen
 /* Waits for the device, then starts the sessions of its units. */
 static void *start_sessions(void *argument)
 {
-    struct ih_jpeg_queue *q = argument;
+    struct pool *p = argument;
+    struct ih_jpeg_queue *q = p->queue;
     struct ih_error error = {0};
     enum ih_status status = ih_device_wait(q->device, &error);
+    pthread_mutex_lock(&q->lock);
     if (status == IH_OK && !q->options.backend)
         q->options.backend = backend_for(q->device->backend);
     if (status == IH_OK && !q->options.backend)
         status =
             ih_error_set(&error, IH_UNAVAILABLE, "no GPU decodes JPEG files here%s%.300s",
                          *q->device->fallback.message ? "; " : "", q->device->fallback.message);
-    pthread_mutex_lock(&q->lock);
-    const unsigned n = status == IH_OK ? q->options.backend->n_sessions : 0;
+    const unsigned n = status != IH_OK     ? 0
+                       : p->is_progressive ? q->options.backend->n_progressive
+                                           : q->options.backend->n_sessions;
     if (n > 0)
-        q->batches = calloc((size_t)q->device->n_units * n, sizeof(struct batch *));
-    for (unsigned k = 0; q->batches && k < n; k++)
+        p->batches = calloc((size_t)q->device->n_units * n, sizeof(struct batch *));
+    for (unsigned k = 0; p->batches && k < n; k++)
         for (unsigned unit = 0; unit < q->device->n_units; unit++)
-            add_batch(q, unit);
-    q->n_starting--; /* this thread */
-    if (status == IH_OK && q->n_batches == 0)
+            add_batch(p, unit);
+    p->n_starting--; /* this thread */
+    if (status == IH_OK && p->n_batches == 0)
         ih_error_set(&error, IH_MEMORY, "out of memory");
-    if (q->n_batches == 0)
+    if (p->n_batches == 0)
         q->error = error;
-    pthread_cond_broadcast(&q->on_start);
+    pthread_cond_broadcast(&p->on_start);
     pthread_mutex_unlock(&q->lock);
     return NULL;
 }
 
 /* Begins to start the sessions, once. The lock is held. */
-static void start(struct ih_jpeg_queue *q)
+static void start(struct pool *p)
 {
-    if (q->has_tried)
+    if (p->has_tried)
         return;
-    q->has_tried = true;
-    q->n_starting = 1;
-    q->has_starter = pthread_create(&q->starter, NULL, start_sessions, q) == 0;
-    if (!q->has_starter) {
-        q->n_starting = 0;
-        ih_error_set(&q->error, IH_UNAVAILABLE, "cannot start a thread");
+    p->has_tried = true;
+    p->n_starting = 1;
+    p->has_starter = pthread_create(&p->starter, NULL, start_sessions, p) == 0;
+    if (!p->has_starter) {
+        p->n_starting = 0;
+        ih_error_set(&p->queue->error, IH_UNAVAILABLE, "cannot start a thread");
     }
 }
 
 /* The first working session is enough. */
-static enum ih_status wait_for_start(struct ih_jpeg_queue *q, struct ih_error *err)
+static enum ih_status wait_for_start(struct pool *p, struct ih_error *err)
 {
+    struct ih_jpeg_queue *q = p->queue;
     pthread_mutex_lock(&q->lock);
-    while (q->n_working == 0 && q->n_starting > 0)
-        pthread_cond_wait(&q->on_start, &q->lock);
-    const bool is_working = q->n_working > 0;
+    while (p->n_working == 0 && p->n_starting > 0)
+        pthread_cond_wait(&p->on_start, &q->lock);
+    const bool is_working = p->n_working > 0;
     pthread_mutex_unlock(&q->lock);
     return is_working ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "%.400s", q->error.message);
 }
@@ -335,14 +361,18 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
     q->deliver = deliver;
     q->user = user;
     pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->on_room, NULL);
-    pthread_cond_init(&q->on_start, NULL);
+    for (unsigned i = 0; i < N_POOLS; i++) {
+        q->pools[i].queue = q;
+        q->pools[i].is_progressive = i == PROGRESSIVE;
+        pthread_cond_init(&q->pools[i].on_room, NULL);
+        pthread_cond_init(&q->pools[i].on_start, NULL);
+    }
     if (options->side != IH_JPEG_GPU)
         return IH_OK;
     pthread_mutex_lock(&q->lock);
-    start(q);
+    start(&q->pools[SEQUENTIAL]);
     pthread_mutex_unlock(&q->lock);
-    const enum ih_status status = wait_for_start(q, err);
+    const enum ih_status status = wait_for_start(&q->pools[SEQUENTIAL], err);
     if (status != IH_OK) {
         ih_jpeg_queue_close(q);
         *queue = NULL;
@@ -355,10 +385,11 @@ static void report_sessions(struct ih_jpeg_queue *q)
     struct ih_jpeg_report *report = q->options.report;
     uint64_t gpu_bytes = 0;
     unsigned n = 0;
-    for (unsigned i = 0; i < q->n_batches; i++) {
-        n += q->batches[i]->session.gpu_bytes > 0;
-        gpu_bytes += q->batches[i]->session.gpu_bytes;
-    }
+    for (unsigned k = 0; k < N_POOLS; k++)
+        for (unsigned i = 0; i < q->pools[k].n_batches; i++) {
+            n += q->pools[k].batches[i]->session.gpu_bytes > 0;
+            gpu_bytes += q->pools[k].batches[i]->session.gpu_bytes;
+        }
     if (n > 0)
         snprintf(report->decoders, sizeof report->decoders,
                  "kernels on %.300s, %u batches of %.1f GB of GPU memory",
@@ -366,33 +397,48 @@ static void report_sessions(struct ih_jpeg_queue *q)
     report->why_none = q->error;
 }
 
+static void join(struct pool *p)
+{
+    if (p->has_starter)
+        pthread_join(p->starter, NULL);
+    for (unsigned i = 0; i < p->n_batches; i++)
+        pthread_join(p->batches[i]->thread, NULL);
+}
+
+static void reset(struct pool *p)
+{
+    for (unsigned i = 0; i < p->n_batches; i++) {
+        pthread_cond_destroy(&p->batches[i]->on_change);
+        free(p->batches[i]);
+    }
+    free(p->batches);
+    pthread_cond_destroy(&p->on_start);
+    pthread_cond_destroy(&p->on_room);
+}
+
 void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
 {
     if (!q)
         return;
+    bool is_left = false;
     pthread_mutex_lock(&q->lock);
-    const bool is_left = q->options.is_last && (q->n_working > 0 || q->n_starting > 0);
+    for (unsigned k = 0; k < N_POOLS; k++)
+        is_left |= q->options.is_last && (q->pools[k].n_working > 0 || q->pools[k].n_starting > 0);
     q->is_closing = !is_left;
-    for (unsigned i = 0; i < q->n_batches; i++)
-        pthread_cond_signal(&q->batches[i]->on_change);
+    for (unsigned k = 0; k < N_POOLS; k++)
+        for (unsigned i = 0; i < q->pools[k].n_batches; i++)
+            pthread_cond_signal(&q->pools[k].batches[i]->on_change);
     pthread_mutex_unlock(&q->lock);
     if (is_left) {
         ih_device_leave(q->device);
         return;
     }
-    if (q->has_starter)
-        pthread_join(q->starter, NULL);
-    for (unsigned i = 0; i < q->n_batches; i++)
-        pthread_join(q->batches[i]->thread, NULL);
+    for (unsigned k = 0; k < N_POOLS; k++)
+        join(&q->pools[k]);
     if (q->options.report)
         report_sessions(q);
-    for (unsigned i = 0; i < q->n_batches; i++) {
-        pthread_cond_destroy(&q->batches[i]->on_change);
-        free(q->batches[i]);
-    }
-    free(q->batches);
-    pthread_cond_destroy(&q->on_start);
-    pthread_cond_destroy(&q->on_room);
+    for (unsigned k = 0; k < N_POOLS; k++)
+        reset(&q->pools[k]);
     pthread_mutex_destroy(&q->lock);
     free(q);
 }
@@ -402,7 +448,7 @@ void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
 /* Opens a regular file that begins as a JPEG does. Returns false for every other input, and after
  * errors: the worker reports them. */
 static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih_reader *src,
-                      uint64_t *n_bytes)
+                      uint64_t *n_bytes, bool *is_progressive)
 {
     static const uint8_t begin[] = {0xff, IH_JPEG_SOI, 0xff};
     struct ih_file_identity id;
@@ -419,7 +465,9 @@ static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih
         ih_check_not_output(&id, q->options.outputs, q->options.n_outputs, &ignored) == IH_OK &&
         ih_reader_peek(src, sizeof begin, &head, &n_head, &ignored) == IH_OK &&
         n_head >= sizeof begin && memcmp(head, begin, sizeof begin) == 0;
-    if (!is_jpeg)
+    if (is_jpeg)
+        *is_progressive = ih_jpeg_head_is_progressive(head, n_head);
+    else
         ih_reader_close(src);
     return is_jpeg;
 }
@@ -429,10 +477,11 @@ static bool may_decode(struct ih_jpeg_queue *q)
 {
     if (q->options.side == IH_JPEG_CPU)
         return false;
-    if (q->n_working > 0)
+    if (q->pools[SEQUENTIAL].n_working > 0 || q->pools[PROGRESSIVE].n_working > 0)
         return true;
     pthread_mutex_lock(&q->lock);
-    const bool has_tried = q->has_tried, has_backend = q->options.backend;
+    const bool has_tried = q->pools[SEQUENTIAL].has_tried || q->pools[PROGRESSIVE].has_tried;
+    const bool has_backend = q->options.backend;
     pthread_mutex_unlock(&q->lock);
     const struct ih_backend *const started = ih_device_backend(q->device);
     if (started && !has_backend && !backend_for(started))
@@ -441,18 +490,26 @@ static bool may_decode(struct ih_jpeg_queue *q)
 }
 
 /* Whether files go to a GPU now. With IH_JPEG_AUTO the first JPEG file after the start of the
- * device starts the sessions; nothing waits for them. */
-static enum ih_jpeg_reason check_sessions(struct ih_jpeg_queue *q)
+ * device starts the sessions; nothing waits for them. Those for progressive files start later, and
+ * the first of these files are left to the CPU. */
+static enum ih_jpeg_reason check_sessions(struct pool *p)
 {
+    struct ih_jpeg_queue *q = p->queue;
+    const bool is_auto = q->options.side == IH_JPEG_AUTO;
     enum ih_jpeg_reason reason = IH_JPEG_REASON_NONE;
-    if (q->n_working > 0)
+    if (!p->is_progressive && p->n_working > 0)
         return reason;
     pthread_mutex_lock(&q->lock);
-    start(q);
-    if (q->n_working == 0 && q->n_starting > 0)
-        reason = IH_JPEG_REASON_NOT_STARTED;
-    else if (q->n_working == 0)
-        reason = IH_JPEG_REASON_STOPPED;
+    const bool is_early = p->is_progressive && is_auto && q->n_progressive < FIRST_PROGRESSIVE;
+    q->n_progressive += is_early;
+    if (!is_early || q->n_progressive >= START_PROGRESSIVE)
+        start(p);
+    while (!is_auto && p->n_working == 0 && p->n_starting > 0)
+        pthread_cond_wait(&p->on_start, &q->lock);
+    if (is_early)
+        reason = IH_JPEG_REASON_FEW;
+    else if (p->n_working == 0)
+        reason = p->n_starting > 0 ? IH_JPEG_REASON_NOT_STARTED : IH_JPEG_REASON_STOPPED;
     pthread_mutex_unlock(&q->lock);
     return reason;
 }
@@ -466,7 +523,9 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
     size_t got = 0;
     if (ih_reader_read(src, bytes, n_bytes, &got, &ignored) != IH_OK)
         return IH_JPEG_REASON_NOT_A_FILE;
-    const enum ih_jpeg_reason reason = ih_jpeg_plan_make(&job->plan, bytes, got);
+    enum ih_jpeg_reason reason = ih_jpeg_plan_make(&job->plan, bytes, got);
+    if (reason == IH_JPEG_REASON_NONE && job->plan.is_progressive != b->session.is_progressive)
+        reason = IH_JPEG_REASON_HEADER; /* so long that its end was not seen before */
     const bool is_small = reason == IH_JPEG_REASON_NONE &&
                           (uint64_t)job->plan.width * job->plan.height <= q->options.max_pixels &&
                           ih_jpeg_plan_gpu_bytes(&job->plan) <= b->session.gpu_bytes;
@@ -480,13 +539,14 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
 }
 
 /* Puts an open file into a batch. */
-static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_reader *src, size_t n_bytes,
+static enum ih_jpeg_reason submit(struct pool *p, struct ih_reader *src, size_t n_bytes,
                                   void *ticket, struct ih_result *result)
 {
+    struct ih_jpeg_queue *q = p->queue;
     pthread_mutex_lock(&q->lock);
-    struct batch *b = wait_for_room(q, n_bytes);
+    struct batch *b = wait_for_room(p, n_bytes);
     if (!b) {
-        const bool is_working = q->n_working > 0;
+        const bool is_working = p->n_working > 0;
         pthread_mutex_unlock(&q->lock);
         return is_working ? IH_JPEG_REASON_NOT_A_FILE : IH_JPEG_REASON_STOPPED;
     }
@@ -507,7 +567,7 @@ static enum ih_jpeg_reason submit(struct ih_jpeg_queue *q, struct ih_reader *src
     b->gpu_bytes += job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
     if (--b->n_reading == 0 && b->state == CLOSED)
         pthread_cond_signal(&b->on_change);
-    close_if_due(q);
+    close_if_due(p);
     pthread_mutex_unlock(&q->lock);
     return reason;
 }
@@ -516,14 +576,16 @@ bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, struct ih_read
                        void *ticket, struct ih_result *result)
 {
     uint64_t n_bytes;
-    if (!path || !may_decode(q) || !open_jpeg(q, path, src, &n_bytes))
+    bool is_progressive;
+    if (!path || !may_decode(q) || !open_jpeg(q, path, src, &n_bytes, &is_progressive))
         return false;
-    enum ih_jpeg_reason reason = check_sessions(q);
+    struct pool *p = &q->pools[is_progressive ? PROGRESSIVE : SEQUENTIAL];
+    enum ih_jpeg_reason reason = check_sessions(p);
     memset(result, 0, sizeof *result);
     result->path = path;
     if (reason == IH_JPEG_REASON_NONE)
         reason = n_bytes > UINT32_MAX ? IH_JPEG_REASON_NOT_A_FILE
-                                      : submit(q, src, (size_t)n_bytes, ticket, result);
+                                      : submit(p, src, (size_t)n_bytes, ticket, result);
     ih_reader_close(src);
     return reason == IH_JPEG_REASON_NONE || leave(q, reason);
 }

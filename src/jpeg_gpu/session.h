@@ -26,8 +26,9 @@ struct ih_jpeg_job {
 };
 
 struct ih_jpeg_session {
-    void *state;    /* the backend's */
-    uint8_t *files; /* [files_bytes], where workers put files; owned by the session */
+    bool is_progressive; /* it takes progressive files, and no others; set before start */
+    void *state;         /* the backend's */
+    uint8_t *files;      /* [files_bytes], where workers put files; owned by the session */
     size_t files_bytes;
     uint64_t gpu_bytes;     /* for the decoding of a batch; see ih_jpeg_plan_gpu_bytes */
     const char *counted_by; /* "cuda:0 NVIDIA H100" */
@@ -36,6 +37,7 @@ struct ih_jpeg_session {
 struct ih_jpeg_backend {
     const char *device_backend; /* name of the ih_backend whose units have such sessions */
     unsigned n_sessions;        /* of a unit */
+    unsigned n_progressive;     /* and sessions for progressive files */
 
     /* unit: the state of the device's unit. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY. */
     enum ih_status (*start)(void *unit, struct ih_jpeg_session *session, struct ih_error *err);

@@ -1,8 +1,8 @@
 /*
  * Fuzzes what a thread of the JPEG kernels does, on the CPU. An input lies in a batch between two
- * copies of a sound file. Without a fault, libjpeg reads it without a warning and to the same
- * planes; the sound files never have a fault. Half of the mutations change only the entropy-coded
- * data.
+ * copies of a sound file; a progressive one is alone. Without a fault, libjpeg reads it without a
+ * warning and to the same planes; the sound files never have a fault. Half of the mutations change
+ * only the entropy-coded data.
  */
 #define EMULATED_THREADS 4 /* a thread block decodes a kilobyte */
 
@@ -41,11 +41,12 @@ static size_t make_sound(uint8_t **bytes)
 }
 
 /* Whether the kernels take a file, and it is small enough for a fuzzer. */
-static bool is_taken(const uint8_t *bytes, size_t size)
+static bool is_taken(const uint8_t *bytes, size_t size, bool *is_progressive)
 {
     struct ih_jpeg_plan plan;
     const enum ih_jpeg_reason reason = ih_jpeg_plan_make(&plan, bytes, size);
     ih_jpeg_plan_reset(&plan);
+    *is_progressive = plan.is_progressive;
     return reason == IH_JPEG_REASON_NONE && (uint64_t)plan.width * plan.height <= PIXELS_MAX;
 }
 
@@ -54,8 +55,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static uint8_t *sound;
     static size_t n_sound;
     static struct files f;
-    if (!is_taken(bytes, size))
+    bool is_progressive;
+    if (!is_taken(bytes, size, &is_progressive))
         return 0;
+    if (is_progressive) {
+        decode_alone(bytes, size);
+        return 0;
+    }
     if (!sound) {
         n_sound = make_sound(&sound);
         begin_files(&f);
@@ -78,7 +84,10 @@ static bool find_data(const uint8_t *bytes, size_t size, unsigned n, size_t *fro
 {
     struct ih_jpeg_plan plan;
     const bool is_planned = ih_jpeg_plan_make(&plan, bytes, size) == IH_JPEG_REASON_NONE;
-    if (is_planned) {
+    if (is_planned && plan.is_progressive) {
+        *from = plan.scans[n % plan.n_scans].offset;
+        *end = *from + plan.scans[n % plan.n_scans].n_bytes;
+    } else if (is_planned) {
         const uint32_t i = n % plan.n_intervals;
         *from = i == 0 ? plan.data_offset : plan.interval_ends[i - 1] + IH_JPEG_MARKER_BYTES;
         *end = i + 1 < plan.n_intervals ? plan.interval_ends[i] : size;

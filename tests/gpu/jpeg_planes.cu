@@ -63,9 +63,12 @@ static __global__ void hash_kernel(const struct ih_gpu_jpeg_component *component
 
 /* A batch with memory of its own. */
 struct session {
+    const bool is_progressive;
     cudaStream_t stream;
-    struct ih_gpu_jpeg_batch batch;
+    struct ih_gpu_jpeg_scans scans;
+    struct ih_gpu_jpeg_batch &batch = scans.batch; /* all there is of sequential files */
     struct ih_gpu_jpeg_args args = {};
+    struct ih_gpu_jpeg_scans_args scans_args = {};
     uint8_t *arrays, *d_arrays;
     uint8_t *d_scratch = nullptr, *d_planes = nullptr;
     size_t scratch_bytes = 0, planes_bytes = 0;
@@ -73,11 +76,15 @@ struct session {
     uint32_t *hashes, *d_hashes;
     std::vector<struct file *> files;
 
-    session(const uint8_t *d_files)
+    size_t arrays_bytes() const
+    {
+        return is_progressive ? ih_jpeg_scans_bytes() : ih_jpeg_batch_bytes();
+    }
+    session(const uint8_t *d_files, bool progressive) : is_progressive(progressive)
     {
         CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        CHECK(cudaMallocHost(&arrays, ih_jpeg_batch_bytes()));
-        CHECK(cudaMalloc(&d_arrays, ih_jpeg_batch_bytes()));
+        CHECK(cudaMallocHost(&arrays, arrays_bytes()));
+        CHECK(cudaMalloc(&d_arrays, arrays_bytes()));
         CHECK(cudaMallocHost(&verdicts, IH_JPEG_BATCH_IMAGES * sizeof *verdicts));
         CHECK(cudaMalloc(&d_verdicts, IH_JPEG_BATCH_IMAGES * sizeof *verdicts));
         CHECK(cudaMallocHost(&hashes, 3 * IH_JPEG_BATCH_IMAGES * sizeof *hashes));
@@ -89,12 +96,16 @@ struct session {
     }
     void begin()
     {
-        ih_jpeg_batch_begin(&batch, arrays);
+        if (is_progressive)
+            ih_jpeg_scans_begin(&scans, arrays);
+        else
+            ih_jpeg_batch_begin(&batch, arrays);
         files.clear();
     }
     bool add(struct file *f)
     {
-        if (!ih_jpeg_batch_add(&batch, &f->plan, f->offset))
+        if (!(is_progressive ? ih_jpeg_scans_add(&scans, &f->plan, f->offset)
+                             : ih_jpeg_batch_add(&batch, &f->plan, f->offset)))
             return false;
         files.push_back(f);
         return true;
@@ -107,26 +118,68 @@ struct session {
         *size = n + n / 4;
         CHECK(cudaMalloc(d_memory, *size));
     }
+    size_t scratch_needed() const
+    {
+        return is_progressive ? ih_jpeg_scans_scratch_bytes(&scans) : ih_jpeg_scratch_bytes(&batch);
+    }
+    static cudaError_t use_none(void *, const struct ih_gpu_jpeg_part *)
+    {
+        return cudaSuccess;
+    }
+    /* Gives the planes of each part a place of their own, so that all can be compared. */
+    void spread_parts()
+    {
+        uint64_t at = 0, end = 0;
+        for (uint32_t i = 0; i < scans.n_parts; i++, at = end) {
+            const struct ih_gpu_jpeg_part &part = scans.parts[i];
+            for (uint32_t k = part.first_image; k < part.first_image + part.n_images; k++)
+                for (uint32_t n = 0; n < batch.images[k].n_components; n++) {
+                    auto &c = batch.components[batch.images[k].first_component + n];
+                    c.plane_offset += at;
+                    end = c.plane_offset + 8 * (uint64_t)c.pitch_bytes * c.blocks_down;
+                }
+        }
+        batch.planes_bytes = end;
+    }
+    /* Bytes of planes so far. */
+    size_t planes_so_far() const
+    {
+        const size_t n_before = scans.n_parts > 0 ? scans.n_parts - 1 : 0;
+        return batch.planes_bytes + (is_progressive ? n_before * IH_JPEG_PART_PLANES_BYTES : 0);
+    }
     void upload()
     {
-        grow(&d_scratch, &scratch_bytes, ih_jpeg_scratch_bytes(&batch));
+        struct ih_gpu_jpeg_scans d = {};
+        if (is_progressive) {
+            ih_jpeg_scans_end(&scans);
+            spread_parts();
+            ih_jpeg_scans_begin(&d, d_arrays);
+        } else {
+            ih_jpeg_batch_begin(&d.batch, d_arrays);
+        }
+        grow(&d_scratch, &scratch_bytes, scratch_needed());
         grow(&d_planes, &planes_bytes, batch.planes_bytes);
         args.batch = batch;
         args.d_scratch = d_scratch;
         args.d_planes = d_planes;
-        struct ih_gpu_jpeg_batch d;
-        ih_jpeg_batch_begin(&d, d_arrays);
-        args.batch.images = d.images;
-        args.batch.intervals = d.intervals;
-        args.batch.components = d.components;
-        args.batch.groups = d.groups;
-        args.batch.codes = d.codes;
-        CHECK(cudaMemcpyAsync(d_arrays, arrays, ih_jpeg_batch_bytes(), cudaMemcpyHostToDevice,
-                              stream));
+        args.batch.images = d.batch.images;
+        args.batch.intervals = d.batch.intervals;
+        args.batch.components = d.batch.components;
+        args.batch.groups = d.batch.groups;
+        args.batch.codes = d.batch.codes;
+        scans_args = {scans,      args.d_files, d_scratch, d_planes,
+                      d_verdicts, stream,       use_none,  nullptr};
+        scans_args.scans.batch = args.batch;
+        scans_args.scans.scans = d.scans;
+        scans_args.scans.spectra = d.spectra;
+        scans_args.scans.codes = d.codes;
+        scans_args.scans.first_order = d.first_order;
+        scans_args.scans.refinement_order = d.refinement_order;
+        CHECK(cudaMemcpyAsync(d_arrays, arrays, arrays_bytes(), cudaMemcpyHostToDevice, stream));
     }
     void decode(bool with_hashes)
     {
-        CHECK(ih_jpeg_decode(&args));
+        CHECK(is_progressive ? ih_jpeg_decode_scans(&scans_args) : ih_jpeg_decode(&args));
         CHECK(cudaMemcpyAsync(verdicts, d_verdicts, batch.n_images * sizeof *verdicts,
                               cudaMemcpyDeviceToHost, stream));
         if (!with_hashes)
@@ -190,7 +243,7 @@ static unsigned compare(std::vector<struct file> &files, session &s)
     for (size_t i = 0; i < files.size();) {
         const size_t first = i;
         s.begin();
-        while (i < files.size() && s.batch.planes_bytes < (size_t)1 << 30 && s.add(&files[i]))
+        while (i < files.size() && s.planes_so_far() < (size_t)1 << 30 && s.add(&files[i]))
             i++;
         s.upload();
         s.decode(true);
@@ -238,7 +291,7 @@ static void time_kernels(std::vector<struct file> &files, session &s, size_t n_w
     CHECK(cudaEventCreate(&from));
     CHECK(cudaEventCreate(&to));
     s.begin();
-    for (size_t i = 0; i < n_wanted && s.batch.planes_bytes < (size_t)20 << 30; i++) {
+    for (size_t i = 0; i < n_wanted && s.planes_so_far() < (size_t)20 << 30; i++) {
         if (!s.add(&files[i % files.size()]))
             break;
         megapixels += files[i % files.size()].megapixels;
@@ -259,7 +312,62 @@ static void time_kernels(std::vector<struct file> &files, session &s, size_t n_w
            "of GPU memory a pixel\n",
            s.batch.n_images, megapixels, 1e-6 * n_bytes, times[5], megapixels / times[5] * 1e3,
            1e-6 * n_bytes / times[5],
-           (double)(ih_jpeg_scratch_bytes(&s.batch) + s.batch.planes_bytes) / megapixels / 1e6);
+           (double)(s.scratch_needed() + s.batch.planes_bytes) / megapixels / 1e6);
+}
+
+/* Compares, times and hashes the files of a kind. Returns how many were wrong. */
+static unsigned long long check(std::vector<struct file> &files, const uint8_t *d_files,
+                                bool is_progressive, double seconds, size_t batch_most)
+{
+    printf("%s:\n", is_progressive ? "progressive" : "sequential");
+    unsigned n_wrong;
+    {
+        session s(d_files, is_progressive);
+        n_wrong = compare(files, s);
+        for (size_t n : {(size_t)1, (size_t)8, (size_t)40, (size_t)340, (size_t)2000})
+            if (seconds > 0)
+                time_kernels(files, s, n);
+        CHECK(cudaFree(s.d_scratch));
+        CHECK(cudaFree(s.d_planes));
+    }
+    std::vector<struct file *> good;
+    for (auto &f : files)
+        if (f.is_compared)
+            good.push_back(&f);
+    std::atomic<unsigned long long> n_decoded{0}, n_bad{0}, n_flagged{0};
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < THREADS && seconds > 0 && !good.empty(); t++)
+        threads.emplace_back([&, t] {
+            std::mt19937 random(t + 1);
+            session s(d_files, is_progressive);
+            while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <
+                   seconds) {
+                const size_t n = 1 + random() % batch_most;
+                s.begin();
+                while (s.batch.n_images < n && s.planes_so_far() < (size_t)1 << 30 &&
+                       s.add(good[random() % good.size()]))
+                    ;
+                s.upload();
+                s.decode(true);
+                s.wait();
+                for (uint32_t k = 0; k < s.batch.n_images; k++) {
+                    const auto &image = s.batch.images[k];
+                    n_decoded++;
+                    n_flagged += s.verdicts[k].faults != 0;
+                    n_bad += memcmp(s.hashes + image.first_component, s.files[k]->hashes,
+                                    image.n_components * sizeof *s.hashes) != 0 &&
+                             !s.verdicts[k].faults;
+                }
+            }
+        });
+    for (auto &t : threads)
+        t.join();
+    if (seconds > 0)
+        printf("%llu decodings in changing batches of up to %zu: %llu wrong, %llu with a fault\n",
+               (unsigned long long)n_decoded, batch_most, (unsigned long long)n_bad,
+               (unsigned long long)n_flagged);
+    return n_wrong + n_bad;
 }
 
 int main(int argc, char **argv)
@@ -285,52 +393,19 @@ int main(int argc, char **argv)
         CHECK(
             cudaMemcpy(d_files + f.offset, f.bytes.data(), f.bytes.size(), cudaMemcpyHostToDevice));
     printf("%zu files left to the CPU\n", n_for_cpu);
-    unsigned n_wrong;
-    {
-        session s(d_files);
-        n_wrong = compare(files, s);
-        for (size_t n : {(size_t)1, (size_t)8, (size_t)40, (size_t)340, (size_t)2000})
-            if (seconds > 0)
-                time_kernels(files, s, n);
-        CHECK(cudaFree(s.d_scratch));
-        CHECK(cudaFree(s.d_planes));
+    unsigned long long n_wrong = 0;
+    std::vector<struct file> others;
+    for (bool is_progressive : {false, true}) {
+        std::vector<struct file> of_kind;
+        for (auto &f : files)
+            if (f.plan.is_progressive == is_progressive)
+                of_kind.push_back(std::move(f));
+            else
+                others.push_back(std::move(f));
+        files.swap(others);
+        others.clear();
+        if (!of_kind.empty())
+            n_wrong += check(of_kind, d_files, is_progressive, seconds, batch_most);
     }
-    std::vector<struct file *> good;
-    for (auto &f : files)
-        if (f.is_compared)
-            good.push_back(&f);
-    std::atomic<unsigned long long> n_decoded{0}, n_bad{0}, n_flagged{0};
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < THREADS && seconds > 0 && !good.empty(); t++)
-        threads.emplace_back([&, t] {
-            std::mt19937 random(t + 1);
-            session s(d_files);
-            while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <
-                   seconds) {
-                const size_t n = 1 + random() % batch_most;
-                s.begin();
-                while (s.batch.n_images < n && s.batch.planes_bytes < (size_t)1 << 30 &&
-                       s.add(good[random() % good.size()]))
-                    ;
-                s.upload();
-                s.decode(true);
-                s.wait();
-                for (uint32_t k = 0; k < s.batch.n_images; k++) {
-                    const auto &image = s.batch.images[k];
-                    n_decoded++;
-                    n_flagged += s.verdicts[k].faults != 0;
-                    n_bad += memcmp(s.hashes + image.first_component, s.files[k]->hashes,
-                                    image.n_components * sizeof *s.hashes) != 0 &&
-                             !s.verdicts[k].faults;
-                }
-            }
-        });
-    for (auto &t : threads)
-        t.join();
-    if (seconds > 0)
-        printf("%llu decodings in changing batches of up to %zu: %llu wrong, %llu with a fault\n",
-               (unsigned long long)n_decoded, batch_most, (unsigned long long)n_bad,
-               (unsigned long long)n_flagged);
-    return n_wrong || n_bad;
+    return n_wrong > 0;
 }

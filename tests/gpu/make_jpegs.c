@@ -3,7 +3,8 @@
  * libjpeg-turbo.
  *
  * Sound files have every layout that the decoders take and a few that they do not: sides of 1 to 70
- * and some large ones, restart intervals, qualities, slopes, noise and hard edges. Damaged files
+ * and some large ones, restart intervals, qualities, slopes, noise and hard edges. A third is
+ * progressive, with different scans. Damaged files
  * are truncated, with or without EOI, or have a changed byte, flipped bits, a part that is zero,
  * missing or repeated, or a marker inside. The same arguments give the same files.
  */
@@ -44,6 +45,46 @@ struct file {
     unsigned long n;
 };
 
+/* Scans of colour images, as encoders and optimisers choose them. */
+static const jpeg_scan_info spectral[] = {{3, {0, 1, 2}, 0, 0, 0, 0}, {1, {0}, 1, 5, 0, 0},
+                                          {1, {2}, 1, 30, 0, 0},      {1, {1}, 1, 63, 0, 0},
+                                          {1, {0}, 6, 20, 0, 0},      {1, {0}, 21, 63, 0, 0},
+                                          {1, {2}, 31, 63, 0, 0}};
+static const jpeg_scan_info apart[] = {
+    {1, {0}, 0, 0, 0, 1},  {1, {1}, 0, 0, 0, 1},  {1, {2}, 0, 0, 0, 0}, {1, {0}, 1, 63, 0, 0},
+    {1, {1}, 1, 63, 0, 0}, {1, {2}, 1, 63, 0, 0}, {1, {1}, 0, 0, 1, 0}, {1, {0}, 0, 0, 1, 0}};
+static const jpeg_scan_info bands[] = {
+    {3, {0, 1, 2}, 0, 0, 0, 0}, {1, {0}, 1, 8, 0, 2},  {1, {1}, 1, 8, 0, 0},
+    {1, {2}, 1, 8, 0, 0},       {1, {0}, 9, 63, 0, 2}, {1, {0}, 1, 63, 2, 1},
+    {1, {0}, 1, 63, 1, 0},      {1, {1}, 9, 63, 0, 0}, {1, {2}, 9, 63, 0, 0}};
+static const jpeg_scan_info deep[] = {
+    {3, {0, 1, 2}, 0, 0, 0, 3}, {1, {0}, 1, 63, 0, 4},      {1, {1}, 1, 63, 0, 3},
+    {1, {2}, 1, 63, 0, 0},      {3, {0, 1, 2}, 0, 0, 3, 2}, {1, {0}, 1, 63, 4, 3},
+    {1, {1}, 1, 20, 3, 2},      {1, {1}, 21, 63, 3, 2},     {1, {0}, 1, 63, 3, 2},
+    {1, {1}, 1, 63, 2, 1},      {1, {0}, 1, 63, 2, 1},      {3, {0, 1, 2}, 0, 0, 2, 1},
+    {1, {0}, 1, 63, 1, 0},      {1, {1}, 1, 63, 1, 0},      {3, {0, 1, 2}, 0, 0, 1, 0}};
+static const struct {
+    const jpeg_scan_info *scans;
+    int n;
+} scripts[] = {
+#define SCRIPT(scans)                              \
+    {                                              \
+        scans, (int)(sizeof scans / sizeof *scans) \
+    }
+    SCRIPT(spectral), SCRIPT(apart), SCRIPT(bands), SCRIPT(deep)};
+enum { N_SCRIPTS = sizeof scripts / sizeof *scripts };
+
+static void choose_scans(struct jpeg_compress_struct *c)
+{
+    const unsigned script = random_below(2 * N_SCRIPTS);
+    if (script >= N_SCRIPTS || c->num_components != 3) {
+        jpeg_simple_progression(c);
+        return;
+    }
+    c->scan_info = scripts[script].scans;
+    c->num_scans = scripts[script].n;
+}
+
 static struct file make(unsigned i, unsigned size_max)
 {
     static const int factors[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {2, 2}};
@@ -76,9 +117,10 @@ static struct file make(unsigned i, unsigned size_max)
     }
     if (layout == 11)
         c.comp_info[0].h_samp_factor = 4, c.comp_info[0].v_samp_factor = 1;
-    if (layout == 12)
-        jpeg_simple_progression(&c);
-    c.restart_interval = random_below(3) == 0 ? 1 + random_below(9) : 0;
+    const int is_progressive = layout == 12 || i / 5 % 3 == 1;
+    if (is_progressive)
+        choose_scans(&c);
+    c.restart_interval = random_below(is_progressive ? 20 : 3) == 0 ? 1 + random_below(9) : 0;
     c.optimize_coding = random_below(2) == 0;
     jpeg_start_compress(&c, TRUE);
     while (c.next_scanline < height) {

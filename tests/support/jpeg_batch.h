@@ -7,7 +7,7 @@
 
 #include "jpeg_gpu/plan.h"
 #include "tests/fuzz/promised.h"
-#include "tests/support/jpeg_emulated.h"
+#include "tests/support/jpeg_emulated_scans.h"
 #include "tests/support/jpeg_reference.h"
 
 enum { FILES_MAX = 64 };
@@ -29,11 +29,14 @@ static inline void begin_files(struct files *f)
     ih_jpeg_batch_begin(&f->batch, f->arrays);
 }
 
-/* Returns the reason why a file is left to the CPU, or adds it. */
+/* Returns the reason why a file is left to the CPU, or adds it. A progressive file is not for such
+ * a batch. */
 static inline enum ih_jpeg_reason add_file(struct files *f, const uint8_t *bytes, size_t n)
 {
     struct ih_jpeg_plan plan;
-    const enum ih_jpeg_reason reason = ih_jpeg_plan_make(&plan, bytes, n);
+    enum ih_jpeg_reason reason = ih_jpeg_plan_make(&plan, bytes, n);
+    if (reason == IH_JPEG_REASON_NONE && plan.is_progressive)
+        reason = IH_JPEG_REASON_KIND;
     if (reason == IH_JPEG_REASON_NONE) {
         const size_t at = (f->n_bytes + IH_JPEG_FILE_ALIGNMENT - 1) / IH_JPEG_FILE_ALIGNMENT *
                           IH_JPEG_FILE_ALIGNMENT;
@@ -106,10 +109,36 @@ struct outcome {
     uint32_t faults;
 };
 
+/* Returns the faults of a progressive file. */
+static inline uint32_t decode_scans_alone(const struct ih_jpeg_plan *plan, const uint8_t *bytes,
+                                          size_t n)
+{
+    struct files f = {.arrays = malloc(ih_jpeg_scans_bytes())};
+    struct ih_gpu_jpeg_scans scans;
+    PROMISED(f.arrays);
+    ih_jpeg_scans_begin(&scans, f.arrays);
+    PROMISED(ih_jpeg_scans_add(&scans, plan, 0));
+    ih_jpeg_scans_end(&scans);
+    PROMISED(f.planes = malloc((size_t)scans.batch.planes_bytes));
+    f.batch = scans.batch;
+    emulate_scans(&scans, bytes, f.planes, f.verdicts);
+    PROMISED(is_right(&f, 0, bytes, n));
+    free(f.planes);
+    free(f.arrays);
+    return f.verdicts[0].faults;
+}
+
 static inline struct outcome decode_alone(const uint8_t *bytes, size_t n)
 {
     struct outcome o = {IH_JPEG_REASON_NONE, 0};
+    struct ih_jpeg_plan plan;
     struct files f;
+    if (ih_jpeg_plan_make(&plan, bytes, n) == IH_JPEG_REASON_NONE && plan.is_progressive) {
+        o.faults = decode_scans_alone(&plan, bytes, n);
+        ih_jpeg_plan_reset(&plan);
+        return o;
+    }
+    ih_jpeg_plan_reset(&plan);
     begin_files(&f);
     o.reason = add_file(&f, bytes, n);
     if (o.reason == IH_JPEG_REASON_NONE) {

@@ -263,24 +263,19 @@ static inline void emulated_dc(struct emulated *e, const struct ih_gpu_jpeg_inte
     }
 }
 
-static inline void emulated_block(struct emulated *e, const struct ih_gpu_jpeg_component *c,
-                                  uint32_t x, uint32_t y)
+/* Transforms the block at x, y: coefficients in zigzag order, and DC apart. */
+static inline void emulated_block_of(struct emulated *e, const struct ih_gpu_jpeg_component *c,
+                                     const int16_t *coefficients, int32_t dc, uint32_t x,
+                                     uint32_t y)
 {
     static const uint8_t natural[64] = {
         0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
         41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
         30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
-    const struct ih_gpu_jpeg_image *image = &e->batch->images[c->image];
-    const uint32_t record = ih_jpeg_block_record(image, c, x, y);
     int32_t v[8][8] = {{0}}, sum = 0;
-    uint32_t place = 0;
-    v[0][0] = e->coefficients.dc[record] * c->quantizers[0];
-    sum = abs(v[0][0]);
-    for (uint32_t i = e->coefficients.first[record]; i < e->coefficients.first[record + 1]; i++) {
-        const uint16_t ac = e->coefficients.ac[i];
-        place = (place + (ac >> 12) + 1) % 64;
-        const int32_t value = (int16_t)(ac << 4) / 16 * c->quantizers[place];
-        v[natural[place] / 8][natural[place] % 8] = value;
+    for (uint32_t k = 0; k < 64; k++) {
+        const int32_t value = (k == 0 ? dc : coefficients[k]) * c->quantizers[k];
+        v[natural[k] / 8][natural[k] % 8] = value;
         sum += abs(value);
     }
     if (sum > IH_JPEG_BLOCK_SUM_MAX) { /* its samples are of no interest */
@@ -301,6 +296,19 @@ static inline void emulated_block(struct emulated *e, const struct ih_gpu_jpeg_c
         for (int i = 0; i < 8; i++)
             row[i] = (uint8_t)(v[k][i] < 0 ? 0 : v[k][i] > 255 ? 255 : v[k][i]);
     }
+}
+
+static inline void emulated_block(struct emulated *e, const struct ih_gpu_jpeg_component *c,
+                                  uint32_t x, uint32_t y)
+{
+    const uint32_t record = ih_jpeg_block_record(&e->batch->images[c->image], c, x, y);
+    int16_t coefficients[64] = {0};
+    uint32_t place = 0;
+    for (uint32_t i = e->coefficients.first[record]; i < e->coefficients.first[record + 1]; i++) {
+        place = (place + (e->coefficients.ac[i] >> 12) + 1) % 64;
+        coefficients[place] = (int16_t)((int16_t)(e->coefficients.ac[i] << 4) / 16);
+    }
+    emulated_block_of(e, c, coefficients, e->coefficients.dc[record], x, y);
 }
 
 /*

@@ -24,7 +24,7 @@ static const struct jpeg_kind kinds[] = {
     {.h = 2, .v = 2, .is_progressive = true},
     {.h = 1, .v = 1}, /* cut */
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds, N_TAKEN = 5, CUT = N_KINDS - 1 };
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_TAKEN = 6, CUT = N_KINDS - 1 };
 
 static inline void write_file(const char *folder, unsigned i, const void *bytes, size_t n)
 {

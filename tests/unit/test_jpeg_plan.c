@@ -29,7 +29,7 @@ TEST(header_bytes)
         enum ih_jpeg_reason reason;
     } edits[] = {
         {0xC0, 0, 1, 0xC1, IH_JPEG_REASON_NONE},
-        {0xC0, 0, 1, 0xC2, IH_JPEG_REASON_KIND},
+        {0xC0, 0, 1, 0xC2, IH_JPEG_REASON_SCANS},
         {0xC0, 0, 1, 0xC9, IH_JPEG_REASON_KIND},
         {0xC0, 0, 3, 16, IH_JPEG_REASON_HEADER},
         {0xC0, 0, 4, 12, IH_JPEG_REASON_KIND},
@@ -166,6 +166,7 @@ TEST(other_files)
     const struct jpeg_kind progressive = {.h = 2, .v = 2, .is_progressive = true};
     struct jpeg_file f = make_jpeg(&progressive, 20, 20), ids = make_jpeg(&colour, 9, 9);
     struct jpeg_file rgb = copy_jpeg(&ids);
+    f.bytes[find_segment(&f, 0xC2, 0) + 1] = 0xCA; /* arithmetic codes */
     check_reason(&f, IH_JPEG_REASON_KIND);
     assert_int_equal(decode_alone((const uint8_t *)"", 0).reason, IH_JPEG_REASON_HEADER);
     assert_int_equal(decode_alone((const uint8_t *)"\xFF\xD8", 2).reason, IH_JPEG_REASON_HEADER);

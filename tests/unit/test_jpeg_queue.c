@@ -8,7 +8,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
-/* Every sound JPEG file but the progressive one is counted by the sessions, and no other file. */
+/* Every sound JPEG file is counted by the sessions, and no other file. */
 FOLDER_TEST(sessions_and_cpu)
 {
     static const unsigned threads[] = {1, 2, 5, 16};
@@ -21,7 +21,6 @@ FOLDER_TEST(sessions_and_cpu)
         assert_int_equal(r.n_by_gpu, ROUNDS * N_TAKEN);
         assert_int_equal(fake.n_jobs, ROUNDS * (N_TAKEN + 1)); /* and the one that is cut */
         assert_int_equal(r.report.n_decoded, ROUNDS * N_TAKEN);
-        assert_int_equal(r.report.n_left[IH_JPEG_REASON_KIND], ROUNDS);
         assert_int_equal(r.report.n_left[IH_JPEG_REASON_DATA], ROUNDS);
         assert_non_null(strstr(r.report.decoders, "kernels on "));
     }
@@ -82,7 +81,7 @@ FOLDER_TEST(sessions_that_fail)
     fake.fails_on = false;
     assert_int_equal(all.n_taken, all.n_inputs);
     assert_int_equal(all.n_by_gpu, 0);
-    assert_in_range(fake.n_batches, 1, fake_sessions.n_sessions);
+    assert_in_range(fake.n_batches, 1, fake_sessions.n_sessions + fake_sessions.n_progressive);
 }
 
 /* One session of two GPUs fails, and the others go on. Some files are not counted. */
@@ -281,6 +280,22 @@ FOLDER_TEST(stop)
         assert_int_equal(run(&r, 4, &err), IH_OK);
         assert_int_equal(r.n_taken, n);
     }
+}
+
+/* With IH_JPEG_AUTO the CPU counts the first progressive files. */
+FOLDER_TEST(progressive_files)
+{
+    enum { PROGRESSIVE = 5, FIRST = 100, N = 400 }; /* of the folder's files; as in queue.c */
+    struct ih_error err;
+    count_on_cpu(*state);
+    struct run r = {
+        .folder = *state, .n_inputs = N * N_FILES, .side = IH_JPEG_AUTO, .expected = expected};
+    fake.fails_at = NEVER;
+    assert_int_equal(kinds[PROGRESSIVE].is_progressive, true);
+    assert_int_equal(run(&r, 4, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_true(r.report.n_left[IH_JPEG_REASON_FEW] + r.report.n_left[IH_JPEG_REASON_NOT_STARTED] >=
+                FIRST);
 }
 
 /* With IH_JPEG_AUTO the first JPEG file starts the sessions; none waits for them. */

@@ -1,0 +1,406 @@
+/*
+ * Progressive JPEG: scans in, planes out.
+ *
+ *     first scans   a warp a scan   starts by self-synchronisation; maps of the coefficients that
+ *     of AC                         are not zero
+ *     navigation    a warp a scan   where each block of a refinement scan begins; beside it, first
+ *                                   scans of DC
+ *     DC            prefix sums, as for sequential files
+ *     then for one part of the images after the other:
+ *     values        a thread for 1,024 bits of the first scans of AC
+ *     refinement    a thread a block: corrections and new coefficients of all its scans
+ *     inverse DCT   as for sequential files, from coefficients in place of lists
+ *
+ * Three of five bytes are refinement scans, which are sequential: a warp passes 2.6 MB/s on an
+ * H100, bound by the latency of its look-ups. So the rate comes from the number of scans in flight,
+ * and the batch holds only what navigation needs: maps and positions, 12 bytes a block and
+ * refinement, less than 1 byte a pixel. Coefficients, 2 bytes each, exist for one part at a time.
+ * They are decoded a second time for that, now by a thread for each 1,024 bits, whose starts are
+ * known.
+ *
+ * A warp is never wrong about a first scan: it goes on until each of its threads starts in the
+ * state in which the one before it ended, and the first one starts where the last 32 ended. The
+ * rounds are limited, so that a file which does not synchronise goes to the CPU.
+ *
+ * A refinement scan reads the maps that the one before it writes. All are in one launch, sorted by
+ * level, and a warp follows the warp of the level before by a counter. Thread blocks start in
+ * order, so the one that it waits for is running or done. If it waits too long, the file goes to
+ * the CPU.
+ */
+#include "parts.cuh"
+#include "progressive.h"
+
+enum {
+    WARP = 32,
+    ROUNDS_MAX = 4096, /* of a first scan: 5 MB that synchronise at once, or 0.2 s */
+    POLLS_MAX = 1 << 22,
+    WINDOWS_A_STEP = 8, /* of a refinement scan, between two steps of its progress */
+    VALUE_THREADS = 128
+};
+
+/* Device memory, in addition to that of the batch. */
+struct work {
+    struct ih_jpeg_work w; /* w.batch: of scans */
+    struct ih_gpu_jpeg_scans s;
+    struct ih_jpeg_code *codes;                       /* [n_codes] */
+    uint32_t *step_states, *step_blocks, *step_scans; /* [n_steps] */
+    int16_t *dc;                                      /* [n_dc] */
+    uint64_t *maps;                                   /* [n_maps] */
+    uint32_t *positions;                              /* [n_maps] */
+    uint32_t *progress;                               /* [n_progress]: blocks of maps written */
+    int16_t *coefficients;                            /* [IH_JPEG_PART_BLOCKS][64], of a part */
+};
+
+/* ---- codes ---- */
+
+static __global__ void __launch_bounds__(WARP) codes_kernel(const struct work k)
+{
+    __shared__ uint32_t s_limits[16], s_offsets[16];
+    const struct ih_gpu_jpeg_scan_code &from = k.s.codes[blockIdx.x];
+    struct ih_jpeg_code *to = &k.codes[blockIdx.x];
+    const uint32_t lane = threadIdx.x;
+    if (lane == 0) {
+        ih_jpeg_limits(from.counts, s_limits, s_offsets);
+        to->is_dc = from.is_dc;
+    }
+    __syncwarp();
+    for (uint32_t i = lane; i < 1 << IH_JPEG_FIRST_BITS; i += WARP)
+        to->entries[i] = ih_jpeg_entry_at(i, s_limits, s_offsets, from.symbols, (int)from.is_dc);
+    for (uint32_t i = lane; i < 256; i += WARP)
+        to->symbols[i] = from.symbols[i];
+    if (lane < IH_JPEG_LONG_CODES) {
+        to->limits[lane] = (uint16_t)s_limits[IH_JPEG_FIRST_BITS + lane];
+        to->offsets[lane] = (uint16_t)s_offsets[IH_JPEG_FIRST_BITS + lane];
+    }
+}
+
+static __device__ inline void copy_code(struct ih_jpeg_code *s_code,
+                                        const struct ih_jpeg_code *code)
+{
+    static_assert(sizeof *s_code % sizeof(uint4) == 0, "copied in 16 bytes");
+    for (uint32_t i = threadIdx.x; i < sizeof *s_code / sizeof(uint4); i += blockDim.x)
+        ((uint4 *)s_code)[i] = ((const uint4 *)code)[i];
+}
+
+/* ---- first scans ---- */
+
+static __device__ inline const uint32_t *words_of(const struct work &k, uint32_t scan)
+{
+    return (const uint32_t *)(k.w.bits + k.w.batch.intervals[scan].bits_offset);
+}
+
+static __device__ inline struct ih_jpeg_first_scan first_scan_of(
+    const struct ih_gpu_jpeg_scan &scan, const struct ih_jpeg_code *code_0,
+    const struct ih_jpeg_code *code_1)
+{
+    return {{code_0, code_1}, scan.code_of_block, scan.cycle_blocks, scan.first,
+            scan.last,        scan.low,           scan.n_blocks};
+}
+
+/* Decodes a first scan. s_codes: [2] */
+static __device__ inline void decode_first(const struct work &k, uint32_t index,
+                                           struct ih_jpeg_code *s_codes)
+{
+    const uint32_t lane = threadIdx.x;
+    const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
+    const struct ih_gpu_jpeg_spectrum &spectrum = k.s.spectra[scan.component];
+    const struct ih_jpeg_first_scan first = first_scan_of(scan, &s_codes[0], &s_codes[1]);
+    const uint32_t *words = words_of(k, index), n_bits = k.w.n_bits[index];
+    const uint32_t initial = ih_jpeg_state(0, 0, scan.first);
+    struct ih_jpeg_first_results to = {NULL, NULL, NULL};
+    uint32_t carry = initial, block = 0, faults = 0;
+    int n_rounds = 0;
+    if (scan.first == 0)
+        to.dc = k.dc + scan.first_dc;
+    else if (spectrum.n_levels > 0)
+        to.maps = k.maps + spectrum.first_map;
+    copy_code(&s_codes[0], &k.codes[scan.codes[0]]);
+    copy_code(&s_codes[1], &k.codes[scan.codes[1]]);
+    __syncwarp();
+    for (uint32_t tile = 0; tile < n_bits; tile += WARP * IH_JPEG_STEP_BITS) {
+        const uint32_t at = tile + lane * IH_JPEG_STEP_BITS;
+        const uint32_t n_left = at < n_bits ? n_bits - at : 0;
+        const uint32_t n = min(n_left, (uint32_t)IH_JPEG_STEP_BITS);
+        uint32_t start = lane ? initial : carry, exit = start, count = 0;
+        bool is_changed = n > 0;
+        do {
+            if (is_changed) {
+                exit = start;
+                count = ih_jpeg_count_first(words + at / 32, n, &first, &exit);
+            }
+            const uint32_t before = __shfl_up_sync(~0u, exit, 1);
+            is_changed = n > 0 && lane > 0 && before != start;
+            start = is_changed ? before : start;
+            n_rounds++;
+        } while (__any_sync(~0u, is_changed) && n_rounds < ROUNDS_MAX);
+        if (n_rounds >= ROUNDS_MAX)
+            faults = IH_JPEG_FAULT_SYNC;
+        carry = __shfl_sync(~0u, exit, WARP - 1);
+        uint32_t sum = count;
+        for (uint32_t step = 1; step < WARP; step *= 2) {
+            const uint32_t other = __shfl_up_sync(~0u, sum, step);
+            sum += lane >= step ? other : 0;
+        }
+        uint32_t of_thread = min(block + sum - count, scan.n_blocks);
+        if (n > 0) {
+            if (scan.first > 0) {
+                const uint32_t step = scan.first_step + at / IH_JPEG_STEP_BITS;
+                k.step_states[step] = start;
+                k.step_blocks[step] = of_thread;
+            }
+            faults |=
+                ih_jpeg_decode_first(words + at / 32, n, n_left, &first, &start, &of_thread, &to);
+        }
+        block = min(block + __shfl_sync(~0u, sum, WARP - 1), scan.n_blocks);
+    }
+    for (uint32_t i = lane; i < scan.n_steps; i += WARP)
+        k.step_scans[scan.first_step + i] = index;
+    if (block < scan.n_blocks)
+        faults |= IH_JPEG_FAULT_SHORT;
+    ih_jpeg_blame(k.w, scan.image, faults);
+}
+
+static __global__ void __launch_bounds__(WARP) first_kernel(const struct work k)
+{
+    __shared__ __align__(16) struct ih_jpeg_code s_codes[2];
+    decode_first(k, (uint32_t)(k.s.first_order[blockIdx.x] & 0xffff), s_codes);
+}
+
+/* Whether scans of bits have as many as there are blocks. */
+static __global__ void __launch_bounds__(VALUE_THREADS) lengths_kernel(const struct work k)
+{
+    const uint32_t i = blockIdx.x * VALUE_THREADS + threadIdx.x;
+    if (i >= k.w.batch.n_intervals || !k.s.scans[i].is_plain_bits)
+        return;
+    const uint32_t n_bits = k.w.n_bits[i], n_blocks = k.s.scans[i].n_blocks;
+    ih_jpeg_blame(k.w, k.s.scans[i].image,
+                  n_bits < n_blocks        ? IH_JPEG_FAULT_SHORT
+                  : n_bits - n_blocks >= 8 ? IH_JPEG_FAULT_LONG
+                                           : 0);
+}
+
+/* ---- navigation ---- */
+
+/* Waits until a counter has reached n. Returns the counter, which is below n if that took too
+ * long. */
+static __device__ inline uint32_t wait_for(const volatile uint32_t *counter, uint32_t n)
+{
+    uint32_t now = *counter;
+    for (int polls = 0; now < n && polls < POLLS_MAX; polls++) {
+        __nanosleep(500);
+        now = *counter;
+    }
+    __threadfence();
+    return now;
+}
+
+/* Past the L1 cache, which may hold what was there before another warp wrote. */
+static __device__ inline uint64_t load_map(const struct work &k, uint32_t i)
+{
+    return __ldcg((const unsigned long long *)k.maps + i);
+}
+
+static __device__ inline struct ih_jpeg_refinement refinement_of(const struct work &k,
+                                                                 uint32_t index)
+{
+    const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
+    return {words_of(k, index), &k.codes[scan.codes[0]],
+            k.w.n_bits[index],  scan.first,
+            scan.last,          scan.low};
+}
+
+/* Navigates through a refinement scan. */
+static __device__ inline void navigate(const struct work &k, uint32_t index,
+                                       struct ih_jpeg_navigator &s)
+{
+    const uint32_t lane = threadIdx.x;
+    const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
+    const struct ih_gpu_jpeg_spectrum &spectrum = k.s.spectra[scan.component];
+    const struct ih_jpeg_refinement r = refinement_of(k, index);
+    const uint32_t first = spectrum.first_map + (scan.level - 1) * spectrum.n_blocks;
+    const bool is_last = scan.level == spectrum.n_levels;
+    volatile uint32_t *progress = k.progress + spectrum.first_progress + scan.level - 1;
+    struct ih_jpeg_course c;
+    uint32_t n_ready = scan.level == 1 ? scan.n_blocks : 0; /* maps that may be read */
+    uint64_t next = 0;                                      /* the map of the next window's block */
+    ih_jpeg_begin_course(&s, &r, &c);
+    for (uint32_t b = 0; b < scan.n_blocks && !c.faults; b += IH_JPEG_WINDOW_BLOCKS) {
+        const uint32_t n = min(scan.n_blocks - b, (uint32_t)IH_JPEG_WINDOW_BLOCKS);
+        const uint32_t ahead = b + IH_JPEG_WINDOW_BLOCKS + lane;
+        const uint32_t n_needed = min(scan.n_blocks, b + 2 * IH_JPEG_WINDOW_BLOCKS);
+        if (n_ready < n_needed)
+            n_ready = __shfl_sync(~0u, wait_for(progress - 1, n_needed), 0);
+        if (n_ready < n_needed)
+            break;
+        if (b == 0 && lane < n)
+            next = load_map(k, first + lane);
+        s.maps[lane] = next;
+        if (ahead < scan.n_blocks)
+            next = load_map(k, first + ahead);
+        ih_jpeg_navigate(&s, &r, &c, n);
+        if (lane < n) {
+            k.positions[first + b + lane] = s.positions[lane];
+            if (!is_last)
+                k.maps[first + spectrum.n_blocks + b + lane] = s.maps[lane];
+        }
+        if (is_last || b / IH_JPEG_WINDOW_BLOCKS % WINDOWS_A_STEP != WINDOWS_A_STEP - 1)
+            continue;
+        __threadfence();
+        __syncwarp();
+        if (lane == 0)
+            *progress = b + n;
+    }
+    __threadfence();
+    __syncwarp();
+    if (lane == 0) {
+        *progress = scan.n_blocks; /* after a fault, too: no warp waits for it */
+        ih_jpeg_blame(k.w, scan.image,
+                      n_ready < scan.n_blocks ? (uint32_t)IH_JPEG_FAULT_SYNC | c.faults
+                                              : ih_jpeg_end_course(&r, &c));
+    }
+}
+
+/* First scans of DC are here, too: nothing waits for them but the inverse DCT, and those of flat
+ * images take as long as a refinement. */
+static __global__ void __launch_bounds__(WARP) navigate_kernel(const struct work k)
+{
+    __shared__ __align__(16) union {
+        struct ih_jpeg_navigator navigator;
+        struct ih_jpeg_code codes[2];
+    } s;
+    const uint32_t index = (uint32_t)(k.s.refinement_order[blockIdx.x] & 0xffff);
+    if (k.s.scans[index].level > 0)
+        navigate(k, index, s.navigator);
+    else
+        decode_first(k, index, s.codes);
+}
+
+/* ---- coefficients ---- */
+
+/* Whether the data of an image may be read again: it has no fault that could lead astray. */
+static __device__ inline bool is_sound(const struct work &k, uint32_t image)
+{
+    return !(k.w.verdicts[image].faults & ~IH_JPEG_FAULT_LARGE);
+}
+
+static __global__ void __launch_bounds__(VALUE_THREADS)
+    values_kernel(const struct work k, uint32_t first_step, uint32_t n_steps)
+{
+    const uint32_t i = blockIdx.x * VALUE_THREADS + threadIdx.x, step = first_step + i;
+    if (i >= n_steps)
+        return;
+    const uint32_t index = k.step_scans[step];
+    const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
+    const uint32_t at = (step - scan.first_step) * IH_JPEG_STEP_BITS, n_bits = k.w.n_bits[index];
+    if (at >= n_bits || !is_sound(k, scan.image))
+        return;
+    const struct ih_jpeg_code *code = &k.codes[scan.codes[0]];
+    const struct ih_jpeg_first_scan first = first_scan_of(scan, code, code);
+    const struct ih_jpeg_first_results to = {
+        NULL, NULL, k.coefficients + (size_t)k.s.spectra[scan.component].first_block * 64};
+    uint32_t state = k.step_states[step], block = k.step_blocks[step];
+    ih_jpeg_decode_first(words_of(k, index) + at / 32,
+                         min(n_bits - at, (uint32_t)IH_JPEG_STEP_BITS), n_bits - at, &first, &state,
+                         &block, &to);
+}
+
+static __global__ void __launch_bounds__(IH_JPEG_REFINE_THREADS)
+    refine_kernel(const struct work k, uint32_t first_thread_block)
+{
+    const uint32_t thread_block = first_thread_block + blockIdx.x;
+    const uint32_t component =
+        ih_jpeg_last_at_most(k.w.batch.n_components, thread_block,
+                             [&](uint32_t i) { return k.s.spectra[i].first_thread_block; });
+    const struct ih_gpu_jpeg_spectrum &spectrum = k.s.spectra[component];
+    const uint32_t b =
+        (thread_block - spectrum.first_thread_block) * IH_JPEG_REFINE_THREADS + threadIdx.x;
+    if (b >= spectrum.n_blocks || !is_sound(k, k.w.batch.components[component].image))
+        return;
+    int16_t *coefficients = k.coefficients + (size_t)(spectrum.first_block + b) * 64;
+    uint32_t at = spectrum.first_map + b;
+    for (uint32_t i = spectrum.first_refinement; i != IH_JPEG_NO_SCAN;
+         i = k.s.scans[i].next_refinement, at += spectrum.n_blocks) {
+        const struct ih_jpeg_refinement r = refinement_of(k, i);
+        ih_jpeg_refine(&r, k.positions[at], k.maps[at], coefficients);
+    }
+}
+
+/* ---- the steps ---- */
+
+static size_t divide(struct work *k, void *d_scratch)
+{
+    const struct ih_gpu_jpeg_batch &b = k->w.batch;
+    struct ih_jpeg_divider d = {(uint8_t *)d_scratch};
+    d.give(&k->coefficients, (size_t)IH_JPEG_PART_BLOCKS * 64);
+    d.give(&k->w.bits, b.bits_bytes + IH_JPEG_SCANS_SLACK_BYTES);
+    d.give(&k->w.n_bytes, b.n_intervals);
+    d.give(&k->w.n_bits, b.n_intervals);
+    d.give(&k->w.n_stuffed, b.n_chunks);
+    d.give(&k->codes, k->s.n_codes);
+    d.give(&k->step_states, k->s.n_steps);
+    d.give(&k->step_blocks, k->s.n_steps);
+    d.give(&k->step_scans, k->s.n_steps);
+    d.give(&k->dc, k->s.n_dc);
+    d.give(&k->maps, k->s.n_maps);
+    d.give(&k->positions, k->s.n_maps);
+    d.give(&k->progress, k->s.n_progress);
+    return (size_t)(d.next - (uint8_t *)d_scratch);
+}
+
+extern "C" size_t ih_jpeg_scans_scratch_bytes(const struct ih_gpu_jpeg_scans *scans)
+{
+    struct work k = {};
+    k.s = *scans;
+    k.w.batch = scans->batch;
+    return divide(&k, NULL);
+}
+
+/* Everything that holds for the batch: after it, positions and maps of all blocks are known. */
+static cudaError_t read_scans(const struct work &k)
+{
+    cudaError_t c = cudaMemsetAsync(k.maps, 0, k.s.n_maps * sizeof *k.maps, k.w.stream);
+    if (c == cudaSuccess)
+        c = cudaMemsetAsync(k.progress, 0, k.s.n_progress * sizeof *k.progress, k.w.stream);
+    if (c == cudaSuccess)
+        c = ih_jpeg_unstuff(k.w);
+    if (c != cudaSuccess)
+        return c;
+    codes_kernel<<<k.s.n_codes, WARP, 0, k.w.stream>>>(k);
+    first_kernel<<<k.s.n_first, WARP, 0, k.w.stream>>>(k);
+    lengths_kernel<<<(k.w.batch.n_intervals - 1) / VALUE_THREADS + 1, VALUE_THREADS, 0,
+                     k.w.stream>>>(k);
+    navigate_kernel<<<k.s.n_refinements, WARP, 0, k.w.stream>>>(k);
+    return ih_jpeg_sum_scans(k.w, k.s, k.dc);
+}
+
+static cudaError_t make_planes(const struct work &k, const struct ih_gpu_jpeg_part &part)
+{
+    cudaError_t c = cudaMemsetAsync(k.coefficients, 0, (size_t)part.n_blocks * 128, k.w.stream);
+    if (c != cudaSuccess)
+        return c;
+    if (part.n_steps > 0)
+        values_kernel<<<(part.n_steps - 1) / VALUE_THREADS + 1, VALUE_THREADS, 0, k.w.stream>>>(
+            k, part.first_step, part.n_steps);
+    refine_kernel<<<part.n_refine_blocks, IH_JPEG_REFINE_THREADS, 0, k.w.stream>>>(
+        k, part.first_refine_block);
+    return ih_jpeg_transform_part(k.w, k.s, part, k.dc, k.coefficients);
+}
+
+extern "C" cudaError_t ih_jpeg_decode_scans(const struct ih_gpu_jpeg_scans_args *args)
+{
+    struct work k = {};
+    k.s = args->scans;
+    k.w.batch = args->scans.batch;
+    k.w.files = args->d_files;
+    k.w.planes = args->d_planes;
+    k.w.verdicts = args->d_verdicts;
+    k.w.stream = args->stream;
+    divide(&k, args->d_scratch);
+    cudaError_t c = read_scans(k);
+    for (uint32_t i = 0; i < k.s.n_parts && c == cudaSuccess; i++) {
+        c = make_planes(k, k.s.parts[i]);
+        if (c == cudaSuccess)
+            c = args->use(args->user, &k.s.parts[i]);
+    }
+    return c;
+}
