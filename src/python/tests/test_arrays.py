@@ -54,6 +54,19 @@ def test_layouts(channels):
         check(numpy.ascontiguousarray(bgr.transpose(2, 0, 1)), x, order="bgr", layout="CHW")
 
 
+@pytest.mark.parametrize("channels", [5, 8, 40])
+def test_bands(channels):
+    """More channels than colours, if the layout is given."""
+    x = noise(37, 53, channels)
+    for given, layout in ((x, "HWC"), (x[::-1], "HWC"), (x.transpose(2, 0, 1), "CHW")):
+        counts = imghist.count(given, layout=layout)
+        bins = [numpy.bincount(x[..., i].ravel(), minlength=256) for i in range(channels)]
+        assert numpy.array_equal(numpy.asarray(counts.bins), bins)
+        assert all(counts[f"band{i + 1}"].sum == x[..., i].sum() for i in range(channels))
+    with pytest.raises(ValueError, match=f"{channels} channels in layout HWC"):
+        imghist.count(x)
+
+
 def test_strides():
     x = noise(40, 60, 3)
     for view in (x[::2], x[:, ::3], x[::-1], x[:, ::-1], x[..., ::-1], x[5:30, 7:50], x[3:3], x[:, :0]):
