@@ -110,7 +110,8 @@ static inline enum ih_status ih_counter_begin(struct ih_counter *counter,
     struct ih_histogram *const totals = &counter->totals;
     counter->method = method;
     counter->spec = *spec;
-    if (totals->bins && ih_layout_is_same(totals->layout, spec->layout) &&
+    if (totals->bins && totals->type == spec->type &&
+        ih_layout_is_same(totals->layout, spec->layout) &&
         ih_has_luma(totals) == (spec->luma != &ih_luma_none)) {
         ih_histogram_clear(totals);
     } else {

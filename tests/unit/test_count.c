@@ -230,3 +230,16 @@ TEST(noise_and_few_tables)
     free(planes);
     free(pixels);
 }
+
+/* Counts of an image that failed leave their memory to the next image, but not their type. */
+TEST(type_after_a_failure)
+{
+    static struct ih_counter counter;
+    struct ih_count_spec spec = {IH_LAYOUT(1), IH_INT8, IH_BINS, &ih_luma_bt709, 0, 255};
+    struct ih_error err;
+    assert_int_equal(ih_counter_begin(&counter, &ih_count_tables, &spec, &err), IH_OK);
+    spec.type = IH_UINT8;
+    assert_int_equal(ih_counter_begin(&counter, &ih_count_tables, &spec, &err), IH_OK);
+    assert_int_equal(counter.totals.type, IH_UINT8);
+    ih_histogram_reset(&counter.totals);
+}
