@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 
 /* A batch with this much is large enough: another file would gain less than its wait. On an H100
- * with 16 cores, see docs/performance.md. One of progressive files takes at least 2 ms, so it
- * leaves earlier, and several are on the GPU. */
-enum { ENOUGH_FILES = 512, ENOUGH_PROGRESSIVE = 128 };
+ * with 16 cores, see docs/performance.md. */
+enum { ENOUGH_FILES = 512 };
 #define ENOUGH_BYTES ((size_t)16 << 20)
 
 /* A GPU is faster than the cores from about 100 progressive photos or 300 crops on that it decodes

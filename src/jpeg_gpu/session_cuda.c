@@ -86,7 +86,8 @@ static cudaError_t allocate(struct ih_jpeg_session *session, struct state *s)
     const size_t n_verdicts = IH_JPEG_BATCH_IMAGES * sizeof *s->verdicts;
     size_t n_free = 0, n_all;
     cudaError_t c = cudaMemGetInfo(&n_free, &n_all);
-    const size_t n_share = n_free / (GPU_PART * (is_progressive ? PROGRESSIVE_SESSIONS : SESSIONS));
+    const size_t n_sessions = is_progressive ? PROGRESSIVE_SESSIONS : SESSIONS;
+    const size_t n_share = n_free / (GPU_PART * n_sessions);
     const size_t n_other =
         n_share / FILES_PART + arrays_bytes(session) + n_totals + n_plan + fixed_bytes(session);
     if (c == cudaSuccess && n_share < 2 * n_other)
