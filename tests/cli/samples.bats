@@ -83,7 +83,10 @@ raw() {
   raw
   imghist_ok s.raw --raw=1 --raw-depth=16sle --chart=s.svg
   grep -q '>-3<' s.svg || grep -q -- '-3' s.svg
-  grep -q 'middle 99.8 %' s.svg
+  ! grep -q 'middle 99.8 %' s.svg || fail "all values are shown"
+  { for i in {1..1500}; do printf '\1\0\2\0'; done && printf '\0\177'; } >outlier.raw # 1 and 2, and 32512 once
+  imghist_ok outlier.raw --raw=1 --raw-depth=16sle --chart=o.svg
+  grep -q 'middle 99.8 %' o.svg
 }
 
 @test "samples: distances are in the units of the samples" {

@@ -39,7 +39,7 @@ static inline void check_info(const struct ih_image_info *info,
                               const struct ih_decode_options *options)
 {
     unsigned depth = info->source_depth;
-    PROMISED(info->layout.n_channels >= 1 && info->layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
+    PROMISED(info->layout.n_channels >= 1 && info->layout.n_channels <= IH_CHANNELS_MAX);
     PROMISED(depth >= 1 && depth <= 32);
     PROMISED(info->format && info->format[0]);
     if (options->raw_channels)

@@ -78,7 +78,7 @@ static inline void fill_memory(struct ih_shared_pixels *memory, const uint8_t *b
 static inline enum ih_status check_image(struct ih_decode *d, struct ih_error *err)
 {
     enum ih_status status = IH_OK;
-    PROMISED(d->info.layout.n_channels >= 1 && d->info.layout.n_channels <= IH_PIXEL_CHANNELS_MAX);
+    PROMISED(d->info.layout.n_channels >= 1 && d->info.layout.n_channels <= IH_CHANNELS_MAX);
     PROMISED(d->info.width == 0 || d->info.height <= HOSTILE_PIXELS_MAX / d->info.width);
     const size_t pixel_bytes = ih_pixel_bytes(d->info.layout.n_channels, d->info.type);
     size_t capacity = ih_decode_row_bytes(d) / pixel_bytes * 2 + 1, n = 1;

@@ -131,7 +131,7 @@ FOLDER_TEST(sources_that_are_added)
     static const char *const paths[] = {"photos/1.pgm"};
     static const uint8_t pixels[] = {10, 20, 30};
     const struct ih_array array = {.data = pixels, .width = 3, .height = 1, .n_channels = 1};
-    const struct ih_array invalid = {.data = pixels, .width = 3, .height = 1, .n_channels = 9};
+    const struct ih_array invalid = {.data = pixels, .width = 3, .height = 1, .n_channels = 4097};
     size_t at = 0;
     struct ih_context *context = open_cpu();
     struct ih_scan *s = open_scan(
