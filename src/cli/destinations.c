@@ -192,11 +192,13 @@ char *ih_sheet_path(const char *path, size_t n)
     const char *const ending = ih_extension(path);
     size_t at = *ending ? (size_t)(ending - path) - 1 : n_path;
     char *name = malloc(size);
+    if (!name)
+        return NULL;
     if (at >= 5 && strncmp(path + at - 5, ".hist", 5) == 0)
         at -= 5;
-    if (name && n == 1)
-        strcpy(name, path);
-    else if (name)
+    if (n == 1)
+        memcpy(name, path, n_path + 1);
+    else
         snprintf(name, size, "%.*s-%zu%s", (int)at, path, n, path + at);
     return name;
 }

@@ -351,7 +351,9 @@ static enum ih_status load_block(struct exr_state *s, struct ih_error *err)
                     : s->lib.exr_read_scanline_chunk_info(s->file, s->part,
                                                           s->window.min.y + (int)s->y, &chunk);
     if (code == EXR_ERR_SUCCESS &&
-        (chunk.width != (int)s->block_width || chunk.height != (int)s->block_height))
+        (chunk.width != (int)s->block_width || chunk.height != (int)s->block_height ||
+         /* the library would read on behind the block */
+         (chunk.compression == EXR_COMPRESSION_NONE && chunk.packed_size != chunk.unpacked_size)))
         code = EXR_ERR_CORRUPT_CHUNK;
     if (code == EXR_ERR_SUCCESS)
         code = decode_block(s, &chunk);

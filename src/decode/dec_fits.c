@@ -449,9 +449,9 @@ static void scale_samples(const struct fits_state *s, size_t i, size_t n, uint8_
 {
     for (size_t end = i + n; i < end; i++, pixels += sizeof(float)) {
         const void *const block = s->block;
-        const double v = s->sample_bytes == 1   ? s->block[i]
-                         : s->sample_bytes == 2 ? ((const int16_t *)block)[i]
-                                                : ((const float *)block)[i];
+        const double v = s->sample_bytes == 1   ? (double)s->block[i]
+                         : s->sample_bytes == 2 ? (double)((const int16_t *)block)[i]
+                                                : (double)((const float *)block)[i];
         const bool is_blank = s->blank_is_nan && v == (double)s->blank;
         const float scaled = is_blank ? NAN : scale_sample(s, v);
         memcpy(pixels, &scaled, sizeof scaled);
@@ -471,7 +471,7 @@ static enum ih_status read_fits(void *state, uint8_t *pixels, size_t capacity_pi
         scale_samples(s, s->n_given, n, pixels);
     else if (ih_is_unsigned(s->samples.native.type))
         ih_samples_convert(&s->samples, &plane, n, pixels);
-    else
+    else if (n > 0)
         memcpy(pixels, plane.bytes, n * s->sample_bytes);
     s->n_given += n;
     *n_pixels = n;

@@ -383,10 +383,13 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
         return real_value(ih_side_share(h, plane, (unsigned)c->field.offset_bytes, c->parameter));
     if (c->field.kind == IH_FIELD_SPREAD || c->field.kind == IH_FIELD_CLIPPED_REST) {
         const bool is_spread = c->field.kind == IH_FIELD_SPREAD;
-        const double robust =
-            is_spread ? ih_robust(h, plane, (enum ih_robust)c->field.offset_bytes)
-                      : *(const double *)((const char *)view_clipped(v, plane, c->parameter) +
-                                          c->field.offset_bytes);
+        double robust;
+        if (is_spread)
+            robust = ih_robust(h, plane, (enum ih_robust)c->field.offset_bytes);
+        else
+            memcpy(&robust,
+                   (const char *)view_clipped(v, plane, c->parameter) + c->field.offset_bytes,
+                   sizeof robust);
         if (is_spread && !is_float)
             return isnan(robust) ? none : integer_value((uint64_t)robust, true);
         struct ih_field_value value = real_value(robust);

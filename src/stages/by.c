@@ -204,6 +204,7 @@ static const char *name_of(const struct ih_by *g, const struct ih_result *r,
                            char text[NAME_TEXT_MAX], size_t *n)
 {
     const char *name = r->group;
+    text[0] = '\0';
     if (!name && g->what == BY_FOLDER) {
         const char *slash = strrchr(r->path, '/');
         name = slash ? r->path : ".";
