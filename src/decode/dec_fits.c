@@ -471,7 +471,7 @@ static enum ih_status read_fits(void *state, uint8_t *pixels, size_t capacity_pi
         scale_samples(s, s->n_given, n, pixels);
     else if (ih_is_unsigned(s->samples.native.type))
         ih_samples_convert(&s->samples, &plane, n, pixels);
-    else if (n > 0)
+    else
         memcpy(pixels, plane.bytes, n * s->sample_bytes);
     s->n_given += n;
     *n_pixels = n;

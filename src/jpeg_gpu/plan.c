@@ -213,9 +213,8 @@ static bool take_codes(const struct header *h, struct ih_jpeg_plan_scan *scan, u
 static bool take_bits(int8_t *left, const struct ih_jpeg_plan_scan *scan)
 {
     for (unsigned k = scan->first; k <= scan->last; k++) {
-        const int expected = left[k];
-        if (expected == NOT_BEGUN ? scan->high != 0
-                                  : scan->high != expected || scan->low + 1 != scan->high)
+        if (left[k] == NOT_BEGUN ? scan->high != 0
+                                 : scan->high != left[k] || scan->low + 1 != scan->high)
             return false;
         left[k] = (int8_t)scan->low;
     }

@@ -15,7 +15,6 @@
 
 #include "decode/samples.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -144,7 +143,6 @@ static size_t drop(struct ih_nodata_pass *p, uint8_t *pixels, size_t n)
     const size_t pixel_bytes = (size_t)n_channels * p->sample_bytes;
     const uint8_t *from = pixels;
     uint8_t *to = pixels;
-    assert(pixel_bytes > 0);
     for (size_t n_here; n > 0; n -= n_here) {
         n_here = n < BLOCK ? n : BLOCK;
         const uint8_t *const end = from + n_here * pixel_bytes;
