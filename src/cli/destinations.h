@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 enum {
-    IH_SHEETS_MAX = 99, /* files of --sheet: each is open until the run ends */
+    IH_SHEETS_MAX = 50, /* files of --sheet: each is open until the run ends */
     IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + IH_SHEETS_MAX
 };
 

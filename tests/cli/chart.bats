@@ -218,7 +218,7 @@ END
   assert_stderr_has "broken/b-2.svg: "
   [ "$(ls -A broken)" = b-2.svg ] || fail "$(ls -A broken)"
   for i in {1..50}; do echo d; done >list
-  imghist_refused 2 "--sheet shows up to 5940 images; select them with --where" --files-from=list --sheet --chart=all.png
+  imghist_refused 2 "--sheet shows up to 3000 images; select them with --where" --files-from=list --sheet --chart=all.png
   [ -z "$(find . -maxdepth 1 -name "*all*")" ]
 }
 
