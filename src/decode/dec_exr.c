@@ -3,7 +3,7 @@
  * scan lines or one tile at a time. The file is held in memory, the image is not.
  *
  * R, G and B are colours, Y is gray, and A is alpha. Other channels are not counted, and a note
- * says so. Of several resolutions only the full one counts, because the others are copies of it.
+ * says so. If a part has several resolutions, only the full one counts: the others are copies.
  *
  * Source: "OpenEXR File Layout", https://openexr.com/en/latest/OpenEXRFileLayout.html
  */

@@ -136,7 +136,8 @@ static enum ih_status hold_file(struct fits_state *s, struct ih_reader *src,
     return IH_OK;
 }
 
-/* The value of a keyword, or of one of this number, or what is there if the header lacks it. */
+/* Returns the value of a keyword, or `lacking` if the header lacks it. Does nothing after an error.
+ */
 static double read_number(struct fits_state *s, const char *name, double lacking, int *status)
 {
     double value;

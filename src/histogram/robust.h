@@ -16,7 +16,7 @@ enum ih_robust {
 /* Returns NaN without pixels. */
 double ih_robust(const struct ih_histogram *h, unsigned plane, enum ih_robust which);
 
-/* What is left after clipping; NaN if nothing is, and for float32. */
+/* Statistics of the values that clipping leaves: NaN if it leaves none, and for float32. */
 struct ih_clipped {
     double mean, median, stddev;
 };

@@ -191,7 +191,8 @@ static enum ih_jpeg_reason read_scan(struct header *h)
 
 /* ---- the scans of a progressive file ---- */
 
-/* The codes of component i of a scan. Returns false if the file has none, or unusual ones. */
+/* Finds the codes of component i of a scan. Returns false if the file does not define them, or if
+ * they are unusual. */
 static bool take_codes(const struct header *h, struct ih_jpeg_plan_scan *scan, unsigned i,
                        unsigned number)
 {

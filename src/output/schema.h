@@ -264,8 +264,8 @@ struct ih_named_field {
     bool is_of_row;      /* of the channel of a row of --csv=stats; its name has no key */
 };
 
-/* The field's value; of type NONE if the record has none. A field of a row (is_of_row) has no value
- * here. */
+/* Returns the field's value; its type is NONE if the record has no value. Fields of a row
+ * (is_of_row) have none here. */
 struct ih_field_value ih_named_field_value(const struct ih_named_field *field,
                                            struct ih_record_view *view);
 

@@ -367,7 +367,8 @@ static bool work_on_input(struct scan *s, struct worker *w, struct slot *slot)
     return false;
 }
 
-/* Works on new inputs, as long as none of them may keep the others waiting. */
+/* Works on new inputs. The rest goes back after an input that the JPEG queue has not taken: such
+ * inputs may take long. */
 static void work_on_new(struct scan *s, struct worker *w, struct slot *slots)
 {
     for (struct slot *slot = slots, *next; slot; slot = next) {

@@ -187,8 +187,8 @@ luma,191.250000,255,white.pgm,2" white.pgm --csv=stats --fields=channel,mean,p50
   imghist_output "$("$IMGHIST" white.pgm black.pgm --fields=luma.p75,file)" all.ndjson --fields=luma.p75,file
 }
 
-# By hand: 1 2 3 4 9 has the distances 0 1 1 2 6 from its median, p25 2 and p75 4, and nothing is clipped. Of the values 50 ten
-# times, 52 and 255, sigma clipping drops 255 first, then 52. tests/public/robust.py compares 300 images with NumPy and astropy.
+# By hand: 1 2 3 4 9 has the distances 0 1 1 2 6 from its median, p25 2 and p75 4, and nothing is clipped. From ten times 50, 52 and
+# 255, sigma clipping drops 255 first, then 52. tests/public/robust.py compares 300 images with NumPy and astropy.
 @test "select: robust statistics, of images, records, totals and merged parts" {
   pgm a.pgm 5 1 '\x01\x02\x03\x04\x09'
   pgm b.pgm 6 2 '\x32\x32\x32\x32\x32\xFF\x32\x32\x32\x32\x34\x32'
