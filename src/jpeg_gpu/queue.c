@@ -14,6 +14,8 @@
  * with 16 cores, see docs/performance.md. */
 enum { ENOUGH_FILES = 512 };
 #define ENOUGH_BYTES ((size_t)16 << 20)
+/* A batch of progressive photos takes 0.25 s, however many they are. */
+#define ENOUGH_PROGRESSIVE_BYTES ((size_t)64 << 20)
 
 /* A GPU is faster than the cores from about 100 progressive photos or 300 crops on that it decodes
  * at once. So with IH_JPEG_AUTO the cores decode the first ones, and the sessions, which pin 0.6 GB
@@ -65,6 +67,7 @@ struct ih_jpeg_queue {
 
     pthread_mutex_t lock; /* guards what follows, the pools and the report */
     bool is_closing;
+    bool is_ending;         /* there are no more files than those that workers have */
     unsigned n_progressive; /* files seen, up to FIRST_PROGRESSIVE */
     struct ih_error error;  /* the last of a session */
 };
@@ -102,7 +105,9 @@ static void close_if_due(struct pool *p)
     const struct batch *b = p->filling;
     if (!b || b->n_planned == 0)
         return;
-    const bool is_enough = b->n_planned >= ENOUGH_FILES || b->n_bytes >= ENOUGH_BYTES;
+    const size_t enough_bytes = p->is_progressive ? ENOUGH_PROGRESSIVE_BYTES : ENOUGH_BYTES;
+    const bool is_enough =
+        p->queue->is_ending || b->n_planned >= ENOUGH_FILES || b->n_bytes >= enough_bytes;
     if (n_closed_of(p, b->unit) == 0 || (is_enough && find_free(p)))
         close_batch(p);
 }
@@ -413,6 +418,15 @@ static void reset(struct pool *p)
     free(p->batches);
     pthread_cond_destroy(&p->on_start);
     pthread_cond_destroy(&p->on_room);
+}
+
+void ih_jpeg_queue_end(struct ih_jpeg_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->is_ending = true;
+    for (unsigned k = 0; k < N_POOLS; k++)
+        close_if_due(&q->pools[k]);
+    pthread_mutex_unlock(&q->lock);
 }
 
 void ih_jpeg_queue_close(struct ih_jpeg_queue *q)

@@ -73,6 +73,9 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
 bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, struct ih_reader *src,
                        void *ticket, struct ih_result *result);
 
+/* No more files come than those that workers have: batches do not wait to be filled. */
+void ih_jpeg_queue_end(struct ih_jpeg_queue *queue);
+
 /* Stops the sessions and completes the report. With is_last it leaves them running instead, and the
  * device may not be closed. Nothing may be queued. NULL is allowed. */
 void ih_jpeg_queue_close(struct ih_jpeg_queue *queue);

@@ -299,6 +299,8 @@ static enum ih_status fetch(struct scan *s, struct ih_error *err)
     if (is_at_end)
         pthread_cond_broadcast(&s->on_work);
     pthread_mutex_unlock(&s->lock);
+    if (is_at_end)
+        ih_jpeg_queue_end(s->jpeg_queue);
     if (n >= s->options.n_threads) /* without the lock, which a woken worker takes at once */
         pthread_cond_broadcast(&s->on_work);
     else
