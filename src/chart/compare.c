@@ -71,7 +71,8 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
     struct ih_chart_entry *entry = &facts->entries[facts->n_entries++];
     const struct ih_distance *d = &c->planes[plane];
     char means[2][IH_LABEL_MAX], ks[IH_LABEL_MAX], emd[IH_LABEL_MAX];
-    entry->name = ih_histogram_plane(&c->sides[0].histogram, plane);
+    snprintf(entry->name, sizeof entry->name, "%s",
+             ih_histogram_plane(&c->sides[0].histogram, plane));
     entry->plane = plane;
     for (unsigned i = 0; i < 2; i++) {
         struct ih_stats stats;

@@ -106,7 +106,7 @@ enum { IH_CHART_FACTS_MAX = 12, IH_CHART_ENTRIES_MAX = IH_CHART_BANDS_MAX };
 
 /* An entry of the legend. */
 struct ih_chart_entry {
-    const char *name; /* static */
+    char name[IH_LABEL_MAX]; /* "band4 NIR", with the name in the file */
     unsigned plane;
     char numbers[IH_LABEL_MAX]; /* "" for an image without pixels */
 };

@@ -258,7 +258,9 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                              .sheet = &sheet,
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};
-    ih_chart_collect_facts(widest, &chart.facts); /* for the legend */
+    struct ih_result of_all = *widest;
+    of_all.histogram.band_names = NULL;            /* other images may have others */
+    ih_chart_collect_facts(&of_all, &chart.facts); /* for the legend */
     if (has_gray && widest->histogram.layout.n_colours > 1)
         chart.facts.entries[chart.facts.n_entries++] =
             (struct ih_chart_entry){.name = "gray", .plane = IH_PLANES_MAX};

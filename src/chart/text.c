@@ -7,6 +7,8 @@
  */
 #include "chart/drawing.h"
 
+#include "base/text.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -127,13 +129,26 @@ static bool shows_all(const struct ih_result *result, struct ih_shown shown)
     return true;
 }
 
+/* "band4", or "band4 NIR" with its name in the file. */
+static void name_plane(char name[IH_LABEL_MAX], const struct ih_histogram *h, unsigned plane)
+{
+    enum { SHOWN_MAX = 40 }; /* bytes, so that a row has room for its numbers */
+    const int n = snprintf(name, IH_LABEL_MAX, "%s", ih_histogram_plane(h, plane));
+    const char *const in_file = ih_histogram_band_name(h, plane);
+    if (*in_file) {
+        name[n] = ' ';
+        ih_escape(name + n + 1, SHOWN_MAX, in_file);
+    }
+}
+
 static void text_add_plane(const struct ih_result *result, unsigned plane,
                            struct ih_chart_entry *entry)
 {
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats stats;
     char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
-    *entry = (struct ih_chart_entry){ih_histogram_plane(h, plane), plane, ""};
+    *entry = (struct ih_chart_entry){.plane = plane};
+    name_plane(entry->name, h, plane);
     if (h->n_pixels == 0)
         return;
     ih_stats_compute(h, plane, &result->measure, &stats);

@@ -262,6 +262,8 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
             .kind = IH_PIXEL_ORDER_TILES, .width = s->full_width, .height = s->full_height};
     if (status == IH_OK)
         tiff_read_metadata(s, info);
+    if (status == IH_OK)
+        status = ih_tiff_read_band_names(s, &info->band_names, err);
     return status;
 }
 

@@ -289,6 +289,8 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_reader *src,
     d->src = src;
     start_time(src, options);
     enum ih_status status = open_decoder(d, src, options, err);
+    if (status != IH_OK)
+        ih_band_names_reset(&d->info.band_names);
     ih_time_limit_pause(&src->time);
     return status;
 }
@@ -444,5 +446,6 @@ void ih_decode_close(struct ih_decode *d)
         d->remote->close(d->remote);
     else
         ih_decoder_close(d->decoder, d->state);
+    ih_band_names_reset(&d->info.band_names);
     d->state = NULL;
 }

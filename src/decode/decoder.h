@@ -124,7 +124,7 @@ struct ih_decoder {
      * src      borrowed until close
      * info     every field is set except format; borrowed until close, because warnings are
      *          complete only after the last read; width is 0 if only the end of the input tells the
-     *          size (raw)
+     *          size (raw). The caller owns band_names, also after a failure
      * state    state_bytes bytes, all 0; close is called after a failure too
      */
     enum ih_status (*open)(struct ih_reader *src, const struct ih_decode_options *options,

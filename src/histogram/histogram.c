@@ -22,7 +22,7 @@ static void clear_sums(struct ih_histogram *h)
         h->floats[i] = IH_FLOAT_SUMS_EMPTY;
 }
 
-/* Gives a histogram with a shape its counters; the sums are 0. */
+/* Gives a histogram with a shape its counters; the sums are 0, and it has no names of bands. */
 static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
 {
     const size_t n_planes = ih_own_planes(h), n = n_planes * h->n_bins;
@@ -33,6 +33,7 @@ static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
     h->sums = NULL;
     h->specials = NULL;
     h->floats = NULL;
+    h->band_names = NULL;
     if (!h->bins)
         return ih_error_set(err, IH_MEMORY, "no memory for the bins");
     h->sums = h->bins + n;
@@ -83,6 +84,7 @@ void ih_histogram_clear(struct ih_histogram *h)
 void ih_histogram_reset(struct ih_histogram *h)
 {
     free(h->bins);
+    ih_band_names_reset(&h->band_names);
     h->bins = h->sums = NULL;
     h->specials = NULL;
     h->floats = NULL;
@@ -94,6 +96,7 @@ struct ih_histogram ih_histogram_take(struct ih_histogram *h)
     h->bins = h->sums = NULL;
     h->specials = NULL;
     h->floats = NULL;
+    h->band_names = NULL;
     return taken;
 }
 
@@ -109,7 +112,9 @@ enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogr
     memcpy(h->specials, other->specials, n_planes * sizeof *h->specials);
     if (h->floats)
         memcpy(h->floats, other->floats, n_planes * sizeof *h->floats);
-    return IH_OK;
+    if (ih_band_names_copy(&h->band_names, other->band_names, h->layout.n_channels, err) != IH_OK)
+        ih_histogram_reset(h);
+    return h->bins ? IH_OK : IH_MEMORY;
 }
 
 /* ---- adding ---- */

@@ -12,6 +12,7 @@
 #ifndef IH_HISTOGRAM_HISTOGRAM_H
 #define IH_HISTOGRAM_HISTOGRAM_H
 
+#include "histogram/band_names.h"
 #include "histogram/float_sums.h"
 #include "histogram/measure.h"
 
@@ -34,6 +35,7 @@ struct ih_histogram {
     uint64_t *sums;                    /* of the numbers of the bins */
     uint64_t (*specials)[IH_SPECIALS]; /* of pixels in no bin */
     struct ih_float_sums *floats;      /* of float32 samples; else NULL */
+    struct ih_band_name *band_names;   /* [n_channels], owned; NULL: no channel has one */
 };
 
 static inline bool ih_has_luma(const struct ih_histogram *h)
@@ -101,6 +103,12 @@ static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsig
 {
     const char *const name = ih_plane_name(h->layout, plane);
     return name ? name : "";
+}
+
+/* The name of a plane in the file; "": it has none there. */
+static inline const char *ih_histogram_band_name(const struct ih_histogram *h, unsigned plane)
+{
+    return h->band_names && plane < h->layout.n_channels ? h->band_names[plane].text : "";
 }
 
 /* Overwrites *h with an empty histogram of images of spec. Returns IH_OK, or IH_MEMORY and *h has

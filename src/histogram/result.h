@@ -39,6 +39,9 @@ struct ih_image_info {
     const char *format;      /* static: the decoder's name, "png" */
     uint64_t width, height;  /* pixels; for raw samples the number of pixels and 1 */
     struct ih_layout layout; /* of the decoded samples */
+    /* [n_channels] (ih_band_name_set), owned by whoever opened the decoder; NULL: the file has no
+     * names. NULL in results: the histogram has them. */
+    struct ih_band_name *band_names;
     enum ih_sample_type type;
     unsigned n_bins;       /* of the type: all samples are below it; 0: IH_BINS */
     unsigned source_depth; /* bits per colour sample in the file, 1 to 32; for palettes,

@@ -60,7 +60,12 @@ static enum ih_status take_channels(struct ih_total *t, const struct ih_histogra
             .n_bins = h->n_bins,
             .luma = ih_has_luma(h) ? NULL : &ih_luma_none,
         };
-        return ih_histogram_init(&t->sum, &spec, err);
+        if (ih_histogram_init(&t->sum, &spec, err) != IH_OK)
+            return IH_MEMORY;
+        if (ih_band_names_copy(&t->sum.band_names, h->band_names, h->layout.n_channels, err) !=
+            IH_OK)
+            ih_histogram_reset(&t->sum);
+        return t->sum.bins ? IH_OK : IH_MEMORY;
     }
     return ih_layout_join(t->sum.layout, h->layout, &layout)
                ? ih_histogram_widen(&t->sum, layout, err)
@@ -108,6 +113,9 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     const enum ih_status status = take_channels(t, h, err);
     if (status != IH_OK)
         return status;
+    if (!ih_band_names_are_same(t->sum.band_names, t->sum.layout.n_channels, h->band_names,
+                                h->layout.n_channels))
+        ih_band_names_reset(&t->sum.band_names);
     t->measure = measure;
     add_description(t, result);
     ih_histogram_add(&t->sum, h);

@@ -473,6 +473,27 @@ static bool has_possible_bins(const struct ih_image_info *info, bool takes_nativ
     }
 }
 
+/* The names of bands that follow, if there are any; they may be any bytes. */
+static enum ih_status receive_names(struct ih_decoder_process *p, const struct ih_wire_reply *r,
+                                    struct ih_error *err)
+{
+    const unsigned n_channels = r->info.layout.n_channels;
+    ih_band_names_reset(&p->info->band_names);
+    if (r->n == 0)
+        return IH_OK;
+    if (r->n != n_channels * sizeof(struct ih_band_name))
+        return fail_nonsense(p, err);
+    for (unsigned i = 0; i < n_channels; i++) {
+        struct ih_band_name name;
+        if (!ih_wire_receive(p->socket, &name, sizeof name, &p->patience))
+            return fail_silent(p, err);
+        name.text[sizeof name.text - 1] = '\0';
+        if (ih_band_name_set(&p->info->band_names, n_channels, i, name.text, err) != IH_OK)
+            return err->status;
+    }
+    return IH_OK;
+}
+
 /* What the process says about the image that it has opened. */
 static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error *err)
 {
@@ -497,7 +518,7 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     p->info->source_depth = r.info.source_depth;
     p->info->has_nodata = has_nodata;
     p->info->nodata = has_nodata ? r.info.nodata : 0;
-    return IH_OK;
+    return receive_names(p, &r, err);
 }
 
 static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned index,

@@ -48,7 +48,7 @@ struct ih_wire_request {
 };
 
 enum ih_wire_kind {
-    IH_WIRE_OPENED,   /* info */
+    IH_WIRE_OPENED,   /* info; n bytes with the names of its bands follow, perhaps 0 */
     IH_WIRE_PIXELS,   /* n pixels in the current piece of memory */
     IH_WIRE_DONE,     /* info: what is complete only now; n = 1: OPENED or FAILED of the next image
                          follows, only with takes_frames */
@@ -63,7 +63,7 @@ enum ih_wire_kind {
 struct ih_wire_reply {
     uint32_t kind;
     uint64_t n;
-    struct ih_image_info info; /* format is NULL */
+    struct ih_image_info info; /* format and band_names are NULL */
     struct ih_error error;
 };
 

@@ -144,9 +144,15 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
 static enum ih_status send_image(struct server *s, const struct ih_decoder *decoder, void *state,
                                  const struct ih_image_info *info, struct ih_error *err)
 {
-    struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED, .info = *info};
+    const size_t names_bytes =
+        info->band_names ? info->layout.n_channels * sizeof *info->band_names : 0;
+    struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED, .n = names_bytes, .info = *info};
     opened.info.format = NULL;
+    opened.info.band_names = NULL;
     send_reply(&opened);
+    if (names_bytes &&
+        !ih_wire_send(IH_DECODER_PROCESS_SOCKET, info->band_names, names_bytes, NULL))
+        _exit(EXIT_FAILURE);
     const size_t pixel_bytes = ih_pixel_bytes(info->layout.n_channels, info->type);
     const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / pixel_bytes;
     return has_long_rows ? send_long_rows(s, decoder, state, info, err)
@@ -174,6 +180,7 @@ static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
     }
     ih_decoder_close(decoder, *state);
     *state = NULL;
+    ih_band_names_reset(&info->band_names);
     *info = (struct ih_image_info){.format = NULL};
     *is_sequence = ih_decode_split(&s->src);
     return ih_decoder_open(decoder, &s->src, options, info, state, err);
@@ -209,10 +216,12 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
         struct ih_wire_reply done = {.kind = IH_WIRE_DONE, .n = 1, .info = *info};
         status = go_on(s, decoder, options, info, &state, &is_sequence, &has_next, err);
         done.info.format = NULL;
+        done.info.band_names = NULL;
         if (status != IH_OK || has_next)
             send_reply(&done);
     }
     ih_decoder_close(decoder, state);
+    ih_band_names_reset(&info->band_names);
     info->format = NULL;
     return status;
 }

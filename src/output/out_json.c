@@ -174,6 +174,10 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
     for (unsigned i = 0; i < r->histogram.n_planes; i++) {
         const unsigned p = ih_nth_plane(&r->histogram, i);
         fprintf(f, "%s{\"name\":\"%s\"", before, ih_histogram_plane(&r->histogram, p));
+        if (*ih_histogram_band_name(&r->histogram, p)) {
+            fputs(",\"name_in_file\":", f);
+            ih_json_put_string(f, ih_histogram_band_name(&r->histogram, p));
+        }
         json_put_statistics(f, ",", view, p, columns);
         put_specials(f, ih_specials(&r->histogram, p));
         if (r->measure.n_bins > IH_BINS)

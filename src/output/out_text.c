@@ -323,9 +323,31 @@ static void put_apart(const struct text *s, const struct ih_histogram *h)
         putc('\n', s->to.stream);
 }
 
+/* "named in the file: band1 Blue, band4 NIR", on as many lines as it takes. */
+static void put_band_names(const struct text *s, const struct ih_histogram *h)
+{
+    const char *before = "named in the file: ";
+    unsigned column = INDENT + (unsigned)strlen(before);
+    for (unsigned i = 0; i < h->layout.n_channels; i++) {
+        char name[4 * IH_BAND_NAME_BYTES];
+        const char *const plane = ih_histogram_plane(h, i);
+        if (ih_escape(name, sizeof name, ih_histogram_band_name(h, i)) == 0)
+            continue;
+        const unsigned width = (unsigned)strlen(plane) + 1 + ih_text_width(name);
+        const bool wraps = *before == ',' && column + 3 + width > s->width;
+        fprintf(s->to.stream, "%*s%s%s%s %s", *before == ',' ? 0 : INDENT, "", wraps ? "," : before,
+                wraps ? "\n    " : "", plane, name);
+        column = wraps ? 4 + width : column + 2 + width;
+        before = ", ";
+    }
+    if (*before == ',')
+        putc('\n', s->to.stream);
+}
+
 static void put_clipping(const struct text *s, const struct ih_histogram *h)
 {
     putc('\n', s->to.stream);
+    put_band_names(s, h);
     put_apart(s, h);
     if (!ih_is_unsigned(h->type) || h->layout.n_colours == 0)
         return;

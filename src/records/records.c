@@ -21,13 +21,14 @@ struct reader {
     uint64_t sums[IH_PLANES_MAX], specials[IH_PLANES_MAX][IH_SPECIALS];
     struct ih_float_sums *floats; /* owned, [n_floats], of the channels so far */
     unsigned n_floats;
+    struct ih_band_name *band_names; /* owned: of the record, NULL: none */
 
     /* Of the record: */
     uint64_t has; /* bits of the fields of ih_schema that it has */
     char *bytes;  /* of its name; NULL: they are UTF-8 */
     char *reduction;
-    char *names[IH_PLANES_MAX];
-    unsigned n_channels; /* luma included, if it is counted */
+    char *names[IH_PLANES_MAX], *names_in_file[IH_PLANES_MAX]; /* the latter may be NULL */
+    unsigned n_channels;                                       /* luma included, if it is counted */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */
 };
@@ -248,7 +249,14 @@ static bool read_range(struct ih_json_in *in, void *to)
 }
 
 /* What is read of a channel. Its statistics follow from the bins and are computed. */
-enum channel_key { CHANNEL_NAME, CHANNEL_BINS, CHANNEL_RANGES, CHANNEL_EXACT, CHANNEL_SPECIAL };
+enum channel_key {
+    CHANNEL_NAME,
+    CHANNEL_BINS,
+    CHANNEL_RANGES,
+    CHANNEL_EXACT,
+    CHANNEL_SPECIAL,
+    CHANNEL_NAME_IN_FILE
+};
 
 static bool read_exact_field(struct ih_json_in *in, const struct ih_field *field, void *sums)
 {
@@ -266,6 +274,8 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
     switch (field->kind) {
     case CHANNEL_NAME:
         return ih_json_text(in, &r->names[r->n_channels]);
+    case CHANNEL_NAME_IN_FILE:
+        return ih_json_text(in, &r->names_in_file[r->n_channels]);
     case CHANNEL_SPECIAL:
         return ih_json_count(in, &r->specials[r->n_channels][field->offset_bytes]);
     case CHANNEL_EXACT:
@@ -293,11 +303,14 @@ static bool read_channel(struct ih_json_in *in, void *to)
     {                                                                       \
         NULL, 0, 0, NULL                                                    \
     }
-    static const struct ih_field of_bins[] = {
-        {"name", CHANNEL_NAME, 0, NULL}, {"histogram", CHANNEL_BINS, 0, NULL}, SPECIALS};
+    static const struct ih_field of_bins[] = {{"name", CHANNEL_NAME, 0, NULL},
+                                              {"histogram", CHANNEL_BINS, 0, NULL},
+                                              {"name_in_file", CHANNEL_NAME_IN_FILE, 0, NULL},
+                                              SPECIALS};
     static const struct ih_field of_native[] = {{"name", CHANNEL_NAME, 0, NULL},
                                                 {"ranges", CHANNEL_RANGES, 0, NULL},
                                                 {"exact", CHANNEL_EXACT, 0, NULL},
+                                                {"name_in_file", CHANNEL_NAME_IN_FILE, 0, NULL},
                                                 SPECIALS};
 #undef SPECIALS
     struct reader *r = to;
@@ -307,6 +320,7 @@ static bool read_channel(struct ih_json_in *in, void *to)
     if (r->n_channels == IH_PLANES_MAX)
         return ih_json_fail(in, impossible);
     memset(r->specials[r->n_channels], 0, sizeof *r->specials);
+    r->names_in_file[r->n_channels] = NULL;
     if (!make_floats(r, in) || !read_members(in, fields, read_channel_field, r, &seen))
         return false;
     if ((seen & 3) != 3)
@@ -578,6 +592,11 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
         return ih_json_fail(in, "damaged record: the luma of gray is not its gray");
     if (h->type == IH_FLOAT32 && !use_floats(r))
         return ih_json_fail(in, "damaged record: the exact sums contradict the bins");
+    for (unsigned i = 0; i < n; i++)
+        if (r->names_in_file[i] &&
+            ih_band_name_set(&r->band_names, n, i, r->names_in_file[i], NULL) != IH_OK)
+            return ih_json_fail(in, "more than there is memory for");
+    h->band_names = r->band_names;
     return true;
 }
 
@@ -649,6 +668,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     uint64_t seen;
     r->has = r->n_channels = 0;
     r->bytes = r->reduction = NULL;
+    ih_band_names_reset(&r->band_names);
     memset(result, 0, sizeof *result);
     result->is_read = true;
     result->histogram.n_bins = result->measure.n_bins = IH_BINS;
@@ -715,6 +735,7 @@ void ih_records_close(struct ih_records *r)
         return;
     free(r->reader.room);
     free(r->reader.floats);
+    ih_band_names_reset(&r->reader.band_names);
     free(r->buffer);
     free(r);
 }

@@ -153,6 +153,11 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     if (status == IH_OK)
         ih_nodata_end(&nodata, &result->histogram);
+    if (status == IH_OK && ih_band_names_copy(&result->histogram.band_names, info->band_names,
+                                              info->layout.n_channels, err) != IH_OK) {
+        ih_histogram_reset(&result->histogram);
+        status = IH_MEMORY;
+    }
     if (status == IH_OK)
         ih_histogram_set_apart(&result->histogram);
     result->times.count_ns += lap(&last_ns);
@@ -163,6 +168,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     ih_thumbnail_reset(&thumbnail);
     ih_nodata_reset(&nodata);
     result->info = *info;
+    result->info.band_names = NULL;
     return status;
 }
 

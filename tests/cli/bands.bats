@@ -5,17 +5,19 @@ load helpers
 
 setup_file() { "$IMGHIST" --list | grep '^  tiff ' | grep -qv 'not in this build' || skip "no TIFF in this build"; }
 
-# bands FILE N PHOTOMETRIC [NODATA]: a TIFF of 4 x 2 pixels, uint16; band b of pixel i is 1000 * b + i.
+# bands FILE N PHOTOMETRIC [NODATA [XML]]: a TIFF of 4 x 2 pixels, uint16; band b of pixel i is 1000 * b + i. NODATA and
+# XML are those of GDAL's tags.
 bands() {
   python3 - "$@" <<'END'
 import struct, sys
-n, photometric, nodata = int(sys.argv[2]), int(sys.argv[3]), (sys.argv + [""])[4].encode()
+n, photometric, nodata, xml = int(sys.argv[2]), int(sys.argv[3]), *(a.encode() for a in (sys.argv + ["", ""])[4:6])
 data = struct.pack(f"<{8 * n}H", *(1000 * (b + 1) + i for i in range(8) for b in range(n)))
 tags = [(256, 3, 1, 4), (257, 3, 1, 2), (258, 3, n, 300), (259, 3, 1, 1), (262, 3, 1, photometric), (273, 4, 1, 400),
-        (277, 3, 1, n), (278, 3, 1, 2), (279, 4, 1, len(data))] + ([(42113, 2, 5, 380)] if nodata else [])
+        (277, 3, 1, n), (278, 3, 1, 2), (279, 4, 1, len(data))]
+tags += [(42112, 2, len(xml), 400 + len(data))] * (len(xml) > 0) + [(42113, 2, 5, 380)] * (len(nodata) > 0)
 file = b"II*\0" + struct.pack("<LH", 8, len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + bytes(4)
 file = file.ljust(300, b"\0") + struct.pack(f"<{n}H", *[16] * n)
-open(sys.argv[1], "wb").write(file.ljust(380, b"\0") + nodata.ljust(20, b"\0") + data)
+open(sys.argv[1], "wb").write(file.ljust(380, b"\0") + nodata.ljust(20, b"\0") + data + xml)
 END
 }
 
@@ -63,4 +65,44 @@ rgb.tif" ] || fail "$output"
   grep -q '8 of 12 bands are drawn' a.svg
   grep -q 'band8' a.svg
   ! grep -q 'shadows' a.svg
+}
+
+# names FILE: of its channels in the file; "-" for none.
+names() { "$IMGHIST" "$1" --ndjson -q "${@:2}" | jq -r '[.channels[] | .name_in_file // "-"] | join("|")'; }
+
+@test "bands: names in the file" {
+  item() { printf '  <Item name="DESCRIPTION" sample="%s" role="description">%s</Item>\n' "$@"; }
+  local xml
+  xml="<GDALMetadata>
+  <Item name=\"STATISTICS_MEAN\" sample=\"1\">7</Item>
+  <Item name=\"OFFSET\" sample=\"1\" role=\"offset\">7</Item>
+$(item 0 'Blue' 3 'NIR &amp;lt; 0.9 &amp;amp; &amp;#xb5;m' 2 $'a\tb\e[31mc' 9 'no band' x 'no number' 4 "$(printf '%.0s\303\251' {1..100})")"
+  bands a.tif 5 1 5000 "$xml</GDALMetadata>"
+  expected="Blue|-|a b [31mc|NIR < 0.9 & µm|$(printf '%.0s\303\251' {1..63})"
+  [ "$(names a.tif)" = "$expected" ] || fail "$(names a.tif)"
+  [ "$(names a.tif --bins=native)" = "$expected" ]
+  imghist_quiet a.tif --text=full
+  assert_output_has "  named in the file: band1 Blue, band3 a b [31mc, band4 NIR < 0.9 & µm,"
+  imghist_ok a.tif --chart=a.svg
+  grep -q '>band4 NIR &lt; 0.9 &amp; µm<' a.svg
+  bands b.tif 5 1 "" "$xml" # cut short
+  bands c.tif 5 1 "" "$(item 0 Red)"
+  bands rgb.tif 4 2 "" "$(item 1 g 3 NIR)"
+  [ "$(names rgb.tif)" = "-|g|-|NIR|-" ]
+  for broken in '<Item role="description" sample="0">' '<Item role="description" sample="0"' '<Item' \
+    '<Item role="description" sample="0">&amp' '<Item role="description" sample="0' '<Item>' '&#1114112;<Item'; do
+    bands broken.tif 5 1 "" "$broken"
+    imghist_quiet broken.tif --ndjson
+  done
+  imghist_quiet a.tif b.tif --total --ndjson -o ab.ndjson --nodata=none
+  imghist_quiet a.tif b.tif c.tif --total-only --ndjson -o abc.ndjson --nodata=none
+  head -2 ab.ndjson >images.ndjson
+  [ "$(names images.ndjson --total-only)" = "$expected" ]
+  tail -1 ab.ndjson >total.ndjson
+  [ "$("$IMGHIST" images.ndjson --total-only --ndjson -q)" = "$(cat total.ndjson)" ] || fail "another total"
+  imghist_quiet c.tif --ndjson --nodata=none -o c.ndjson
+  [ "$(names abc.ndjson)" = "-|-|-|-|-" ] || fail "$(names abc.ndjson)"
+  [ "$("$IMGHIST" c.ndjson total.ndjson --total-only --ndjson -q)" = "$(cat abc.ndjson)" ] || fail "another total"
+  sed 's/"name_in_file":"Blue"/"name_in_file":"Bl\\u0001\\u001bue"/' images.ndjson >other.ndjson
+  [[ "$(names other.ndjson | head -1)" == "Bl  ue|-|"* ]] || fail "$(names other.ndjson)"
 }

@@ -159,6 +159,11 @@ TEST(hostile_processes)
     assert_int_equal(face_hostile_process(bytes, sizeof bytes),
                      IH_OK); /* a correct answer is accepted */
     assert_int_equal(face_hostile_process(bytes, sizeof bytes - RECORD_BYTES), IH_CORRUPT);
+    opened[N] = 1; /* no length of names of bands */
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
+    opened[N] = IH_BAND_NAME_BYTES; /* with fewer bytes after them */
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
+    opened[N] = 0;
     opened[HEIGHT] = 1; /* more pixels than announced */
     assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
     opened[HEIGHT] = 3; /* fewer pixels */

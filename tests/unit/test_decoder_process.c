@@ -180,7 +180,7 @@ PROCESS_TEST(slow_pipe)
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_reader src = {0};
-    struct ih_image_info info;
+    struct ih_image_info info = {.format = NULL};
     int ends[2];
     size_t n;
     pthread_t feeder;
@@ -214,7 +214,7 @@ PROCESS_TEST(timeout)
     for (int is_pipe = 0; is_pipe <= 1; is_pipe++) {
         struct ih_error err = {0};
         struct ih_reader src = {0};
-        struct ih_image_info info;
+        struct ih_image_info info = {.format = NULL};
         int ends[2] = {-1, -1};
         size_t n;
         if (is_pipe) {
@@ -250,7 +250,7 @@ PROCESS_TEST(abandoned)
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_reader src = {0};
-    struct ih_image_info info;
+    struct ih_image_info info = {.format = NULL};
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     unsigned value = 0;
     int fd = file_of(10);
@@ -302,7 +302,7 @@ static void work_and_wait(int tell)
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     static uint8_t pixels[3 * WIDTH * HEIGHT];
     struct ih_reader src = {0};
-    struct ih_image_info info;
+    struct ih_image_info info = {.format = NULL};
     struct ih_decoder_process h;
     struct ih_error err;
     size_t n;

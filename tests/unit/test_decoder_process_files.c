@@ -73,7 +73,7 @@ static void *start_processes(void *failed)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     struct ih_reader src = {0};
-    struct ih_image_info info;
+    struct ih_image_info info = {.format = NULL};
     struct ih_error err;
     for (int i = 0; i < 12 && !*(bool *)failed; i++) {
         struct ih_decoder_process h;
@@ -112,7 +112,7 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
     struct ih_decoder_process h;
     struct ih_error err;
     struct ih_reader src = {0};
-    struct ih_image_info info;
+    struct ih_image_info info = {.format = NULL};
     int kept[3];
     ih_decoder_process_init(&h, &command);
     int low = open("/dev/null", O_RDONLY), file = fcntl(low, F_DUPFD_CLOEXEC, HIGH);

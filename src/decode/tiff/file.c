@@ -265,7 +265,7 @@ bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value)
     return open_page(s, &r, &at) && find_value(&r, at, tag, value);
 }
 
-bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size_bytes)
+bool ih_tiff_text_at(const struct ih_tiff *s, uint16_t tag, const char **text, size_t *n_bytes)
 {
     struct reader r;
     uint64_t at, type, n;
@@ -279,8 +279,19 @@ bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size
         return false;
     if (at > r.file_bytes || r.file_bytes - at < n)
         return false;
+    *text = (const char *)r.file + at;
+    *n_bytes = (size_t)n;
+    return true;
+}
+
+bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size_bytes)
+{
+    const char *from;
+    size_t n;
+    if (!ih_tiff_text_at(s, tag, &from, &n))
+        return false;
     n = n < size_bytes ? n : size_bytes - 1;
-    memcpy(text, r.file + at, (size_t)n);
+    memcpy(text, from, n);
     text[n] = '\0';
     return true;
 }

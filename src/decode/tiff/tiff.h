@@ -1,6 +1,7 @@
 /*
  * What the parts of the TIFF decoder share: file.c (the file as libtiff reads it), layout.c (the
- * meaning of the samples, and YCbCr), inflate.c (Deflate) and dec_tiff.c (the decoder).
+ * meaning of the samples, and YCbCr), band_names.c, inflate.c (Deflate) and dec_tiff.c (the
+ * decoder).
  */
 #ifndef IH_DECODE_TIFF_TIFF_H
 #define IH_DECODE_TIFF_TIFF_H
@@ -112,6 +113,15 @@ bool ih_tiff_tag(const struct ih_tiff *s, uint16_t tag, uint64_t *value);
 /* The text of a tag of the page, cut at the end of `text`. Returns false if the page has no such
  * tag. */
 bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size_bytes);
+
+/* Sets *text to the bytes of a tag of the page, in the file; a NUL need not follow. Returns false
+ * if the page has no such tag. */
+bool ih_tiff_text_at(const struct ih_tiff *s, uint16_t tag, const char **text, size_t *n_bytes);
+
+/* Overwrites the names of the page's bands (ih_band_name_set). Call it when the layout is read.
+ * Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_tiff_read_band_names(const struct ih_tiff *s, struct ih_band_name **names,
+                                       struct ih_error *err);
 
 /* Whether the page with the directory at `at` (0: the first) is a smaller copy of another. */
 bool ih_tiff_is_reduced(const struct ih_tiff *s, uint64_t at);
