@@ -90,13 +90,20 @@ static char *format_sample(char *p, const struct ih_histogram *h, unsigned bin)
     return ih_put_sample(p, h->type, ih_bin_value(h->type, bin));
 }
 
+/* Without bins, what is counted apart has columns too. */
+static const struct ih_column *const *columns_of(const struct csv_state *s)
+{
+    return s->layout->has_bins ? s->to.options.columns->of_channel
+                               : s->to.options.columns->of_stats;
+}
+
 /* printf would take several times as long. */
 static void put_stats(const struct csv_state *s, FILE *f, const char *name,
                       struct ih_record_view *view, unsigned plane)
 {
     const struct ih_result *const r = view->result;
     char row[2 * (IH_COUNT_MAX + 1) + CHANNEL_BYTES +
-             (IH_STATISTICS_MAX + IH_CHOSEN_MAX) * (IH_REAL_MAX + 1)];
+             (IH_STATISTICS_MAX + IH_APART_COLUMNS + IH_CHOSEN_MAX) * (IH_REAL_MAX + 1)];
     char *end = row;
     fputs(name, f);
     if (r->is_total) { /* its images differ in size */
@@ -108,7 +115,7 @@ static void put_stats(const struct csv_state *s, FILE *f, const char *name,
     }
     *end++ = ',';
     end = stpcpy(end, ih_histogram_plane(&r->histogram, plane));
-    for (const struct ih_column *const *c = s->to.options.columns->of_channel; *c; c++) {
+    for (const struct ih_column *const *c = columns_of(s); *c; c++) {
         *end++ = ',';
         end = ih_put_channel_value(end, view, plane, *c);
     }
@@ -290,8 +297,7 @@ static void put_header(struct csv_state *s)
         return;
     }
     fputs(s->layout->header, s->to.stream);
-    for (const struct ih_column *const *c = s->to.options.columns->of_channel;
-         *c && s->layout->has_stats; c++)
+    for (const struct ih_column *const *c = columns_of(s); *c && s->layout->has_stats; c++)
         fprintf(s->to.stream, ",%s", (*c)->name);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->to.stream, ",bin_%u", v);

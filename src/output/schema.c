@@ -234,9 +234,13 @@ void ih_columns_list(struct ih_columns *c, unsigned left_out)
             c->of_record[n_of_record++] = &ih_schema[i];
     }
     for (size_t i = 0; i < N_STATISTICS; i++)
-        c->of_channel[i] = &statistics[i];
+        c->of_channel[i] = c->of_stats[i] = &statistics[i];
+    for (size_t i = 0; i < IH_APART_COLUMNS; i++)
+        c->of_stats[N_STATISTICS + i] =
+            &ih_robust_columns[IH_ROBUST_COLUMNS - IH_APART_COLUMNS + i];
     append_chosen(c->of_record, n_of_record, c);
     append_chosen(c->of_channel, N_STATISTICS, c);
+    append_chosen(c->of_stats, N_STATISTICS + IH_APART_COLUMNS, c);
 }
 
 void ih_columns_arrange(struct ih_columns *c, unsigned left_out)

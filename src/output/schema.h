@@ -132,6 +132,7 @@ char *ih_put_field(char *text, const struct ih_field *field, const void *from);
 
 enum {
     IH_CHOSEN_MAX = 16, /* columns that the user may choose */
+    IH_APART_COLUMNS = 4,
     IH_FIELD_NAME_MAX = 24,
     IH_FIELD_LIST_MAX = 64
 };
@@ -140,6 +141,8 @@ enum {
 struct ih_columns {
     const struct ih_column *of_record[IH_N_FIELDS + IH_CHOSEN_MAX + 1];
     const struct ih_column *of_channel[IH_STATISTICS_MAX + IH_CHOSEN_MAX + 1];
+    /* --csv=stats: the same with what is counted apart, before the chosen ones. */
+    const struct ih_column *of_stats[IH_STATISTICS_MAX + IH_APART_COLUMNS + IH_CHOSEN_MAX + 1];
     const struct ih_column *of_comparison[IH_N_FIELDS + 1]; /* the distances */
     const struct ih_column *chosen[IH_CHOSEN_MAX + 1];      /* also if others have the same name */
     double linear[IH_BINS]; /* of ih_srgb_decode, for the mean luminance */
@@ -163,7 +166,8 @@ void ih_columns_arrange(struct ih_columns *columns, unsigned left_out);
 const struct ih_column *ih_column_find(const struct ih_column *const *columns, const char *name,
                                        size_t n);
 
-/* Columns of channels that no list has: they are computed where a user names them. */
+/* Columns of channels that are computed where a user names them. The last of them, of what is
+ * counted apart, are in of_stats; no other list has any. */
 enum { IH_ROBUST_COLUMNS = 9 };
 extern const struct ih_column ih_robust_columns[IH_ROBUST_COLUMNS];
 

@@ -3,7 +3,7 @@
 
 load helpers
 
-STATS=file,width,height,channel,count,sum,mean,stddev,min,max,p01,p05,p25,median,p75,p95,p99,entropy,crushed,blown,skewness,kurtosis,mode,mode_share,otsu,distinct,step
+STATS=file,width,height,channel,count,sum,mean,stddev,min,max,p01,p05,p25,median,p75,p95,p99,entropy,crushed,blown,skewness,kurtosis,mode,mode_share,otsu,distinct,step,nodata,nan,positive_infinity,negative_infinity
 
 # expect ARG...: the output of imghist equals standard input.
 expect() {
@@ -33,8 +33,8 @@ two() { ppm two.ppm 1 2 '\xFF\x00\x00\x0A\x14\x1E'; }
   four
   expect four.pgm --csv=stats <<END
 $STATS
-four.pgm,2,2,gray,4,275,68.750000,107.608956,0,255,0,0,0,10,10,255,255,1.500000,1,1,1.149673,-0.670397,10,0.500000,10,3,5
-four.pgm,2,2,luma,4,275,68.750000,107.608956,0,255,0,0,0,10,10,255,255,1.500000,1,1,1.149673,-0.670397,10,0.500000,10,3,5
+four.pgm,2,2,gray,4,275,68.750000,107.608956,0,255,0,0,0,10,10,255,255,1.500000,1,1,1.149673,-0.670397,10,0.500000,10,3,5,0,,,
+four.pgm,2,2,luma,4,275,68.750000,107.608956,0,255,0,0,0,10,10,255,255,1.500000,1,1,1.149673,-0.670397,10,0.500000,10,3,5,0,,,
 END
 }
 
@@ -43,10 +43,10 @@ END
   two
   expect two.ppm --csv=stats <<END
 $STATS
-two.ppm,1,2,red,2,265,132.500000,122.500000,10,255,10,10,10,10,255,255,255,1.000000,0,1,0.000000,-2.000000,10,0.500000,10,2,245
-two.ppm,1,2,green,2,20,10.000000,10.000000,0,20,0,0,0,0,20,20,20,1.000000,1,0,0.000000,-2.000000,0,0.500000,0,2,20
-two.ppm,1,2,blue,2,30,15.000000,15.000000,0,30,0,0,0,0,30,30,30,1.000000,1,0,0.000000,-2.000000,0,0.500000,0,2,30
-two.ppm,1,2,luma,2,73,36.500000,17.500000,19,54,19,19,19,19,54,54,54,1.000000,0,0,0.000000,-2.000000,19,0.500000,19,2,35
+two.ppm,1,2,red,2,265,132.500000,122.500000,10,255,10,10,10,10,255,255,255,1.000000,0,1,0.000000,-2.000000,10,0.500000,10,2,245,0,,,
+two.ppm,1,2,green,2,20,10.000000,10.000000,0,20,0,0,0,0,20,20,20,1.000000,1,0,0.000000,-2.000000,0,0.500000,0,2,20,0,,,
+two.ppm,1,2,blue,2,30,15.000000,15.000000,0,30,0,0,0,0,30,30,30,1.000000,1,0,0.000000,-2.000000,0,0.500000,0,2,30,0,,,
+two.ppm,1,2,luma,2,73,36.500000,17.500000,19,54,19,19,19,19,54,54,54,1.000000,0,0,0.000000,-2.000000,19,0.500000,19,2,35,0,,,
 END
 }
 
@@ -80,7 +80,7 @@ END
   "$IMGHIST" four.pgm two.ppm --csv=channels >channels.csv
   "$IMGHIST" four.pgm two.ppm --csv=stats >stats.csv
   cmp default.csv channels.csv
-  cut -d, -f1-27 channels.csv | cmp - stats.csv
+  cut -d, -f1-27 stats.csv | cmp - <(cut -d, -f1-27 channels.csv)
   [ "$(wc -l <channels.csv)" -eq 7 ]
   [ "$(sed 's/[^,]//g' channels.csv | sort -u | tr -d '\n' | wc -c)" -eq 282 ] # commas in every line
   head -1 channels.csv | cut -d, -f28- | cmp - <(printf 'bin_%d\n' {0..255} | paste -sd,)
@@ -155,7 +155,7 @@ END
   names=('plain-ä.pgm' 'com,ma' 'quo"te' $'new\nline' $'re\rturn' ' leading' 'trailing ' "it's")
   quoted=('plain-ä.pgm' '"com,ma"' '"quo""te"' $'"new\nline"' $'"re\rturn"' '" leading"' '"trailing "'
     "it's")
-  rest=1,1,1.000000,0.000000,1,1,1,1,1,1,1,1,1,0.000000,0,0,,,1,1.000000,1,1,0
+  rest=1,1,1.000000,0.000000,1,1,1,1,1,1,1,1,1,0.000000,0,0,,,1,1.000000,1,1,0,0,,,
   for name in "${names[@]}"; do dot "$name" 01; done
   {
     echo "$STATS"

@@ -19,9 +19,10 @@ raw() {
 @test "samples: values in the units of the samples" {
   raw
   imghist_ok s.raw --raw=1 --raw-depth=16sle --csv=stats --percentiles=50
-  [[ ${lines[1]} == s.raw,4,1,gray,4,1,0.250000,2.046338,-3,2,-3,-3,-3,0,2,2,2,1.500000,,,* ]] || fail "${lines[1]}"
+  [[ ${lines[1]} == s.raw,4,1,gray,4,1,0.250000,2.046338,-3,2,-3,-3,-3,0,2,2,2,1.500000,,,*,0,,,,0 ]] || fail "${lines[1]}"
   imghist_ok f.raw --raw=1 --raw-depth=f16le --csv=stats
-  [[ ${lines[1]} == f.raw,4,1,gray,2,,-0.950012207,1.04998779,-2,0.099975586,-2,-2,-2,-2,0.099975586,* ]] || fail "${lines[1]}"
+  [[ ${lines[1]} == f.raw,4,1,gray,2,,-0.950012207,1.04998779,-2,0.099975586,-2,-2,-2,-2,0.099975586,*,0,1,1,0 ]] || fail "${lines[1]}"
+  [[ ${lines[0]} == *,nodata,nan,positive_infinity,negative_infinity ]]
   imghist_ok f.raw --raw=1 --raw-depth=f16le --text
   assert_output_has "counted apart: 1 nan, 1 positive_infinity"
   imghist_ok s.raw --raw=1 --raw-depth=16sle --text=lines # no value is crushed or blown

@@ -137,8 +137,8 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
 @test "select: --percentiles is in every output, by hand, and merges compute them anew" {
   pgm ramp.pgm 10 10 "$(printf '\\x%02x' {1..100})"
   imghist_ok ramp.pgm --percentiles=0,0.5,10.000001,99,99.5,100 --csv=stats
-  [[ ${lines[0]} == *,step,p0,p0.5,p10.000001,p99.5,p100 ]] || fail "header: p99 is there anyway"
-  [[ ${lines[1]} == *,1,1,1,11,100,100 ]] || fail "row"
+  [[ ${lines[0]} == *,step,nodata,nan,positive_infinity,negative_infinity,p0,p0.5,p10.000001,p99.5,p100 ]] || fail "header: p99 is there anyway"
+  [[ ${lines[1]} == *,1,0,,,,1,1,11,100,100 ]] || fail "row"
   local expected=$output
   "$IMGHIST" ramp.pgm --ndjson -o old.ndjson
   imghist_quiet old.ndjson --percentiles=0,0.5,10.000001,99,99.5,100 --csv=stats
@@ -221,7 +221,7 @@ luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=c
   for limit in 100 20000 99.5 0 -3; do
     imghist_ok d --bins=native --csv=stats "--share=<=$limit,<$limit,>=$limit,>$limit" -o s.csv -q
     python3 "$TESTS/cli/check_fields.py" shares s.csv $limit || fail "$limit"
-    [[ $(head -n 1 s.csv) == *,step,share_le_$limit,share_lt_$limit,share_ge_$limit,share_gt_$limit ]] || fail "header"
+    [[ $(head -n 1 s.csv) == *,negative_infinity,share_le_$limit,share_lt_$limit,share_ge_$limit,share_gt_$limit ]] || fail "header"
   done
   pgm a.pgm 5 1 '\x01\x02\x03\x04\x09' # 60 % are <= 3; without 9, which is far, the mean is 2.5
   imghist_output $'file\na.pgm' a.pgm --fields=file --where 'gray.share_le_3 >= 60% and share_gt_3 < 0.41 and share_lt_-1 == 0' -q
