@@ -114,6 +114,7 @@ static const struct {
     {"jpeg", "gpu", "kernel", NULL, NULL, "what a GPU decodes is counted by a kernel of its own"},
     {"jpeg", "gpu", "region", NULL, NULL, is_whole_image},
     {"jpeg", "gpu", "mask", NULL, NULL, is_whole_image},
+    {"jpeg", "gpu", "bands", NULL, NULL, "a GPU counts all channels of JPEG files"},
     {"jpeg", "gpu", "nodata", NULL, NULL, "a GPU counts all samples of JPEG files"},
 };
 
@@ -194,6 +195,7 @@ static const struct {
     {"luma", SHOWS_COUNTS, "counts", NULL},
     {"alpha", SHOWS_COUNTS, "counts", NULL},
     {"bins", SHOWS_COUNTS, "counts", NULL},
+    {"bands", SHOWS_COUNTS, "counts", NULL},
     {"nodata", SHOWS_COUNTS, "counts", NULL},
     {"depth", SHOWS_COUNTS, "counts", NULL},
     {"range", SHOWS_COUNTS, "counts", NULL},
@@ -213,9 +215,9 @@ static const struct {
 
 /* Options about decoding, which result files do not need. Those about the machine, as --device,
  * stay allowed: a wrapper may always pass them. */
-static const char *const of_images[] = {"frames",  "raw-preview", "max-pixels",   "lenient",
-                                        "isolate", "thumbnails",  "list-skipped", "timeout",
-                                        "kernel",  "jpeg"};
+static const char *const of_images[] = {"frames",  "raw-preview", "max-pixels", "lenient",
+                                        "bands",   "isolate",     "thumbnails", "list-skipped",
+                                        "timeout", "kernel",      "jpeg"};
 
 /* ---- the rules ---- */
 

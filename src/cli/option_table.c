@@ -332,6 +332,11 @@ static enum ih_status set_region(const struct ih_setting *s)
     return ih_region_parse(s->value, &s->options->region, s->err);
 }
 
+static enum ih_status set_bands(const struct ih_setting *s)
+{
+    return ih_bands_parse(s->value, &s->options->bands, s->err);
+}
+
 static enum ih_status set_nodata(const struct ih_setting *s)
 {
     s->options->measure.stated |= IH_STATED_NODATA;
@@ -517,6 +522,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_range},
     {ROW(COUNTING, RUN, "region", "count only this rectangle, in pixels or %"), TEXT("WxH+X+Y"),
      .set = set_region, .once = "a run counts one region"},
+    {ROW(COUNTING, RUN, "bands", "count only these channels of each pixel"), RARE, TEXT("1,3-5"),
+     .set = set_bands},
     {ROW(COUNTING, RUN, "nodata", "count this value apart (GDAL_NODATA)"), RARE, TEXT("V|none"),
      .set = set_nodata},
     {ROW(COUNTING, RUN, "mask", "count only where this gray image is not 0"), RARE,

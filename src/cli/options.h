@@ -83,6 +83,7 @@ struct ih_options {
     bool resumes;             /* --resume */
     const char *resume_path;  /* of the output that it resumes; NULL: none */
     bool makes_thumbnails;    /* --thumbnails */
+    struct ih_bands bands;    /* --bands */
     struct ih_columns columns;
     const char *fields;                             /* --fields; NULL: all */
     struct ih_field_list record_fields, row_fields; /* the same, for records and --csv=stats */

@@ -10,14 +10,15 @@
 
 /* ---- what the options ask for ---- */
 
-/* An explicit CPU, kernel, raw, isolate, frames, region, mask, nodata or thumbnails option
+/* An explicit CPU, kernel, raw, isolate, frames, region, mask, bands, nodata or thumbnails option
  * turns --jpeg=auto off. */
 static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
     bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all ||
                        o->takes_frames || o->measure.region || o->measure.mask ||
-                       o->measure.nodata.kind == IH_NODATA_OF_RUN || o->makes_thumbnails;
+                       o->measure.nodata.kind == IH_NODATA_OF_RUN || o->makes_thumbnails ||
+                       o->bands.last > 0;
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
@@ -145,6 +146,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct sc
         .finish = ih_pipeline_finish,
         .finish_user = pipeline,
         .makes_thumbnails = o->makes_thumbnails,
+        .bands = o->bands,
         .jpeg = jpeg_side(o),
         .jpeg_report = &p->jpeg,
         .is_last = !o->is_verbose,

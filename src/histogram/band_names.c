@@ -32,15 +32,25 @@ static void clean(char name[IH_BAND_NAME_BYTES], const char *text)
 enum ih_status ih_band_name_set(struct ih_band_name **names, unsigned n_channels, unsigned channel,
                                 const char *text, struct ih_error *err)
 {
-    struct ih_band_name name;
+    struct ih_band_name name = {.number = 0};
     clean(name.text, text);
-    if (!*name.text)
+    return *name.text ? ih_band_copy(names, n_channels, channel, &name, 0, false, err) : IH_OK;
+}
+
+enum ih_status ih_band_copy(struct ih_band_name **names, unsigned n_channels, unsigned to,
+                            const struct ih_band_name *others, unsigned from, bool has_number,
+                            struct ih_error *err)
+{
+    const bool has_name = others && *others[from].text;
+    if (!has_name && !has_number)
         return IH_OK;
     if (!*names)
         *names = calloc(n_channels, sizeof **names);
     if (!*names)
         return ih_error_set(err, IH_MEMORY, "no memory for the names of bands");
-    (*names)[channel] = name;
+    if (has_name)
+        memcpy((*names)[to].text, others[from].text, IH_BAND_NAME_BYTES);
+    (*names)[to].number = has_number ? (uint16_t)(from + 1) : (*names)[to].number;
     return IH_OK;
 }
 
@@ -60,8 +70,21 @@ enum ih_status ih_band_names_copy(struct ih_band_name **copy, const struct ih_ba
                           : ih_error_set(err, IH_MEMORY, "no memory for the names of bands");
 }
 
-bool ih_band_names_are_same(const struct ih_band_name *a, unsigned n_a,
-                            const struct ih_band_name *b, unsigned n_b)
+void ih_band_names_join(struct ih_band_name **names, unsigned n_channels,
+                        const struct ih_band_name *others, unsigned n_others)
 {
-    return a && b ? n_a == n_b && memcmp(a, b, n_a * sizeof *a) == 0 : !a && !b;
+    bool are_same = n_channels == n_others && others;
+    for (unsigned i = 0; i < n_channels && *names && are_same; i++)
+        are_same = strcmp((*names)[i].text, others[i].text) == 0;
+    for (unsigned i = 0; i < n_channels && *names && !are_same; i++)
+        memset((*names)[i].text, 0, IH_BAND_NAME_BYTES);
+}
+
+bool ih_band_numbers_are_same(const struct ih_band_name *a, const struct ih_band_name *b,
+                              unsigned n_channels)
+{
+    bool are_same = true;
+    for (unsigned i = 0; i < n_channels; i++)
+        are_same = are_same && (a ? a[i].number : 0) == (b ? b[i].number : 0);
+    return are_same;
 }

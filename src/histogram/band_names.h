@@ -10,13 +10,15 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { IH_BAND_NAME_BYTES = 128 };
 
-/* Well-formed UTF-8 without control characters, perhaps empty. May hold characters that ih_escape
- * escapes. */
+/* text: well-formed UTF-8 without control characters, perhaps empty. May hold characters that
+ * ih_escape escapes. */
 struct ih_band_name {
     char text[IH_BAND_NAME_BYTES];
+    uint16_t number; /* from 1, of the stored band, if it is not the channel's place (--bands); 0 */
 };
 
 /*
@@ -32,6 +34,12 @@ struct ih_band_name {
 enum ih_status ih_band_name_set(struct ih_band_name **names, unsigned n_channels, unsigned channel,
                                 const char *text, struct ih_error *err);
 
+/* Gives channel `to` of *names the name of channel `from` in others (NULL: no names), and with
+ * has_number its number too. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_band_copy(struct ih_band_name **names, unsigned n_channels, unsigned to,
+                            const struct ih_band_name *others, unsigned from, bool has_number,
+                            struct ih_error *err);
+
 /* Releases the names and sets them to NULL. */
 void ih_band_names_reset(struct ih_band_name **names);
 
@@ -39,8 +47,12 @@ void ih_band_names_reset(struct ih_band_name **names);
 enum ih_status ih_band_names_copy(struct ih_band_name **copy, const struct ih_band_name *from,
                                   unsigned n_channels, struct ih_error *err);
 
-/* Whether all names are the same; NULL: no names. */
-bool ih_band_names_are_same(const struct ih_band_name *a, unsigned n_a,
-                            const struct ih_band_name *b, unsigned n_b);
+/* Drops the names that are not the same in both, all or none; NULL: no names. Numbers stay. */
+void ih_band_names_join(struct ih_band_name **names, unsigned n_channels,
+                        const struct ih_band_name *others, unsigned n_others);
+
+/* Whether the channels have the same numbers in both. */
+bool ih_band_numbers_are_same(const struct ih_band_name *a, const struct ih_band_name *b,
+                              unsigned n_channels);
 
 #endif

@@ -105,7 +105,7 @@ enum ih_status ih_totals_compare(struct ih_total *a, struct ih_total *b, struct 
                                  struct ih_error *err)
 {
     struct ih_layout layout;
-    if (!ih_layout_join(a->sum.layout, b->sum.layout, &layout))
+    if (!ih_histogram_join(&a->sum, &b->sum, &layout))
         return ih_error_set(err, IH_USAGE, "the images of both sides have different bands");
     out->largest = compare_planes(&a->sum, &b->sum, layout, out->planes);
     if (ih_histogram_widen(&a->sum, layout, err) != IH_OK ||
@@ -132,7 +132,7 @@ enum ih_status ih_result_compare(const struct ih_result *result, const struct ih
                             "has %u bins, the reference %u: counts of different bins are not "
                             "compared; count both again with 256 bins",
                             h->n_bins, of_reference->n_bins);
-    if (!ih_layout_join(h->layout, of_reference->layout, &layout))
+    if (!ih_histogram_join(h, of_reference, &layout))
         return ih_error_set(err, IH_UNSUPPORTED, "has other bands than the reference");
     const enum ih_status status = ih_joint_measure_add(&measure, result, err);
     if (status == IH_OK)

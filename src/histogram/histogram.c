@@ -129,6 +129,15 @@ bool ih_layout_join(struct ih_layout a, struct ih_layout b, struct ih_layout *bo
     return ih_layout_is_plain(a) && ih_layout_is_plain(b);
 }
 
+bool ih_histogram_join(const struct ih_histogram *a, const struct ih_histogram *b,
+                       struct ih_layout *both)
+{
+    const bool is_comparable = ih_layout_is_same(a->layout, b->layout);
+    return ih_layout_join(a->layout, b->layout, both) &&
+           (!is_comparable ||
+            ih_band_numbers_are_same(a->band_names, b->band_names, a->layout.n_channels));
+}
+
 unsigned ih_plane_as(const struct ih_histogram *h, struct ih_layout layout, unsigned plane)
 {
     if (plane == IH_LUMA)

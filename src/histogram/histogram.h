@@ -35,7 +35,7 @@ struct ih_histogram {
     uint64_t *sums;                    /* of the numbers of the bins */
     uint64_t (*specials)[IH_SPECIALS]; /* of pixels in no bin */
     struct ih_float_sums *floats;      /* of float32 samples; else NULL */
-    struct ih_band_name *band_names;   /* [n_channels], owned; NULL: no channel has one */
+    struct ih_band_name *band_names;   /* [n_channels], owned; NULL: no names and numbers */
 };
 
 static inline bool ih_has_luma(const struct ih_histogram *h)
@@ -98,10 +98,15 @@ static inline double ih_value_of(const struct ih_histogram *h, unsigned plane, u
                      : ih_bin_value(h->type, bin);
 }
 
-/* The name of a plane that the histogram has (ih_plane_name). */
+/* The name of a plane that the histogram has: that of ih_plane_name, of the stored band. "": it has
+ * no such plane. */
 static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsigned plane)
 {
-    const char *const name = ih_plane_name(h->layout, plane);
+    const bool has_number = h->band_names && plane < h->layout.n_channels;
+    const unsigned number = has_number ? h->band_names[plane].number : 0;
+    const char *const name =
+        number ? ih_plane_name((struct ih_layout){IH_CHANNELS_MAX, 0, false}, number - 1)
+               : ih_plane_name(h->layout, plane);
     return name ? name : "";
 }
 
@@ -138,6 +143,10 @@ enum ih_status ih_histogram_copy(struct ih_histogram *h, const struct ih_histogr
  * channels a layout is that of no images. Returns false if images of one have bands that images of
  * the other lack. */
 bool ih_layout_join(struct ih_layout a, struct ih_layout b, struct ih_layout *both);
+
+/* The same for two histograms, which also need the same numbers of bands. */
+bool ih_histogram_join(const struct ih_histogram *a, const struct ih_histogram *b,
+                       struct ih_layout *both);
 
 /* Converts a histogram to one of images of a layout that ih_layout_join gave for it: gray counts as
  * red, green and blue, and a new alpha has no pixels. Returns IH_OK, or IH_MEMORY with *h

@@ -67,7 +67,7 @@ static enum ih_status take_channels(struct ih_total *t, const struct ih_histogra
             ih_histogram_reset(&t->sum);
         return t->sum.bins ? IH_OK : IH_MEMORY;
     }
-    return ih_layout_join(t->sum.layout, h->layout, &layout)
+    return ih_histogram_join(&t->sum, h, &layout)
                ? ih_histogram_widen(&t->sum, layout, err)
                : ih_error_set(
                      err, IH_USAGE,
@@ -113,9 +113,8 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     const enum ih_status status = take_channels(t, h, err);
     if (status != IH_OK)
         return status;
-    if (!ih_band_names_are_same(t->sum.band_names, t->sum.layout.n_channels, h->band_names,
-                                h->layout.n_channels))
-        ih_band_names_reset(&t->sum.band_names);
+    ih_band_names_join(&t->sum.band_names, t->sum.layout.n_channels, h->band_names,
+                       h->layout.n_channels);
     t->measure = measure;
     add_description(t, result);
     ih_histogram_add(&t->sum, h);

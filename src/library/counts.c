@@ -219,7 +219,7 @@ const char *ih_counts_plane(const struct ih_counts *c, unsigned plane)
 {
     const struct ih_histogram *const h = &c->result.histogram;
     const bool is_absent = c->is_empty || (plane == IH_LUMA && !ih_has_luma(h));
-    return is_absent ? NULL : ih_plane_name(h->layout, plane);
+    return is_absent || !ih_plane_name(h->layout, plane) ? NULL : ih_histogram_plane(h, plane);
 }
 
 const uint64_t *ih_counts_bins(const struct ih_counts *c, unsigned plane)

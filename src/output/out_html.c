@@ -240,7 +240,7 @@ static void put_total(FILE *f, const struct html_state *s)
         const unsigned p = ih_nth_plane(h, i);
         if (p >= n_colours && (p != IH_LUMA || n_colours == 1))
             continue; /* alpha; the luma of gray */
-        fprintf(f, "%s\"%s\":", p ? "," : "", ih_plane_name(h->layout, p));
+        fprintf(f, "%s\"%s\":", p ? "," : "", ih_histogram_plane(h, p));
         uint64_t bars[IH_BINS];
         ih_histogram_fold_plane(h, shown, p, bars);
         for (unsigned v = 0; v * n_in_bar < shown.n_values; v++)

@@ -148,7 +148,8 @@ static void text_describe(char facts[FACTS_MAX], const struct ih_result *r)
     if (n_channels > NAMES_MAX && n > 0 && n < FACTS_MAX)
         snprintf(facts + n, (size_t)(FACTS_MAX - n), " %u channels", n_channels);
     for (unsigned p = 0; p < n_channels && n_channels <= NAMES_MAX && n > 0 && n < FACTS_MAX; p++)
-        n += snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->layout, p));
+        n += snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s",
+                      ih_histogram_plane(&r->histogram, p));
 }
 
 static void describe_total(char facts[FACTS_MAX], const struct ih_result *r)

@@ -528,9 +528,20 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
 
 /* ---- what a record says must hold together ---- */
 
-/* The layout whose channels have the names of the record. */
+/* Of "band3" 3; 0: no band has this name. */
+static unsigned band_number(const char *name)
+{
+    const struct ih_layout bands = {IH_CHANNELS_MAX, 0, false};
+    const unsigned long n = name && strncmp(name, "band", 4) == 0 ? strtoul(name + 4, NULL, 10) : 0;
+    return n > 0 && n <= IH_CHANNELS_MAX && strcmp(name, ih_plane_name(bands, (unsigned)n - 1)) == 0
+               ? (unsigned)n
+               : 0;
+}
+
+/* The layout whose channels have the names of the record. The numbers of bands ascend (--bands). */
 static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout *layout)
 {
+    unsigned last = 0;
     *layout = (struct ih_layout){n, 0, false};
     if (n > 0 && r->names[0])
         layout->n_colours = strcmp(r->names[0], "gray") == 0  ? 1
@@ -540,8 +551,11 @@ static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout
         layout->has_alpha = strcmp(r->names[n - 1], "alpha") == 0;
     for (unsigned i = 0; i < r->n_channels; i++) {
         const char *name = ih_plane_name(*layout, i == n ? (unsigned)IH_LUMA : i);
-        if (!name || !r->names[i] || strcmp(r->names[i], name) != 0)
+        const unsigned number = band_number(r->names[i]);
+        if (!name || !r->names[i] ||
+            (band_number(name) > 0 ? number <= last : strcmp(r->names[i], name) != 0))
             return false;
+        last = number > 0 ? number : i + 1;
     }
     return n == 0 || ih_layout_is_possible(layout);
 }
@@ -592,10 +606,15 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
         return ih_json_fail(in, "damaged record: the luma of gray is not its gray");
     if (h->type == IH_FLOAT32 && !use_floats(r))
         return ih_json_fail(in, "damaged record: the exact sums contradict the bins");
-    for (unsigned i = 0; i < n; i++)
-        if (r->names_in_file[i] &&
-            ih_band_name_set(&r->band_names, n, i, r->names_in_file[i], NULL) != IH_OK)
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned number = band_number(r->names[i]);
+        const bool is_moved = number > 0 && number != i + 1;
+        const char *const name = r->names_in_file[i] ? r->names_in_file[i] : "";
+        if ((is_moved &&
+             ih_band_copy(&r->band_names, n, i, NULL, number - 1, true, NULL) != IH_OK) ||
+            ih_band_name_set(&r->band_names, n, i, name, NULL) != IH_OK)
             return ih_json_fail(in, "more than there is memory for");
+    }
     h->band_names = r->band_names;
     return true;
 }

@@ -49,23 +49,24 @@ static uint64_t lap(uint64_t *last_ns)
  * support them, else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none.
  */
 static enum ih_status count_stripes(const struct ih_count_spec *spec,
-                                    struct ih_selection *selection, struct ih_nodata_pass *nodata,
+                                    struct ih_selection *selection,
+                                    const struct ih_band_pass *bands, struct ih_nodata_pass *nodata,
                                     struct ih_thumbnail *thumbnail, struct ih_decode *decode,
                                     struct ih_lane *lane, struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
-    const unsigned n_channels = spec->layout.n_channels;
+    const struct ih_layout stored = decode->info.layout;
     const enum ih_sample_type type = decode->info.type; /* before keep makes it that of spec */
-    const size_t pixel_bytes = ih_pixel_bytes(n_channels, type);
+    const size_t pixel_bytes = ih_pixel_bytes(stored.n_channels, type);
     const bool skips_transparent =
-        result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec->layout.has_alpha;
+        result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && stored.has_alpha;
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, spec, err);
-    const size_t planes_bytes =
-        !selection && !thumbnail && !decode->info.has_nodata && ih_lane_takes_planes(lane)
-            ? ih_decode_planes_bytes(decode)
-            : 0;
+    const size_t planes_bytes = !selection && !bands->from && !thumbnail &&
+                                        !decode->info.has_nodata && ih_lane_takes_planes(lane)
+                                    ? ih_decode_planes_bytes(decode)
+                                    : 0;
     const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     while (status == IH_OK) {
         struct ih_planes planes = {.n_rows = 0};
@@ -85,9 +86,11 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         if (status == IH_OK && selection)
             n_pixels = ih_selection_keep(selection, buffer, n_pixels, pixel_bytes);
         if (status == IH_OK && skips_transparent)
-            n_pixels = ih_samples_drop_transparent(buffer, n_pixels, n_channels, type);
+            n_pixels = ih_samples_drop_transparent(buffer, n_pixels, stored.n_channels, type);
         if (status == IH_OK)
-            ih_keys_make(type, buffer, n_pixels * n_channels);
+            ih_band_pass_keep(bands, buffer, n_pixels);
+        if (status == IH_OK)
+            ih_keys_make(type, buffer, n_pixels * spec->layout.n_channels);
         if (status == IH_OK && decode->info.has_nodata)
             n_pixels = ih_nodata_keep(nodata, buffer, n_pixels);
         if (status == IH_OK && planes.n_rows > 0)
@@ -117,6 +120,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
                                   struct ih_result *result)
 {
     const struct ih_image_info *info = &decode->info;
+    struct ih_band_pass bands;
     struct ih_measure *m = &result->measure;
     struct ih_error *err = &result->error;
     struct ih_count_spec spec;
@@ -124,12 +128,14 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     const bool has_selection = m->region || m->mask;
     struct ih_selection selection;
     struct ih_thumbnail thumbnail = {.sums = NULL};
-    struct ih_nodata_pass nodata;
+    struct ih_nodata_pass nodata = {.has_key = false};
     const bool has_thumbnail =
         options->makes_thumbnails && ih_is_unsigned(info->type) && ih_layout_is_plain(info->layout);
     result->decoder_version = result->library = decode->decoder->version;
 
-    enum ih_status status = ih_nodata_start(&nodata, info, m, err);
+    enum ih_status status = ih_band_pass_start(&bands, &options->bands, info, err);
+    if (status == IH_OK)
+        status = ih_nodata_start(&nodata, &bands.info, m, err);
     spec = nodata.spec;
     if (status == IH_OK)
         status = ih_measure_image(m, &spec, err);
@@ -140,7 +146,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     if (status == IH_OK && has_selection)
         status = ih_selection_start(&selection, info, m->region, used, err);
     if (status == IH_OK)
-        status = count_stripes(&spec, has_selection ? &selection : NULL, &nodata,
+        status = count_stripes(&spec, has_selection ? &selection : NULL, &bands, &nodata,
                                has_thumbnail ? &thumbnail : NULL, decode, lane, result);
     if (status == IH_OK && has_selection && selection.n_kept == 0)
         status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
@@ -153,10 +159,9 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     if (status == IH_OK)
         ih_nodata_end(&nodata, &result->histogram);
-    if (status == IH_OK && ih_band_names_copy(&result->histogram.band_names, info->band_names,
-                                              info->layout.n_channels, err) != IH_OK) {
-        ih_histogram_reset(&result->histogram);
-        status = IH_MEMORY;
+    if (status == IH_OK) {
+        result->histogram.band_names = bands.info.band_names;
+        bands.info.band_names = NULL;
     }
     if (status == IH_OK)
         ih_histogram_set_apart(&result->histogram);
@@ -167,8 +172,10 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     }
     ih_thumbnail_reset(&thumbnail);
     ih_nodata_reset(&nodata);
-    result->info = *info;
+    result->info = *info; /* with what the last pixels told */
+    result->info.layout = bands.info.layout;
     result->info.band_names = NULL;
+    ih_band_pass_reset(&bands);
     return status;
 }
 

@@ -86,6 +86,34 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
                          size_t pixel_bytes);
 
+/* ---- bands.c ---- */
+
+/* The channels that are counted, by their numbers from 1: alpha is the last. */
+struct ih_bands {
+    unsigned last; /* the highest; 0: all channels of each image */
+    uint64_t wanted[IH_CHANNELS_MAX / 64];
+};
+
+/* Reads "1,3-5". Returns IH_OK or IH_USAGE. */
+enum ih_status ih_bands_parse(const char *text, struct ih_bands *bands, struct ih_error *err);
+
+/* The bands of one image. */
+struct ih_band_pass {
+    struct ih_image_info info; /* of what is counted: band_names is owned */
+    uint16_t *from;            /* owned, [info.layout.n_channels]: their places; NULL: all */
+    unsigned n_stored;         /* samples of a decoded pixel */
+};
+
+/* info: of the decoder. Returns IH_OK, IH_MEMORY, or IH_UNSUPPORTED: the image lacks a band, or
+ * would lose a part of its colours. Reset p in every case. */
+enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands *bands,
+                                  const struct ih_image_info *info, struct ih_error *err);
+
+/* Drops the samples of other bands in place. */
+void ih_band_pass_keep(const struct ih_band_pass *p, uint8_t *pixels, size_t n_pixels);
+
+void ih_band_pass_reset(struct ih_band_pass *p);
+
 /* ---- nodata.c ---- */
 
 /* What becomes of 16-bit samples. */
@@ -164,6 +192,7 @@ struct ih_scan_options {
      * turn. What it returns, made with malloc, becomes result->product. NULL: no call. */
     void *(*finish)(void *user, const struct ih_input *input, struct ih_result *result);
     void *finish_user;
+    struct ih_bands bands; /* need IH_JPEG_CPU */
     struct ih_mask_options mask;
     /* Images of a resumed run that are done in the folder that is not finished. */
     uint64_t n_resumed_in_folder;

@@ -106,3 +106,46 @@ $(item 0 'Blue' 3 'NIR &amp;lt; 0.9 &amp;amp; &amp;#xb5;m' 2 $'a\tb\e[31mc' 9 'n
   sed 's/"name_in_file":"Blue"/"name_in_file":"Bl\\u0001\\u001bue"/' images.ndjson >other.ndjson
   [[ "$(names other.ndjson | head -1)" == "Bl  ue|-|"* ]] || fail "$(names other.ndjson)"
 }
+
+@test "bands: --bands counts some, which keep their numbers" {
+  bands a.tif 7 1 5000 '<Item sample="4" role="description">NIR</Item><Item sample="0" role="description">Blue</Item>'
+  imghist_quiet a.tif --bins=native --ndjson -o all.ndjson
+  for list in 1-7 2-3,5 7 5,1-2,1 1,3,5,7; do
+    imghist_quiet a.tif --bins=native --bands=$list --ndjson -o some.ndjson
+    numbers=$(python3 -c "import sys
+print(sorted({i for p in sys.argv[1].split(',') for i in range(int(p.split('-')[0]), int(p.split('-')[-1]) + 1)}))" $list)
+    [ "$(jq -c .channels some.ndjson)" = "$(jq -c --argjson n "$numbers" '[.channels[$n[] - 1]]' all.ndjson)" ] || fail "$list: $(cat some.ndjson)"
+    "$IMGHIST" some.ndjson --ndjson -q | cmp - some.ndjson || fail "$list: read back"
+    cp a.tif b.tif
+    imghist_quiet some.ndjson b.tif --bands=$list --bins=native --total-only --ndjson
+    [ "$(jq -c '[.channels[] | [.name, .name_in_file, .count]]' <<<"$output")" = "$(jq -c '[.channels[] | [.name, .name_in_file, .count * 2]]' some.ndjson)" ] || fail "$list: total"
+  done
+  imghist_ok a.tif --bands=5,7 -q --bins=native --where 'band5.min > 5000' --csv=stats --fields=channel,max,nodata
+  [ "$output" = "channel,max,nodata
+band5,5007,1
+band7,7007,0" ] || fail "$output"
+  imghist_quiet a.tif --bands=5,7 --text=full
+  assert_output_has "  named in the file: band5 NIR"
+  imghist_quiet a.tif --bands=2,4 --ndjson -o 24.ndjson
+  imghist_quiet a.tif --bands=2,5 --ndjson -o 25.ndjson
+  imghist_fails 1 "counts of different bands are not added" 24.ndjson 25.ndjson --total-only --csv
+  imghist_fails 1 "the images of both sides have different bands" --diff 24.ndjson 25.ndjson
+  imghist_fails 1 "a.tif: it has no band 8: its pixels have 7 samples" a.tif --bands=2,8
+  sed 's/"band2"/"band5"/; s/"band4"/"band2"/' 24.ndjson >wrong.ndjson
+  imghist_fails 1 "wrong.ndjson: line 1: damaged record" wrong.ndjson
+}
+
+@test "bands: --bands of colours and alpha" {
+  bands rgb.tif 6 2
+  imghist_fails 1 "its bands 1 to 3 are red, green and blue: select all three or none" rgb.tif --bands=1,4
+  of() { "$IMGHIST" "$@" -q --ndjson | jq -c '[.channels[] | [.name, .sum]]'; }
+  all=$(of rgb.tif)
+  [ "$(of rgb.tif --bands=1-3,5)" = "$(jq -c '[.[0, 1, 2, 4, 6]]' <<<"$all")" ] || fail "$(of rgb.tif --bands=1-3,5)"
+  [ "$(of rgb.tif --bands=5-6)" = "$(jq -c '[.[4, 5]]' <<<"$all")" ]
+  [ "$(of rgb.tif --bands=1-3)" = "$(jq -c '[.[0, 1, 2, 6]]' <<<"$all")" ]
+  all=$(of "$SAMPLES/cutout.png")
+  [ "$(of "$SAMPLES/cutout.png" --bands=4)" = "$(jq -c '[.[3]]' <<<"$all")" ]
+  [ "$(of "$SAMPLES/cutout.png" --bands=1-3)" = "$(jq -c '[.[0, 1, 2, 4]]' <<<"$all")" ]
+  [ "$(of "$SAMPLES/cutout.png" --bands=1-3 --alpha=skip-transparent)" = "$(of "$SAMPLES/cutout.png" --alpha=skip-transparent | jq -c '[.[0, 1, 2, 4]]')" ]
+  [ "$(of "$SAMPLES/scene.jpg" --bands=1-3)" = "$(of "$SAMPLES/scene.jpg")" ]
+}

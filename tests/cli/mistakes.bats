@@ -100,6 +100,8 @@ END
 2 | --total: takes no value | ./imghist a.pgm --total=all.csv
 2 | WxH+X+Y, in pixels or percent | ./imghist a.pgm --region=10x10
 2 | --region: '0x0+0+0' has no pixels | ./imghist a.pgm --region=0x0+0+0
+2 | is not a list of bands from 1 to 4096, as in 1,3-5 | ./imghist a.pgm --bands=3-1
+1 | it has no band 2: its pixels have 1 sample | ./imghist a.pgm --bands=2
 2 | fields of --diff are ks and emd | ./imghist --diff a.pgm b.pgm --fail-if 'mean_luma > 1'
 2 | name two images, folders or result files | ./imghist --diff a.pgm
 2 | not a number of threads, 1 to 1024 | ./imghist a.pgm -j 0
@@ -136,7 +138,7 @@ END
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 51 ]
+  [ $n -eq 53 ]
 }
 
 @test "mistakes: inputs" {

@@ -32,7 +32,7 @@ OPTIONS = [
     ("chart-size", "700x500", CHART), ("chart-format", "svg", {"chart": "out/charts"}), ("title", "T", CHART),
     ("theme", "light", CHART), ("scale", "log", CHART), ("scale-y", "percent", CHART), ("luma", "none", {}),
     ("alpha", "skip-transparent", {}), ("bins", "native", {}), ("depth", "12", {}), ("range", "9,9000", {}),
-    ("region", "1x2+0+2", {}), ("mask", "mask.pgm", {}), ("nodata", "0", {}), ("clip", "9,200", {}), ("device", "cpu", {}),
+    ("region", "1x2+0+2", {}), ("mask", "mask.pgm", {}), ("bands", "1-3", {}), ("nodata", "0", {}), ("clip", "9,200", {}), ("device", "cpu", {}),
     ("kernel", "reference", {}), ("jpeg", "cpu", {}), ("threads", "2", {}), ("memory", "64M", {}), ("timeout", "60", {}),
     ("isolate", None, {}), ("list-skipped", None, {}), ("fail-fast", None, {}), ("progress", "always", {}),
     ("quiet", None, {}), ("verbose", None, {}), ("list", None, {}), ("completion", "bash", {}),
@@ -60,6 +60,8 @@ SAME = {
     ("sigma-clip", "depth"): "most samples become 255", ("sigma-clip", "range"): "the same",
     ("alpha", "top"): "the first record has no alpha", ("alpha", "copies"): "nor has a copy",
     ("nodata", "region"): "no pixel of the region has the value", ("nodata", "mask"): "the same",
+    ("bands", "raw"): "a line of text does not show the alpha that is left out", ("bands", "raw-depth"): "the same",
+    ("bands", "size"): "the same", ("frames", "bands"): "images of several frames are gray", ("lenient", "bands"): "so is the irregular one",
     ("name", "fail-fast"): "the run stops before standard input",
 }
 

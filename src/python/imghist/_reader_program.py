@@ -25,7 +25,7 @@ OWN = {
 }
 _LISTS = {"files-from": "\n", "files0-from": "\0"}
 _REFUSED = {name: "a reader gives the images" for name in ("frames", "raw", "raw-depth", "raw-preview", "size")}
-_REFUSED |= {name: "the reader gives arrays: let it cut or select" for name in ("region", "mask")}
+_REFUSED |= {name: "the reader gives arrays: let it cut or select" for name in ("region", "mask", "bands")}
 _REFUSED |= {
     "records": "merge result files without a reader",
     "name": "there is no standard input",
