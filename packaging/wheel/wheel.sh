@@ -14,7 +14,7 @@ packaging/wheel/codecs.sh "$machine"
 into=build/codecs/$machine
 make -s --no-print-directory STATIC=0 DEPS= print-parts | while read -r stb font; do
   mkdir -p "$into/include/stb" "$into/share"
-  cp "$stb"/stb/stb_{image,image_write,truetype}.h "$into/include/stb/"
+  cp "$stb"/stb/stb_{image_write,truetype}.h "$into/include/stb/"
   cp "$font" "$into/share/"
 done
 for package in libstb-dev fonts-dejavu-core; do

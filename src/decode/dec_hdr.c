@@ -1,199 +1,217 @@
 /*
- * Radiance HDR (RGBE) through stb_image. File and image are held in memory.
+ * Radiance HDR (RGBE), streamed: a row is decoded into the caller's buffer and becomes floats
+ * there.
  *
- * It stores floats. Its 8-bit values are those that stb_image documents: 255 v^(1/2.2), rounded,
- * with values above 1 clipped to 255. An exposure in the header is not applied.
+ * Source: the format of Radiance's pictures, by Greg Ward, and the code of Bruce Walter that other
+ * readers follow: a sample is its mantissa times 2^(exponent - 136), which is exact as float32.
+ * Radiance's own programs add half a step of the mantissa. Exposure and colour corrections in the
+ * header are not applied.
  *
- * After the end of a file, stb_image reads zeros or loops forever. It gets line feeds instead,
- * which end all of its loops, and a file that it reads past the end is damaged.
- *
- * It takes all rows to have run lengths if the first has them, and else none, and does
- * not know Radiance's oldest run lengths. Files with both kinds of rows, or with such runs, are
- * refused.
+ * stb_image was rejected: it takes all rows to have run lengths if the first has them, does not
+ * know Radiance's oldest run lengths, and reads zeros or loops forever after the end of a file.
  */
-#include "decode/whole_file.h"
+#include "decode/decoder.h"
+#include "decode/read_bytes.h"
 
-#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define STBI_NO_STDIO
-#include <stb/stb_image.h>
-
 enum {
-    PIXEL_BYTES = 15, /* memory a pixel: three floats and the result */
+    LINE_MAX = 256, /* bytes of a line that are looked at, with the NUL */
+    HEADER_BYTES_MAX = 64 * 1024,
     N_CHANNELS = 3,
-    STORED_CHANNELS = 4 /* three mantissas and an exponent */
+    STORED_BYTES = 4, /* of a pixel: three mantissas and an exponent */
+    RUNS_LEAST = 8,   /* shorter rows, and longer ones, have no run lengths */
+    RUNS_END = 1 << 15,
+    CODE_BYTES_MAX = 129, /* a length and literals */
+    SHIFT_MAX = 24
 };
 
 struct hdr_state {
-    struct ih_whole_file whole;
-    size_t at;       /* the next byte of the file */
-    bool is_overrun; /* stb_image has read past the end */
+    struct ih_reader *src; /* borrowed */
+    size_t width;
+    uint64_t n_rows_left;
+    float scale[256]; /* of each exponent */
 };
 
-static int read_bytes(void *user, char *dst, int n_bytes)
+static enum ih_status damaged(struct ih_error *err, const char *what)
 {
-    struct hdr_state *s = user;
-    const size_t wanted = (size_t)n_bytes, left = s->whole.file_bytes - s->at;
-    const size_t n = left < wanted ? left : wanted;
-    memcpy(dst, s->whole.file + s->at, n);
-    s->at += n;
-    if (n > 0 && wanted > 4)
-        return (int)n; /* it fills its buffer; the next call tells whether it needs more */
-    s->is_overrun = s->is_overrun || n < wanted;
-    memset(dst + n, '\n', wanted - n);
-    return n_bytes;
+    return ih_error_set(err, IH_CORRUPT, "damaged Radiance HDR: %s", what);
 }
 
-static void skip_bytes(void *user, int n_bytes)
+static enum ih_status ends_early(struct ih_error *err)
 {
-    struct hdr_state *s = user;
-    const size_t left = s->whole.file_bytes - s->at;
-    s->is_overrun = s->is_overrun || n_bytes < 0 || (size_t)n_bytes > left;
-    s->at += s->is_overrun ? 0 : (size_t)n_bytes;
+    return damaged(err, "the file ends before the image does");
 }
 
-static int is_at_end(void *user)
-{
-    const struct hdr_state *s = user;
-    return s->is_overrun;
-}
+/* ---- header ---- */
 
-static const stbi_io_callbacks callbacks = {read_bytes, skip_bytes, is_at_end};
-
-static enum ih_status failed(const struct hdr_state *s, struct ih_error *err)
+/* Reads a line, without its end, and cuts it to LINE_MAX. *n_allowed: bytes that the header may
+ * still have. */
+static enum ih_status read_line(struct ih_reader *src, char line[LINE_MAX], size_t *n_allowed,
+                                struct ih_error *err)
 {
-    const char *why = stbi_failure_reason();
-    if (s->is_overrun)
-        why = "the file ends before the image does";
-    else if (why && strcmp(why, "Out of memory") == 0)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    return ih_error_set(err, IH_CORRUPT, "damaged Radiance HDR: %s", why ? why : "bad data");
-}
-
-static void close_hdr(void *state)
-{
-    struct hdr_state *s = state;
-    ih_whole_file_close(&s->whole);
-}
-
-static enum ih_status read_header(struct hdr_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
-{
-    int width = 0, height = 0, n_channels = 0;
-    const bool is_known =
-        stbi_info_from_callbacks(&callbacks, s, &width, &height, &n_channels) != 0;
-    if (s->is_overrun)
-        return failed(s, err);
-    if (!is_known)
-        return ih_error_set(err, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
-    if (width <= 0 || height <= 0)
-        return ih_error_set(err, IH_CORRUPT, "damaged Radiance HDR: it has no pixels");
-    if (ih_decode_check_pixels((uint64_t)width, (uint64_t)height, options->max_pixels, err) !=
-        IH_OK)
-        return err->status;
-    const uint64_t n_pixels = (uint64_t)width * (uint64_t)height;
-    if (n_pixels > INT_MAX / PIXEL_BYTES)
-        return ih_error_set(err, IH_LIMIT, "Radiance HDR of more than %d pixels",
-                            INT_MAX / PIXEL_BYTES);
-    info->width = (uint64_t)width;
-    info->height = (uint64_t)height;
-    info->layout = ih_layout_of(N_CHANNELS);
-    info->source_depth = 8;
-    return ih_whole_file_more(&s->whole, n_pixels * PIXEL_BYTES, err);
-}
-
-static bool is_newline(const uint8_t *p, const uint8_t *end)
-{
-    return p < end && *p == '\n';
-}
-
-/* Returns the first row: what follows the line of the size, which follows an empty line. */
-static const uint8_t *find_rows(const uint8_t *p, const uint8_t *end)
-{
-    while (p < end && !(is_newline(p, end) && is_newline(p + 1, end)))
-        p++;
-    for (p += p < end ? 2 : 0; p < end && !is_newline(p, end);)
-        p++;
-    return p < end ? p + 1 : end;
-}
-
-/* Returns the end of a row with run lengths, each channel by itself; `end` if it is damaged. */
-static const uint8_t *skip_runs(const uint8_t *p, const uint8_t *end, uint64_t width)
-{
-    for (unsigned c = 0; c < STORED_CHANNELS; c++)
-        for (uint64_t x = 0; x < width;) {
-            const unsigned n = p < end ? *p++ : 0, n_pixels = n > 128 ? n - 128 : n;
-            const unsigned n_bytes = n > 128 ? 1 : n;
-            if (n == 0 || (size_t)(end - p) < n_bytes)
-                return end;
-            p += n_bytes;
-            x += n_pixels;
-        }
-    return p;
-}
-
-/* Refuses what stb_image would decode to other pixels. Damage is left to stb_image. Source: the
- * format of Radiance's pictures, by Greg Ward. */
-static enum ih_status check_rows(const struct hdr_state *s, const struct ih_image_info *info,
-                                 struct ih_error *err)
-{
-    const uint8_t *end = s->whole.file + s->whole.file_bytes;
-    const uint8_t *p = find_rows(s->whole.file, end);
-    const bool may_have_runs = info->width >= 8 && info->width < 32768;
-    bool first_has_runs = false;
-    for (uint64_t y = 0; y < info->height; y++) {
-        if (end - p < STORED_CHANNELS)
-            return IH_OK;
-        const bool has_runs = may_have_runs && p[0] == 2 && p[1] == 2 && p[2] < 128;
-        if (y == 0)
-            first_has_runs = has_runs;
-        if (has_runs != first_has_runs)
-            return ih_error_set(err, IH_UNSUPPORTED,
-                                "Radiance HDR with run lengths in some rows only is not supported");
-        if (has_runs)
-            p = skip_runs(p + STORED_CHANNELS, end, info->width);
-        for (uint64_t x = 0; x < info->width && !has_runs && end - p >= STORED_CHANNELS; x++) {
-            if (p[0] == 1 && p[1] == 1 && p[2] == 1)
-                return ih_error_set(err, IH_UNSUPPORTED,
-                                    "Radiance HDR with the oldest run lengths is not supported");
-            p += STORED_CHANNELS;
-        }
+    const uint8_t *byte;
+    size_t size, n = 0;
+    for (;;) {
+        if (ih_reader_peek(src, 1, &byte, &size, err) != IH_OK)
+            return err->status;
+        if (size == 0)
+            return ends_early(err);
+        if ((*n_allowed)-- == 0)
+            return damaged(err, "its header has no end");
+        const char c = (char)*byte;
+        ih_reader_consume(src, 1);
+        if (c == '\n')
+            break;
+        if (n < LINE_MAX - 1)
+            line[n++] = c;
     }
+    line[n] = '\0';
     return IH_OK;
 }
 
 static enum ih_status open_hdr(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
+    static const char rgbe[] = "FORMAT=32-bit_rle_rgbe";
     struct hdr_state *s = state;
-    enum ih_status status = ih_whole_file_open(&s->whole, src, options, 0, err);
-    if (status == IH_OK)
-        status = read_header(s, options, info, err);
-    return status == IH_OK ? check_rows(s, info, err) : status;
+    char line[LINE_MAX], rows[11], columns[11], rest;
+    size_t n_allowed = HEADER_BYTES_MAX;
+    bool is_rgbe = false;
+    do {
+        if (read_line(src, line, &n_allowed, err) != IH_OK)
+            return err->status;
+        if (strncmp(line, "FORMAT=", 7) == 0)
+            is_rgbe = strcmp(line, rgbe) == 0;
+    } while (*line);
+    if (read_line(src, line, &n_allowed, err) != IH_OK)
+        return err->status;
+    if (!is_rgbe || sscanf(line, "-Y %10[0-9] +X %10[0-9]%c", rows, columns, &rest) != 2)
+        return ih_error_set(err, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
+    const uint64_t width = strtoull(columns, NULL, 10), height = strtoull(rows, NULL, 10);
+    if (width == 0 || height == 0)
+        return damaged(err, "it has no pixels");
+    if (ih_decode_check_pixels(width, height, options->max_pixels, err) != IH_OK)
+        return err->status;
+    s->src = src;
+    s->width = (size_t)width;
+    s->n_rows_left = height;
+    for (int e = 1; e < 256; e++)
+        s->scale[e] = ldexpf(1, e - 136);
+    info->width = width;
+    info->height = height;
+    info->layout = ih_layout_of(N_CHANNELS);
+    info->type = IH_FLOAT32;
+    info->n_bins = IH_FLOAT_BINS;
+    info->source_depth = 32;
+    return IH_OK;
 }
 
-static enum ih_status decode(struct hdr_state *s, struct ih_error *err)
+/* ---- rows ---- */
+
+/* Reads one channel of a row: lengths above 128 repeat a byte, others precede so many bytes. */
+static enum ih_status read_runs(struct hdr_state *s, uint8_t *channel, struct ih_error *err)
 {
-    int width, height, n_channels;
-    struct ih_whole_file *h = &s->whole;
-    s->at = 0;
-    h->pixels = stbi_load_from_callbacks(&callbacks, s, &width, &height, &n_channels, N_CHANNELS);
-    if (!h->pixels || s->is_overrun)
-        return failed(s, err);
-    h->n_pixels = (size_t)width * (size_t)height;
-    h->n_channels = N_CHANNELS;
-    ih_whole_file_free_bytes(h);
+    for (size_t x = 0; x < s->width;) {
+        const uint8_t *bytes;
+        size_t size, at = 0;
+        if (ih_reader_peek(s->src, CODE_BYTES_MAX, &bytes, &size, err) != IH_OK)
+            return err->status;
+        do {
+            const unsigned code = size > at ? bytes[at] : 0;
+            const bool is_run = code > 128;
+            const size_t n = is_run ? code - 128 : code;
+            if (size - at < (is_run ? 2 : 1 + n) || size == at)
+                return ends_early(err);
+            if (n == 0 || n > s->width - x)
+                return damaged(err, "a run that its row has no room for");
+            for (size_t i = 0; i < n; i++)
+                channel[STORED_BYTES * (x + i)] = bytes[at + 1 + (is_run ? 0 : i)];
+            x += n;
+            at += is_run ? 2 : 1 + n;
+        } while (x < s->width && size - at >= CODE_BYTES_MAX);
+        ih_reader_consume(s->src, at);
+    }
     return IH_OK;
+}
+
+/* Reads a row of plain pixels. A pixel with the mantissas 1, 1, 1, which no colour has, repeats the
+ * one before as often as its exponent says, and 256 times as often for each such pixel in a row. */
+static enum ih_status read_plain(struct hdr_state *s, uint8_t *row, struct ih_error *err)
+{
+    static const uint8_t repeats[] = {1, 1, 1};
+    unsigned shift = 0;
+    for (size_t x = 0; x < s->width;) {
+        const uint8_t *bytes;
+        size_t size, at = 0;
+        if (ih_reader_peek(s->src, STORED_BYTES, &bytes, &size, err) != IH_OK)
+            return err->status;
+        if (size < STORED_BYTES)
+            return ends_early(err);
+        for (; x < s->width && size - at >= STORED_BYTES; at += STORED_BYTES) {
+            const bool is_run = memcmp(bytes + at, repeats, sizeof repeats) == 0;
+            const uint64_t n = is_run ? (uint64_t)bytes[at + 3] << shift : 1;
+            if (n > s->width - x || (is_run && (x == 0 || shift > SHIFT_MAX)))
+                return damaged(err, "a run that its row has no room for");
+            for (uint64_t i = 0; i < n; i++, x++)
+                memcpy(row + STORED_BYTES * x, is_run ? row + STORED_BYTES * (x - 1) : bytes + at,
+                       STORED_BYTES);
+            shift = is_run ? shift + 8 : 0;
+        }
+        ih_reader_consume(s->src, at);
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_row(struct hdr_state *s, uint8_t *row, struct ih_error *err)
+{
+    const uint8_t *first;
+    size_t size;
+    if (ih_reader_peek(s->src, STORED_BYTES, &first, &size, err) != IH_OK)
+        return err->status;
+    if (size < STORED_BYTES)
+        return ends_early(err);
+    if (s->width < RUNS_LEAST || s->width >= RUNS_END || first[0] != 2 || first[1] != 2 ||
+        first[2] > 127)
+        return read_plain(s, row, err);
+    if (ih_be16(first + 2) != s->width)
+        return damaged(err, "a row of another width");
+    ih_reader_consume(s->src, STORED_BYTES);
+    for (unsigned c = 0; c < STORED_BYTES; c++)
+        if (read_runs(s, row + c, err) != IH_OK)
+            return err->status;
+    return IH_OK;
+}
+
+/* From the last pixel on, because floats take more room than they replace. */
+static void make_floats(const struct hdr_state *s, uint8_t *row)
+{
+    for (size_t x = s->width; x-- > 0;) {
+        uint8_t rgbe[STORED_BYTES];
+        float colour[N_CHANNELS];
+        memcpy(rgbe, row + STORED_BYTES * x, sizeof rgbe);
+        for (unsigned c = 0; c < N_CHANNELS; c++)
+            colour[c] = (float)rgbe[c] * s->scale[rgbe[3]];
+        memcpy(row + x * sizeof colour, colour, sizeof colour);
+    }
 }
 
 static enum ih_status read_hdr(void *state, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
     struct hdr_state *s = state;
-    if (!s->whole.pixels && decode(s, err) != IH_OK)
-        return err->status;
-    *n_pixels = ih_whole_file_read(&s->whole, pixels, capacity_pixels);
+    size_t n = 0;
+    for (; s->n_rows_left > 0 && capacity_pixels - n >= s->width; s->n_rows_left--) {
+        uint8_t *const row = pixels + n * N_CHANNELS * sizeof(float);
+        if (read_row(s, row, err) != IH_OK)
+            return err->status;
+        make_floats(s, row);
+        n += s->width;
+    }
+    *n_pixels = n;
     return IH_OK;
 }
 
@@ -205,12 +223,10 @@ static bool probe_hdr(const uint8_t *head, size_t size)
 
 const struct ih_decoder ih_decoder_hdr = {
     .name = "hdr",
-    .is_isolated = true,
-    .title = "Radiance HDR, reduced to 8 bits with gamma 2.2",
-    .version = "stb_image", /* its header has no number */
+    .title = "Radiance HDR, with run lengths and without, as floats",
+    .version = IH_DECODER_OWN_VERSION,
     .probe = probe_hdr,
     .state_bytes = sizeof(struct hdr_state),
     .open = open_hdr,
     .read = read_hdr,
-    .close = close_hdr,
 };

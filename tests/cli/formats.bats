@@ -106,7 +106,7 @@ tga-gray-alpha.tga 8
 gif.gif 8
 jp2-rgb.jp2 8
 qoi-4.qoi 8
-hdr.hdr 8
+hdr.hdr 32
 ico-4.ico 4
 webp-lossy.webp 8
 END

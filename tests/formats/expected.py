@@ -137,6 +137,12 @@ READERS = {
 }
 
 
+def shown(value):
+    """An integer, or the shortest digits that give the same float32."""
+    texts = [str(value)] if isinstance(value, int) else [f"{value:.{n}g}" for n in range(1, 10)]
+    return next(t for t in texts if numpy.float32(t) == value)
+
+
 def read(reader, path):
     try:
         return reader(path)
@@ -157,7 +163,7 @@ def line(name):
     counts = []
     for c, channel in enumerate(NAMES[len(expected[0])]):
         bins = sorted(Counter(p[c] for p in expected).items())
-        counts.append(channel + "=" + ",".join(f"{value}:{n}" for value, n in bins))
+        counts.append(channel + "=" + ",".join(f"{shown(value)}:{n}" for value, n in bins))
     origin = "made" if made["pixels"] else "read"
     return "\t".join((name, made["kind"], origin, " ".join(agree) or "-", " ".join(differ) or "-", " ".join(counts)))
 

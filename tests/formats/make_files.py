@@ -400,7 +400,7 @@ def hdr(pixels):
 
 
 def hdr_value(mantissa, exponent):
-    return min(255, int((mantissa * 2.0 ** (exponent - 136)) ** (1 / 2.2) * 255 + 0.5))
+    return mantissa * 2.0 ** (exponent - 136)
 
 
 def ico(images, kind=1):

@@ -13,20 +13,27 @@ static void start_hdr(struct file *f, const char *signature, unsigned width, uns
     put(f, text, strlen(text));
 }
 
-/* The documented value of a mantissa and an exponent: 255 v^(1/2.2), rounded. */
-static uint8_t hdr_value(unsigned mantissa, unsigned exponent)
+/* The value of a mantissa and an exponent, computed by the C library. */
+static float hdr_value(unsigned mantissa, unsigned exponent)
 {
-    const double v = exponent ? ldexp(mantissa, (int)exponent - 136) : 0;
-    const double scaled = floor(pow(v, 1 / 2.2) * 255 + 0.5);
-    return (uint8_t)(scaled > 255 ? 255 : scaled);
+    return exponent ? (float)ldexp(mantissa, (int)exponent - 136) : 0;
 }
+
+#define ASSERT_FLOATS(bytes, n_bytes, width, height, floats)                                \
+    do {                                                                                    \
+        assert_decodes(bytes, n_bytes, "hdr", width, height, 3, (const uint8_t *)(floats)); \
+        struct decoded d = decode(bytes, n_bytes, MAX_PIXELS, 1);                           \
+        assert_int_equal(d.info.type, IH_FLOAT32);                                          \
+        assert_int_equal(d.info.n_bins, 65536);                                             \
+        free(d.pixels);                                                                     \
+    } while (0)
 
 /* Every mantissa with exponents from black to far above white, uncompressed. */
 TEST(hdr_values)
 {
     enum { WIDTH = 7, HEIGHT = 256 }; /* fewer than 8: no run lengths */
     static const unsigned exponents[WIDTH] = {0, 1, 120, 126, 128, 129, 255};
-    static uint8_t expected[WIDTH * HEIGHT * 3];
+    static float expected[WIDTH * HEIGHT * 3];
     static struct {
         size_t n;
         uint8_t bytes[WIDTH * HEIGHT * 4 + 200];
@@ -44,14 +51,14 @@ TEST(hdr_values)
             for (unsigned c = 0; c < 3; c++)
                 expected[(y * WIDTH + x) * 3 + c] = hdr_value(pixel[c], exponents[x]);
         }
-    assert_decodes(f.bytes, f.n, "hdr", WIDTH, HEIGHT, 3, expected);
+    ASSERT_FLOATS(f.bytes, f.n, WIDTH, HEIGHT, expected);
 }
 
 /* A row of 8 pixels in runs and literals, and one of 9 in plain pixels. */
 TEST(hdr_run_lengths)
 {
     struct file f;
-    uint8_t expected[9 * 3];
+    float expected[9 * 3];
     start_hdr(&f, "#?RGBE", 8, 1);
     PUT(&f, 2, 2, 0, 8);
     PUT(&f, 128 + 8, 200);                        /* red: a run */
@@ -66,7 +73,7 @@ TEST(hdr_run_lengths)
         expected[3 * x + 1] = hdr_value(green[x], exponent);
         expected[3 * x + 2] = hdr_value(blue[x], exponent);
     }
-    assert_decodes(f.bytes, f.n, "hdr", 8, 1, 3, expected);
+    ASSERT_FLOATS(f.bytes, f.n, 8, 1, expected);
     assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 20);
     start_hdr(&f, "#?RADIANCE", 9, 1);
@@ -76,7 +83,35 @@ TEST(hdr_run_lengths)
         expected[3 * x + 1] = hdr_value(128, 128);
         expected[3 * x + 2] = hdr_value(3, 128);
     }
-    assert_decodes(f.bytes, f.n, "hdr", 9, 1, 3, expected);
+    ASSERT_FLOATS(f.bytes, f.n, 9, 1, expected);
+    assert_cuts_are_refused(f.bytes, f.n);
+}
+
+/* Long runs of the oldest kind: 3 + 256 pixels like the first, then another one; and rows with and
+ * without run lengths in one file. */
+TEST(hdr_other_runs)
+{
+    enum { WIDTH = 261 };
+    static float expected[WIDTH * 3];
+    struct file f;
+    start_hdr(&f, "#?RADIANCE", WIDTH, 1);
+    PUT(&f, 200, 100, 50, 130, 1, 1, 1, 3, 1, 1, 1, 1, 7, 8, 9, 127);
+    for (unsigned x = 0; x < WIDTH; x++)
+        for (unsigned c = 0; c < 3; c++)
+            expected[3 * x + c] = x + 1 < WIDTH ? hdr_value(200u >> c, 130) : hdr_value(7 + c, 127);
+    ASSERT_FLOATS(f.bytes, f.n, WIDTH, 1, expected);
+    assert_cuts_are_refused(f.bytes, f.n);
+    start_hdr(&f, "#?RADIANCE", 8, 2);
+    PUT(&f, 2, 2, 0, 8, 128 + 8, 9, 128 + 8, 8, 4, 1, 2, 3, 4, 128 + 4, 7, 128 + 8, 128);
+    for (unsigned x = 0; x < 8; x++) {
+        static const uint8_t blue[] = {1, 2, 3, 4, 7, 7, 7, 7};
+        PUT(&f, 2, 3, 7, 128); /* begins as run lengths do */
+        for (unsigned c = 0; c < 3; c++) {
+            expected[3 * x + c] = hdr_value(c == 2 ? blue[x] : 9 - c, 128);
+            expected[3 * (8 + x) + c] = hdr_value(c == 2 ? 7 : 2 + c, 128);
+        }
+    }
+    ASSERT_FLOATS(f.bytes, f.n, 8, 2, expected);
     assert_cuts_are_refused(f.bytes, f.n);
 }
 
@@ -91,8 +126,23 @@ TEST(hdr_damage)
     start_hdr(&f, "#?RADIANCE", 8, 1);
     PUT(&f, 2, 2, 0, 8);
     for (unsigned i = 0; i < 40; i++)
-        PUT(&f, 0); /* literals of no bytes, for ever; newer versions refuse the first */
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "");
+        PUT(&f, 0); /* literals of no bytes, for ever */
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "a run that its row has no room for");
+    static const uint8_t runs[][12] = {{1, 1, 1, 1},                             /* of no pixel */
+                                       {5, 6, 7, 128, 1, 1, 1, 8},               /* 8 of 7 */
+                                       {5, 6, 7, 128, 1, 1, 1, 0, 1, 1, 1, 255}, /* 65,280 */
+                                       {2, 2, 0, 9}};                            /* another width */
+    for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+        start_hdr(&f, "#?RADIANCE", 8, 1);
+        put(&f, runs[i], sizeof *runs);
+        for (unsigned k = 0; k < 40; k++)
+            PUT(&f, 9);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged Radiance HDR: a r");
+    }
+    start_hdr(&f, "#?RADIANCE", 3, 1);
+    for (unsigned i = 0; i < 30; i++) /* runs of none, whose number is at most four in a row */
+        PUT(&f, 1, 1, 1, 0);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "a run that its row has no room for");
     start_hdr(&f, "#?RADIANCE", 0, 1);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "it has no pixels");
     start_hdr(&f, "#?RADIANCE", 60000, 60000);
@@ -100,40 +150,11 @@ TEST(hdr_damage)
     f = (struct file){.n = 0};
     put(&f, "#?RADIANCE\nFORMAT=32-bit_rle_xyze\n\n-Y 1 +X 1\n0123", 48);
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
-}
-
-/* stb_image would decode these files to other pixels if bytes follow the image. */
-TEST(hdr_other_runs)
-{
-    static const char oldest[] = "Radiance HDR with the oldest run lengths is not supported",
-                      mixed[] = "Radiance HDR with run lengths in some rows only is not supported";
-    static const uint8_t tail[64];
-    struct file f;
-    start_hdr(&f, "#?RADIANCE", 10, 1);
-    PUT(&f, 200, 1, 1, 128, 1, 1, 1, 9); /* nine times the last pixel */
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, oldest);
-    put(&f, tail, sizeof tail);
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, oldest);
-    for (unsigned first_has_runs = 0; first_has_runs < 2; first_has_runs++) {
-        start_hdr(&f, "#?RADIANCE", 8, 2);
-        for (unsigned y = 0; y < 2; y++)
-            if ((y == 0) == first_has_runs) {
-                PUT(&f, 2, 2, 0, 8, 128 + 8, 9, 128 + 8, 8, 4, 1, 2, 3, 4, 128 + 4, 7, 128 + 8,
-                    128);
-            } else {
-                for (unsigned x = 0; x < 8; x++)
-                    PUT(&f, 9, 8, 7, 128);
-            }
-        put(&f, tail, sizeof tail);
-        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, mixed);
+    static const char *const sizes[] = {"+Y 1 +X 1", "+X 1 -Y 1", "-Y -1 +X 1", "-Y 1 +X 1x",
+                                        "1 1"};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        f.n = (size_t)snprintf((char *)f.bytes, sizeof f.bytes,
+                               "#?RGBE\nFORMAT=32-bit_rle_rgbe\n\n%s\n0123", sizes[i]);
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not");
     }
-}
-
-TEST(hdr_budget)
-{
-    struct file f;
-    start_hdr(&f, "#?RADIANCE", 2, 1);
-    PUT(&f, 1, 2, 3, 128, 4, 5, 6, 128);
-    assert_budget(f.bytes, f.n, f.n + 2 * 15, IH_OK);
-    assert_budget(f.bytes, f.n, f.n + 2 * 15 - 1, IH_LIMIT);
 }
