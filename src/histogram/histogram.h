@@ -38,6 +38,12 @@ struct ih_histogram {
     struct ih_band_name *band_names;   /* [n_channels], owned; NULL: no names and numbers */
 };
 
+/* Bytes of the bins of so many planes. */
+static inline uint64_t ih_bins_bytes(unsigned n_planes, unsigned n_bins)
+{
+    return (uint64_t)n_planes * n_bins * sizeof(uint64_t);
+}
+
 static inline bool ih_has_luma(const struct ih_histogram *h)
 {
     return h->n_planes > h->layout.n_channels;

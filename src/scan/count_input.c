@@ -114,6 +114,24 @@ static enum ih_status find_mask(const struct ih_scan_options *options, const str
                         options->n_outputs, &options->decode, of->budget, err);
 }
 
+/* Bins are allocated before the image is read, and must not wait: the image may hold memory. */
+static enum ih_status check_bins(const struct ih_scan_options *options,
+                                 const struct ih_count_spec *spec, bool has_nodata,
+                                 struct ih_error *err)
+{
+    char needed[IH_BYTES_TEXT_MAX], limit[IH_BYTES_TEXT_MAX];
+    const struct ih_budget *const budget = options->decode.budget;
+    const uint64_t n_bytes =
+        ih_bins_bytes(spec->layout.n_channels + 1, spec->n_bins) * (1 + has_nodata);
+    const uint64_t share = budget ? budget->size_bytes / options->n_threads : UINT64_MAX;
+    if (n_bytes <= IH_SMALL_BINS_BYTES || n_bytes <= share)
+        return IH_OK;
+    return ih_error_set_limit(
+        err, IH_LIMIT_MAX_MEMORY, share,
+        "the bins of its %u channels take %s of memory, a thread may take %s; count fewer bands",
+        spec->layout.n_channels, ih_bytes_print(n_bytes, needed), ih_bytes_print(share, limit));
+}
+
 /* Counts the image that decode is at. mask: the input's own, or empty. */
 static enum ih_status count_image(const struct ih_scan_options *options, const struct ih_mask *mask,
                                   struct ih_decode *decode, struct ih_lane *lane,
@@ -139,6 +157,8 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     spec = nodata.spec;
     if (status == IH_OK)
         status = ih_measure_image(m, &spec, err);
+    if (status == IH_OK)
+        status = check_bins(options, &spec, info->has_nodata, err);
     if (status == IH_OK)
         status = ih_nodata_begin(&nodata, &spec, err);
     if (status == IH_OK && has_thumbnail)

@@ -36,7 +36,8 @@ struct frames {
 static bool wait_for_room(struct scan *s, const struct slot *owner)
 {
     pthread_mutex_lock(&s->lock);
-    while (!s->is_stopping && owner->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
+    while (!s->is_stopping &&
+           owner->n_frames_waiting >= (s->bins_bytes > 0 ? 1 : WINDOW_OF_SLOW_TAKER) &&
            s->first->owner == owner)
         pthread_cond_wait(&s->on_frame, &s->lock);
     const bool may_continue = !s->is_stopping;

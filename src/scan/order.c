@@ -9,15 +9,25 @@
 
 #include <stdlib.h>
 
+uint64_t ih_slot_bins_bytes(const struct slot *slot)
+{
+    const struct ih_histogram *const h = &slot->result.histogram;
+    const bool has_bins = slot->has_result && slot->result.status == IH_OK;
+    const uint64_t n_bytes = has_bins ? ih_bins_bytes(ih_own_planes(h), h->n_bins) : 0;
+    return n_bytes > IH_SMALL_BINS_BYTES ? n_bytes : 0;
+}
+
 bool ih_order_have_room(const struct scan *s, uint64_t n_waiting)
 {
+    const struct ih_budget *const budget = s->options.decode.budget;
+    const bool are_bins_large = budget && s->bins_bytes > budget->size_bytes / 2;
     const uint64_t n_threads = s->options.n_threads;
     /* Only results that can be taken count, not those that wait for an input in the JPEG
      * queue: a batch of such inputs ends at the same time. */
     const bool is_taker_slow =
         s->first && s->first->is_ready && s->n_ready >= n_threads * READY_OF_SLOW_TAKER;
     const uint64_t window = s->options.measure.takes_native ? WINDOW_OF_NATIVE : WINDOW_PER_THREAD;
-    return n_waiting < n_threads * window && !is_taker_slow;
+    return n_waiting < n_threads * window && !is_taker_slow && !are_bins_large;
 }
 
 bool ih_order_have_member_room(const struct scan *s, const struct open_archive *a)
@@ -39,6 +49,7 @@ void ih_order_remove_first(struct scan *s)
     struct slot *slot = s->first;
     s->first = slot->next;
     s->n_ready -= slot->is_ready ? 1 : 0;
+    s->bins_bytes -= slot->is_ready ? ih_slot_bins_bytes(slot) : 0;
     *(s->first ? &s->first->previous : &s->last) = NULL;
     if (slot->owner) {
         s->n_inputs_waiting--;
@@ -123,6 +134,7 @@ static void make_ready(struct scan *s, struct slot *slot)
     }
     slot->is_ready = true;
     s->n_ready++;
+    s->bins_bytes += ih_slot_bins_bytes(slot);
     const bool is_last_queued = slot->is_queued && atomic_fetch_sub(&s->n_queued, 1) == 1;
     if (slot == s->first || is_last_queued) /* the caller waits for the first, or for the end */
         pthread_cond_signal(&s->on_result);

@@ -27,6 +27,8 @@ static struct slot *remove_ready(struct scan *s)
     struct slot *first = s->first, *last = NULL;
     for (unsigned n = 0; n < TAKE_MOST && s->first && s->first->is_ready; n++) {
         last = s->first;
+        if (ih_slot_bins_bytes(last) > 0) /* the last one, because it keeps its bins until used */
+            n = TAKE_MOST;
         ih_order_remove_first(s);
     }
     if (!last)

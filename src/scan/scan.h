@@ -294,6 +294,11 @@ uint64_t ih_count_reader(const struct ih_scan_options *options, const struct ih_
 void ih_count_input(const struct ih_scan_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_reader *src, struct ih_result *result);
 
+/* Bins up to this size are small: no image of four channels has more. Those of 4,096 bands may take
+ * 2 GB. The larger ones of an image may take each worker's share of decode.budget, and those of
+ * results that wait for their turn may take half of it. */
+enum { IH_SMALL_BINS_BYTES = 4 << 20 };
+
 /* ---- count_array.c ---- */
 
 /* Checks an array and fills in its default strides, depth and range. Returns IH_OK or IH_USAGE. */

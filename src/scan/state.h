@@ -41,6 +41,9 @@ struct slot {
     struct ih_result result;
 };
 
+/* Of a ready result; 0: small. */
+uint64_t ih_slot_bins_bytes(const struct slot *slot);
+
 struct open_archive {
     struct open_archive *next; /* in the order of the inputs */
     struct slot *slot;         /* of the archive itself */
@@ -77,6 +80,7 @@ struct scan {
     atomic_uint n_undecided;
     atomic_bool is_at_end;   /* of the inputs; set under the lock */
     atomic_bool is_stopping; /* start no more inputs; set under the lock */
+    uint64_t bins_bytes;     /* of ready results with bins that are not small */
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the caller for the second */

@@ -149,3 +149,19 @@ band7,7007,0" ] || fail "$output"
   [ "$(of "$SAMPLES/cutout.png" --bands=1-3 --alpha=skip-transparent)" = "$(of "$SAMPLES/cutout.png" --alpha=skip-transparent | jq -c '[.[0, 1, 2, 4]]')" ]
   [ "$(of "$SAMPLES/scene.jpg" --bands=1-3)" = "$(of "$SAMPLES/scene.jpg")" ]
 }
+
+@test "bands: --memory limits the bins of many bands" { # 512 KB a band, and as much for luma
+  bands a.tif 39 1
+  bands b.tif 39 1 5000
+  imghist_fails 1 "a.tif: the bins of its 39 channels take 21.0 MB of memory, a thread may take 16.8 MB; count fewer bands (--memory raises it)" \
+    a.tif -j1 --bins=native --memory=16M --csv=stats
+  imghist_fails 1 "a.tif: the bins of its 39 channels take 21.0 MB of memory, a thread may take 16.8 MB" a.tif a.tif -j2 --bins=native --memory=32M --csv=stats
+  imghist_fails 1 "b.tif: the bins of its 39 channels take 41.9 MB" b.tif -j1 --bins=native --memory=32M --csv=stats
+  imghist_quiet a.tif -j1 --bins=native --memory=32M --csv=stats
+  imghist_quiet a.tif -j1 --bins=native --memory=16M --csv=stats --bands=1-30
+  imghist_quiet a.tif -j1 --memory=1M --csv=stats
+  mkdir d
+  for i in {1..20}; do cp a.tif d/$i.tif; done
+  imghist_quiet d -j2 --bins=native --memory=43M --total-only --ndjson # waiting results are held back
+  [ "$(jq .channels[38].count <<<"$output")" = 160 ]
+}
