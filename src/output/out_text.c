@@ -45,6 +45,7 @@ struct text {
     struct ih_output_state to;
     unsigned width;  /* of the terminal */
     bool has_native; /* values, in tables */
+    bool has_floats; /* the same: they need most columns */
 };
 
 struct text_state {
@@ -91,7 +92,8 @@ static bool has_wide_values(const struct ih_histogram *h)
 
 static int column_width(const struct text *s, const struct column *c)
 {
-    return c->width + (s->has_native ? 2 : 0);
+    const int of_floats = has_wide_layout(s) ? 12 : 8;
+    return s->has_floats ? of_floats : c->width + (s->has_native ? 2 : 0);
 }
 
 static void put_headings(const struct text *s, const struct column *columns)
@@ -101,7 +103,8 @@ static void put_headings(const struct text *s, const struct column *columns)
             fprintf(s->to.stream, "  %*s", column_width(s, c), c->name);
 }
 
-/* A number that is too wide, as of native values in lines, loses its decimals. */
+/* A number that is too wide, as of native values in lines, loses its decimals. The value of a float
+ * sample keeps all digits in a table. */
 static void put_number(const struct text *s, int width, int decimals,
                        const struct ih_field_value *v)
 {
@@ -109,7 +112,8 @@ static void put_number(const struct text *s, int width, int decimals,
     const bool is_float = v->type == IH_TYPE_REAL && v->digits != IH_DIGITS_DECIMALS;
     if (v->type == IH_TYPE_INTEGER || is_float)
         ih_put_number(shown, v);
-    for (unsigned n = 8; n > 0 && is_float && (int)strlen(shown) > width; n--)
+    const bool is_cut = is_float && !(s->has_floats && v->digits == IH_DIGITS_OF_FLOAT);
+    for (unsigned n = 8; n > 0 && is_cut && (int)strlen(shown) > width; n--)
         ih_put_digits(shown, v->real, n);
     if (!is_float && v->type == IH_TYPE_REAL &&
         snprintf(shown, sizeof shown, "%.*f", decimals, v->real) > width)
@@ -198,13 +202,21 @@ static void put_axis(const struct text *s, unsigned n_columns, const struct ih_h
 {
     const struct ih_shown shown = ih_histogram_shown(h);
     const int quarter = (int)n_columns / 4;
+    const double span = shown.high - shown.low, most = fmax(fabs(shown.low), fabs(shown.high));
+    const unsigned n_digits =
+        shown.is_span ? (unsigned)fmin(9, 3 + fmax(0, log10(most / span))) : 0;
     char values[5][IH_REAL_MAX];
     for (unsigned i = 0; i < 5; i++) {
-        if (shown.is_span)
-            ih_put_digits(values[i], shown.low + (shown.high - shown.low) / 4 * i, 3);
-        else
+        for (unsigned n = n_digits; n > 0; n--) { /* neighbours differ, if there is room */
+            ih_put_digits(values[i], shown.low + span / 4 * i, n);
+            if ((int)strlen(values[i]) < quarter)
+                break;
+        }
+        if (!shown.is_span)
             snprintf(values[i], sizeof values[i], "%u", i < 4 ? h->n_bins * i / 4 : h->n_bins - 1);
     }
+    if ((int)(strlen(values[3]) + strlen(values[4])) >= quarter)
+        *values[3] = '\0';
     fprintf(s->to.stream, "%*s%-*s%-*s%-*s%-*s%s%s%s\n\n", INDENT, "", quarter, values[0], quarter,
             values[1], quarter, values[2], quarter - (int)strlen(values[4]), values[3], values[4],
             *label ? "  " : "", label);
@@ -404,6 +416,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     struct ih_record_view view;
     ih_record_view_init(&view, r);
     s->has_native = has_wide_values(&r->histogram);
+    s->has_floats = ih_is_float(r->histogram.type);
     put_title(s, r);
     put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
@@ -608,6 +621,7 @@ static void text_compare(const void *state, const struct ih_comparison *c)
     FILE *const f = s.to.stream;
     const struct ih_histogram *const h = &c->sides[0].histogram;
     s.has_native = has_wide_values(h);
+    s.has_floats = ih_is_float(h->type);
     const int emd_width = s.has_native ? 8 : 6;
     char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
     struct ih_record_view sides[2];

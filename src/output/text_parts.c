@@ -96,19 +96,6 @@ const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t 
 
 /* ---- heights of a histogram ---- */
 
-/* The same of a span of values, which has no ends at which samples may be clipped. */
-static void sum_columns_of_span(uint64_t columns[], unsigned n_columns,
-                                const struct ih_histogram *h, const uint64_t *bins)
-{
-    const struct ih_shown shown = ih_histogram_shown(h);
-    for (unsigned v = 0; v < h->n_bins; v++) {
-        const double value = bins[v] > 0 ? ih_bin_value(h->type, v) : HUGE_VAL;
-        const double at = (value - shown.low) / (shown.high - shown.low) * n_columns;
-        if (value >= shown.low && value <= shown.high)
-            columns[at < n_columns ? (unsigned)at : n_columns - 1] += bins[v];
-    }
-}
-
 /* Adds up the bins of each column, the smallest and the largest value only if with_ends is set. */
 static void sum_columns(uint64_t columns[], unsigned n_columns, const struct ih_histogram *h,
                         unsigned plane, bool with_ends)
@@ -116,8 +103,11 @@ static void sum_columns(uint64_t columns[], unsigned n_columns, const struct ih_
     const unsigned n_bins = h->n_bins, end = with_ends ? n_bins : n_bins - 1;
     const uint64_t *bins = ih_bins(h, plane);
     memset(columns, 0, n_columns * sizeof *columns);
-    if (!ih_is_unsigned(h->type)) {
-        sum_columns_of_span(columns, n_columns, h, bins);
+    if (!ih_is_unsigned(h->type)) { /* of the values that charts show */
+        uint64_t bars[IH_BINS];
+        ih_histogram_fold_plane(h, ih_histogram_shown(h), plane, bars);
+        for (unsigned bar = 0; bar < IH_BINS; bar++)
+            columns[bar * n_columns / IH_BINS] += bars[bar];
         return;
     }
     for (unsigned v = with_ends ? 0 : 1; v < end; v++)

@@ -99,3 +99,13 @@ raw() {
   imghist_ok --diff s.raw t.raw --raw=1 --raw-depth=16sle --json
   assert_output_has '"ks":0.250000,"emd":2.000000'
 }
+
+@test "samples: text has all digits of float samples, and fills the histogram between their bins" {
+  python3 -c "import array, sys
+array.array('f', [0.1, 1 / 3, -2.5e-7, 16777216]).tofile(open('d.raw', 'wb'))
+array.array('f', [100 + i / 1000 for i in range(1001)]).tofile(open('r.raw', 'wb'))" # bins are 0.5 wide there
+  imghist_ok d.raw --raw=1 --raw-depth=f32le --text=full
+  [[ "$(grep '^  gray ' <<<"$output")" =~ \ -2.5e-07\ .*\ 16777216$ ]] || fail "$output"
+  COLUMNS=100 imghist_ok r.raw --raw=1 --raw-depth=f32le --text=full
+  [ "$(grep -m1 -B1 -E '^  [0-9.]+ .*gray$' <<<"$output" | head -1 | tr -d ' \n' | wc -m)" -ge 63 ] || fail "$output"
+}
