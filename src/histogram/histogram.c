@@ -317,6 +317,32 @@ void ih_histogram_set_apart(struct ih_histogram *h)
     }
 }
 
+/* Two bits are one key: 0 and -0. The keys of the lower half of the bits are those from the middle
+ * up, in order; what is in the way is held. */
+void ih_histogram_make_keys(struct ih_histogram *h)
+{
+    enum { HALF = IH_NATIVE_BINS_MAX / 2 };
+    for (unsigned i = 0; i < ih_own_planes(h); i++) {
+        uint64_t *const bins = h->bins + (size_t)i * h->n_bins, ignored = 0;
+        const bool is_float = ih_is_float(h->type);
+        for (unsigned v = 0; v < HALF; v++) {
+            const uint64_t n = bins[v];
+            bins[v] = bins[HALF + v];
+            bins[HALF + v] = n;
+        }
+        for (unsigned v = 0; v < HALF / 2 && is_float; v++) {
+            const uint64_t n = bins[v];
+            bins[v] = bins[HALF - 1 - v];
+            bins[HALF - 1 - v] = n;
+        }
+        if (is_float) {
+            bins[HALF] += bins[HALF - 1];
+            bins[HALF - 1] = 0;
+        }
+        h->sums[i] = ih_add_values(bins, h->n_bins, &ignored);
+    }
+}
+
 void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
 {
     if (h->layout.n_colours != 1 || !ih_is_unsigned(h->type))

@@ -27,25 +27,37 @@ enum ih_sample_type ih_sample_type_find(const char *name)
 enum { SIGN_8 = 0x80, SIGN_16 = 0x8000 };
 #define SIGN_32 UINT32_C(0x80000000)
 
-static void keys_of_float16(uint8_t *samples, size_t n)
+static uint16_t key_of_float16(uint16_t v)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint16_t v;
-        memcpy(&v, samples + 2 * i, sizeof v);
-        v = v == SIGN_16 ? SIGN_16 : (uint16_t)(v ^ (-(v >> 15) | SIGN_16));
-        memcpy(samples + 2 * i, &v, sizeof v);
-    }
+    return v == SIGN_16 ? SIGN_16 : (uint16_t)(v ^ (-(v >> 15) | SIGN_16));
 }
 
-static void keys_of_int16(uint8_t *samples, size_t n)
+static uint16_t key_of_int16(uint16_t v)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint16_t v;
-        memcpy(&v, samples + 2 * i, sizeof v);
-        v ^= SIGN_16;
-        memcpy(samples + 2 * i, &v, sizeof v);
-    }
+    return v ^ SIGN_16;
 }
+
+/* Compilers make SIMD code of loops of a fixed length. */
+enum { BLOCK = 64 };
+#define KEYS_OF_16(name, key_of)                              \
+    static void name(uint8_t *samples, size_t n)              \
+    {                                                         \
+        uint16_t v[BLOCK];                                    \
+        for (; n >= BLOCK; n -= BLOCK, samples += sizeof v) { \
+            memcpy(v, samples, sizeof v);                     \
+            for (unsigned i = 0; i < BLOCK; i++)              \
+                v[i] = key_of(v[i]);                          \
+            memcpy(samples, v, sizeof v);                     \
+        }                                                     \
+        for (; n > 0; n--, samples += sizeof *v) {            \
+            memcpy(v, samples, sizeof *v);                    \
+            *v = key_of(*v);                                  \
+            memcpy(samples, v, sizeof *v);                    \
+        }                                                     \
+    }
+
+KEYS_OF_16(keys_of_float16, key_of_float16)
+KEYS_OF_16(keys_of_int16, key_of_int16)
 
 static void keys_of_int8(uint8_t *samples, size_t n)
 {

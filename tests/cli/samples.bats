@@ -109,3 +109,19 @@ array.array('f', [100 + i / 1000 for i in range(1001)]).tofile(open('r.raw', 'wb
   COLUMNS=100 imghist_ok r.raw --raw=1 --raw-depth=f32le --text=full
   [ "$(grep -m1 -B1 -E '^  [0-9.]+ .*gray$' <<<"$output" | head -1 | tr -d ' \n' | wc -m)" -ge 63 ] || fail "$output"
 }
+
+@test "samples: large files, whose bins get their keys at the end, equal their parts" {
+  python3 -c "import random, sys
+r = random.Random(7)
+open('large.raw', 'wb').write(r.randbytes(12 << 18))" # 1,572,864 samples
+  mkdir parts
+  split -b 480000 large.raw parts/p
+  for depth in 16sle 16sbe f16le f16be bf16le; do
+    for channels in 1 2 3; do
+      [ $channels -lt 3 ] || [[ $depth != 16s* ]] || continue # luma
+      "$IMGHIST" large.raw --raw=$channels --raw-depth=$depth --size=1024x$((1536 / channels)) --total-only --ndjson -q | jq -c .channels >whole
+      "$IMGHIST" parts/p* --raw=$channels --raw-depth=$depth --total-only --ndjson -q | jq -c .channels >sum || fail "$depth"
+      cmp whole sum || fail "$depth of $channels channels"
+    done
+  done
+}

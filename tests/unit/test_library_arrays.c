@@ -171,6 +171,49 @@ TEST(every_value_of_16_bits)
     free(samples);
 }
 
+/* Large arrays are counted where they lie, and their bins get keys at the end: every code, in rows
+ * of a length that leaves some pixels for the stripe. */
+TEST(large_arrays_of_signed_and_float_samples)
+{
+    enum { WIDE = 1021, HIGH = 640 };
+    uint16_t *samples = malloc((size_t)WIDE * HIGH * sizeof *samples);
+    uint64_t *expected = malloc(65536 * sizeof *expected);
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts();
+    assert_true(samples && expected);
+    for (unsigned i = 0; i < WIDE * HIGH; i++)
+        samples[i] = (uint16_t)(i * 40503u >> 3);
+    for (unsigned is_float = 0; is_float < 2; is_float++)
+        for (unsigned gap = 0; gap < 2; gap++) {
+            const struct ih_array a = {.data = samples,
+                                       .width = WIDE - gap,
+                                       .height = HIGH,
+                                       .n_channels = 1,
+                                       .has_strides = 1,
+                                       .row_stride_bytes = 2 * WIDE,
+                                       .pixel_stride_bytes = 2,
+                                       .channel_stride_bytes = 2,
+                                       .depth = 16,
+                                       .number = is_float ? IH_NUMBER_FLOAT : IH_NUMBER_SIGNED};
+            memset(expected, 0, 65536 * sizeof *expected);
+            for (size_t i = 0; i < (size_t)WIDE * HIGH; i++) {
+                const unsigned v = samples[i], magnitude = v & 0x7FFF;
+                const bool is_number = !is_float || magnitude < 0x7C00;
+                if (i % WIDE < WIDE - gap && is_number)
+                    expected[!is_float        ? v ^ 0x8000
+                             : v == magnitude ? 0x8000 + v
+                             : magnitude == 0 ? 0x8000
+                                              : 0x7FFF - magnitude]++;
+            }
+            assert_int_equal(ih_count_array(context, &a, sizeof a, counts, NULL), IH_OK);
+            assert_memory_equal(ih_counts_bins(counts, 0), expected, 65536 * sizeof *expected);
+        }
+    ih_counts_close(counts);
+    ih_context_close(context);
+    free(expected);
+    free(samples);
+}
+
 TEST(without_strides_and_without_pixels)
 {
     struct ih_context *context = open_cpu();

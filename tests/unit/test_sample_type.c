@@ -120,3 +120,36 @@ TEST(apart)
     ih_histogram_reset(&copy);
     ih_histogram_reset(&h);
 }
+
+/* All codes, counted as they are: their bins move to the keys that each sample has. */
+TEST(keys_of_bins)
+{
+    static const enum ih_sample_type types[] = {IH_INT16, IH_FLOAT16, IH_BFLOAT16};
+    static uint64_t expected[65536];
+    static uint16_t keys[65536];
+    for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
+        const struct ih_count_spec spec = {IH_LAYOUT(1), types[t], 65536, &ih_luma_none, 0, 65535};
+        struct ih_histogram h;
+        assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+        memset(expected, 0, sizeof expected);
+        for (unsigned v = 0; v < 65536; v++)
+            keys[v] = (uint16_t)v;
+        ih_keys_make(types[t], keys, 65535); /* blocks, and a rest */
+        ih_keys_make(types[t], keys + 65535, 1);
+        for (unsigned v = 0; v < 65536; v++) {
+            const uint64_t n = v * UINT64_C(2654435761) % 1000;
+            ih_bins(&h, 0)[v] = n;
+            expected[keys[v]] += n;
+            h.n_pixels += n;
+        }
+        ih_histogram_make_keys(&h);
+        assert_memory_equal(ih_bins(&h, 0), expected, sizeof expected);
+        assert_true(ih_histogram_consistent(&h));
+        ih_histogram_reset(&h);
+    }
+    const struct ih_count_spec rgb = {IH_LAYOUT(3), IH_INT16, 65536, &ih_luma_bt709, 0, 65535};
+    const struct ih_count_spec gray = {IH_LAYOUT(1), IH_INT16, 65536, &ih_luma_bt709, 0, 65535};
+    assert_false(ih_keys_can_wait(&rgb, 1 << 24)); /* luma is of keys */
+    assert_true(ih_keys_can_wait(&gray, 1 << 24));
+    assert_false(ih_keys_can_wait(&gray, 1000));
+}
