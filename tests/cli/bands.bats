@@ -161,7 +161,7 @@ band7,7007,0" ] || fail "$output"
   imghist_quiet a.tif -j1 --bins=native --memory=16M --csv=stats --bands=1-30
   imghist_quiet a.tif -j1 --memory=1M --csv=stats
   mkdir d
-  for i in {1..20}; do cp a.tif d/$i.tif; done
+  for i in {1..20}; do cp a.tif "d/$i.tif"; done
   imghist_quiet d -j2 --bins=native --memory=43M --total-only --ndjson # waiting results are held back
   [ "$(jq .channels[38].count <<<"$output")" = 160 ]
 }
