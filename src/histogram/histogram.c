@@ -83,8 +83,9 @@ void ih_histogram_clear(struct ih_histogram *h)
 
 void ih_histogram_reset(struct ih_histogram *h)
 {
+    if (h->bins) /* else the other fields may be unset */
+        ih_band_names_reset(&h->band_names);
     free(h->bins);
-    ih_band_names_reset(&h->band_names);
     h->bins = h->sums = NULL;
     h->specials = NULL;
     h->floats = NULL;

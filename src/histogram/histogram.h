@@ -151,7 +151,8 @@ enum ih_status ih_histogram_init_unset(struct ih_histogram *h, const struct ih_c
 /* Empties a histogram, which keeps its shape and memory. */
 void ih_histogram_clear(struct ih_histogram *h);
 
-/* Releases the counters and sets them to NULL. A histogram of zeros may be reset too. */
+/* Releases the counters and sets them to NULL. A histogram without counters may be reset too: only
+ * its bins have to be set. */
 void ih_histogram_reset(struct ih_histogram *h);
 
 /* Returns the histogram with its counters, which the caller owns from now on. Sets those of *h to
