@@ -210,6 +210,24 @@ build_libjxl() {
   pc libjxl 0.11.2 'libhwy, libbrotlidec, lcms2' '-ljxl_dec -ljxl_cms -ljxl_threads'
 }
 
+# Without the drivers for URLs and shared memory: files come from memory.
+build_cfitsio() {
+  by_hand_flags='-D_REENTRANT -DHAVE_UNISTD_H -DHAVE_FTRUNCATE -pthread'
+  mapfile -t sources < <(sed -n '/^SET(SRC_FILES/,/^)/p' CMakeLists.txt | grep -o '[a-z0-9_]*\.c' | grep -v '^f77_')
+  by_hand cfitsio "${sources[@]}"
+  cp fitsio.h longnam.h "$prefix/include/"
+  pc cfitsio 4.2.0 zlib
+}
+build_Imath() { by_cmake -DPYTHON=OFF; }
+# The library in C alone, which takes no more of Imath than a header.
+build_OpenEXR() {
+  goals=(OpenEXRCore)
+  by_cmake -DOPENEXR_{BUILD_TOOLS,INSTALL_TOOLS,INSTALL_EXAMPLES}=OFF -DOPENEXR_LIB_SUFFIX=
+  find built -name 'libOpenEXRCore*.a' -exec cp {} "$prefix/lib/libOpenEXRCore.a" \;
+  cp src/lib/OpenEXRCore/openexr*.h built/cmake/*.h "$prefix/include/"
+  pc OpenEXR 3.1.13 zlib -lOpenEXRCore
+}
+
 # pc NAME VERSION [REQUIRES] [LIBS]: a pkg-config file.
 pc() {
   printf 'prefix=%s\nName: %s\nDescription: %s\nVersion: %s\nRequires.private: %s\nLibs: -L${prefix}/lib %s\nCflags: -I${prefix}/include\n' \
@@ -239,7 +257,7 @@ while IFS='|' read -r -u 4 name version _ package archive patches; do
     [ "$status" -eq 77 ] || say "$name cannot be built, see $work.log: $(grep -m 1 -i 'error' "$work.log")"
     exit "$status"
   }
-  for text in LICENSE* COPYING* COPYRIGHT*; do
+  for text in LICENSE* License* COPYING* COPYRIGHT*; do
     case $name-$text in
       *\** | xz-COPYING.[GL]* | zstd-COPYING) ;; # of the tools of xz; zstd's is the other choice
       *) cp "$text" "$prefix/licenses/$name-$text" ;;
