@@ -51,7 +51,7 @@ endif
 PACKAGES   := libpng libjpeg zlib
 # Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
 # pkg-config file for giflib, so its header is searched for, as are those of stb.
-FORMATS_ALL   := webp tiff gif heif jxl jp2 fits exr archive preview
+FORMATS_ALL   := webp tiff gif heif jxl jp2 fits exr archive preview sensor
 FORMATS       ?= $(FORMATS_ALL)
 PACKAGES_webp := libwebp libwebpdemux
 PACKAGES_tiff := libtiff-4 >= 4.5
@@ -62,6 +62,7 @@ PACKAGES_fits := cfitsio >= 4.0
 PACKAGES_exr  := OpenEXR >= 3.1
 PACKAGES_archive := libarchive >= 3.5
 PACKAGES_preview := libraw_r >= 0.20
+PACKAGES_sensor := $(PACKAGES_preview)
 # 1: inflate PNG with libdeflate. Under DEPS it needs no pkg-config.
 LIBDEFLATE    ?= $(if $(or $(shell $(PKG_CONFIG) --exists libdeflate 2>/dev/null && echo 1),\
                    $(wildcard $(addsuffix /libdeflate.h,$(DEPS)/include))),1,0)
@@ -141,11 +142,12 @@ override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--c
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg -lz) -lm
 # Libraries that are loaded when an image needs them: see src/base/dynlib.h.
-FORMATS_LATE := $(if $(filter 1,$(STATIC)),,$(filter tiff heif jxl jp2 fits exr archive preview,$(FORMATS_HERE)))
+FORMATS_LATE := $(if $(filter 1,$(STATIC)),,$(filter tiff heif jxl jp2 fits exr archive preview sensor,$(FORMATS_HERE)))
 LIBRARY_OF_jp2 := openjp2
 LIBRARY_OF_fits := cfitsio
 LIBRARY_OF_exr := OpenEXRCore
 LIBRARY_OF_preview := raw_r
+LIBRARY_OF_sensor := raw_r
 library_of    = $(or $(LIBRARY_OF_$(1)),$(1))
 soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(library_of).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(library_of).so)

@@ -324,7 +324,8 @@ enum ih_warning {
     IH_WARNING_MORE_IMAGES = 32, /* only the first of several frames, pages or images was counted */
     IH_WARNING_EXTRA_SAMPLES = 64, /* pixels have further samples, which are no channel */
     IH_WARNING_MASKED = 128,       /* TIFF: pixels that a transparency mask hides count, too */
-    IH_WARNING_NODATA = 256        /* TIFF: so do pixels of the value that stands for no data */
+    IH_WARNING_NODATA = 256,       /* TIFF: so do pixels of the value that stands for no data */
+    IH_WARNING_CELLS = 512 /* camera raw: a row or column that fills no cell was not counted */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
@@ -384,6 +385,8 @@ struct ih_settings {
      * limits are then native values, at most 65535, and clip_high 0 means the largest value of each
      * image; an image whose values do not reach the limits is refused. */
     unsigned bins;
+    unsigned raw_sensor; /* 1: count the sensor's values of camera raw files, before demosaicing:
+                            see --raw-sensor in imghist(1). Not with raw_preview */
 };
 
 /*

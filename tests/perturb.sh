@@ -15,7 +15,7 @@ mutants=${MUTANTS:-2500} seed=${SEED:-1}
 tests=$(cd "$(dirname "$0")" && pwd)
 dir=$tests/../build/perturb
 formats=("$@")
-[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga qoi npy jp2 j2k fits exr hdr ico cur dng)
+[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga qoi npy jp2 j2k fits exr hdr ico cur dng sensor)
 
 rm -rf "$dir"
 mkdir -p "$dir/seeds" "$dir/different"
@@ -23,19 +23,26 @@ cd "$dir"
 "$tests/fuzz/seeds.sh" seeds
 cp "$tests"/../samples/*.{png,jpg} seeds
 find seeds -size +16k -delete
+for kind in "10 GBRG" lossless; do
+  # shellcheck disable=SC2086 # two arguments
+  PYTHONPATH=$tests/cli python3 "$tests/cli/sensor.py" $kind
+  mv a.dng "seeds/${kind:0:2}.sensor"
+done
 python3 "$tests/cli/make_dng.py" seeds/preview.dng seeds/444.jpg
 python3 "$tests/cli/make_dng.py" seeds/previews.dng seeds/420.jpg seeds/444.jpg
 
 # records FILL: writes a record of each file to FILL.ndjson and messages to FILL.err.
 records() {
-  GLIBC_TUNABLES=glibc.malloc.perturb=$1 timeout 600 "$imghist" --device=cpu --max-pixels=1M --raw-preview \
+  GLIBC_TUNABLES=glibc.malloc.perturb=$1 timeout 600 "$imghist" --device=cpu --max-pixels=1M "--raw-$raw" \
     --ndjson --files-from=list >"$1.ndjson" 2>"$1.err" || [ $? -eq 1 ]
 }
 
 echo "perturb: $mutants damaged files of each format, seed $seed"
 n_different=0
 for format in "${formats[@]}"; do
+  raw=preview
   case $format in
+    sensor) raw=sensor sources=(seeds/*.sensor) ;;
     pnm) sources=(seeds/*.p[bgpa]m) ;;
     *) sources=(seeds/*."$format") ;;
   esac

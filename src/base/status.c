@@ -66,6 +66,7 @@ const char *ih_warning_words(enum ih_warning warning)
         [IH_WARNING_MORE_IMAGES] = "only the first of several images was counted",
         [IH_WARNING_EXTRA_SAMPLES] = "extra samples of each pixel were not counted",
         [IH_WARNING_MASKED] = "pixels under the transparency mask count like all others",
+        [IH_WARNING_CELLS] = "a row or column of the sensor that fills no cell was not counted",
         [IH_WARNING_NODATA] = "pixels of the nodata value (GDAL_NODATA) count like all others",
     };
     const bool is_known = (size_t)warning < sizeof texts / sizeof *texts && texts[warning];

@@ -118,7 +118,7 @@ void ih_explain_error(const char *path, struct ih_error *err)
         [IH_LIMIT_LENIENT] = "--lenient accepts it",
         [IH_LIMIT_TIMEOUT] = "--timeout raises it",
         [IH_LIMIT_RAW_CHANNELS] = "--list shows the formats, --raw reads bare samples",
-        [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview",
+        [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview, --raw-sensor its values",
     };
     const char *reason = err->limit != IH_LIMIT_NONE ? options[err->limit] : NULL;
     char text[128];
@@ -244,7 +244,7 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
     for (unsigned bit = 1; o->is_verbose && bit < IH_WARNINGS_END; bit *= 2) {
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
-        if (r->info.warnings & bit & (IH_WARNING_MORE_IMAGES - 1))
+        if (r->info.warnings & bit & (IH_WARNING_CELLS | (IH_WARNING_MORE_IMAGES - 1)))
             print_message(m, path, line);
     }
     if (r->info.warnings & IH_WARNING_MORE_IMAGES && is_noted(m, IH_NOTE_MORE_IMAGES)) {

@@ -54,6 +54,8 @@ static const struct {
      "parts are merged from whole records; choose fields there"},
     {"frames", NULL, "raw", NULL, "size", "without --size, raw samples are one image"},
     {"raw-preview", NULL, "raw", NULL, NULL, is_not_raw},
+    {"raw-sensor", NULL, "raw", NULL, NULL, is_not_raw},
+    {"raw-sensor", NULL, "raw-preview", NULL, NULL, "a camera raw file is counted in one way"},
     {"lenient", NULL, "raw", NULL, NULL, is_not_raw},
     {"isolate", NULL, "raw", NULL, NULL, is_not_raw},
     {"depth", NULL, "raw", NULL, "raw-depth", is_8_bit},
@@ -215,9 +217,9 @@ static const struct {
 
 /* Options about decoding, which result files do not need. Those about the machine, as --device,
  * stay allowed: a wrapper may always pass them. */
-static const char *const of_images[] = {"frames",  "raw-preview", "max-pixels", "lenient",
-                                        "bands",   "isolate",     "thumbnails", "list-skipped",
-                                        "timeout", "kernel",      "jpeg"};
+static const char *const of_images[] = {"frames",       "raw-preview", "raw-sensor", "max-pixels",
+                                        "lenient",      "bands",       "isolate",    "thumbnails",
+                                        "list-skipped", "timeout",     "kernel",     "jpeg"};
 
 /* ---- the rules ---- */
 

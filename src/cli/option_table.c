@@ -442,6 +442,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(INPUT, RUN, "frames", "count all images of a file: frames, pages"), FIELD(takes_frames)},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
      FIELD(takes_raw_previews)},
+    {ROW(INPUT, RUN, "raw-sensor", "count the sensor's values of camera raw files"), RARE,
+     FIELD(takes_raw_sensors)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
      FIELD(max_pixels), SCALED("a number of pixels (k, M, G may follow)")},
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,

@@ -361,7 +361,9 @@ static struct ih_field_set fields_of_images(const struct ih_options *o)
         .columns = o->columns.of_record,
         .of_channel = o->columns.of_channel,
         .which = "fields are the columns of --csv=images, and texts are quoted",
-        .highest = o->measure.takes_native || o->raw_depth >= IH_RAW_8S ? HUGE_VAL : IH_BINS - 1,
+        .highest = o->measure.takes_native || o->takes_raw_sensors || o->raw_depth >= IH_RAW_8S
+                       ? HUGE_VAL
+                       : IH_BINS - 1,
         .formats = formats,
         .sigma = o->sigma,
         .lacks_luma = o->measure.luma == &ih_luma_none};
@@ -560,7 +562,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
                       "the layout channels has columns for 256 bins; with --bins=native use "
                       "--csv=long, bins, stats or images",
                       err);
-    if (ih_option_is_given(o, "clip") && !o->measure.takes_native && o->measure.clip_high > 255)
+    if (ih_option_is_given(o, "clip") && !o->measure.takes_native && !o->takes_raw_sensors &&
+        o->measure.clip_high > 255)
         return ih_error_set(err, IH_USAGE, "--clip: '%s': values above 255 are for --bins=native",
                             ih_option_value(o, "clip"));
     if (o->stdin_name && !has_stdin_image)

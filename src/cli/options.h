@@ -74,6 +74,7 @@ struct ih_options {
     enum ih_jpeg_side jpeg;
     bool is_lenient;          /* --lenient */
     bool takes_raw_previews;  /* --raw-preview */
+    bool takes_raw_sensors;   /* --raw-sensor */
     bool isolates_all;        /* --isolate */
     uint64_t memory_bytes;    /* for images held in memory; 0: a part of the machine's */
     const char *list_path;    /* --files-from; NULL: none; "-": standard input */

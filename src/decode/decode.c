@@ -114,6 +114,12 @@ bool ih_probe_preview(const uint8_t *head, size_t size)
     return false;
 }
 
+bool ih_probe_sensor(const uint8_t *head, size_t size)
+{
+    (void)head, (void)size;
+    return false;
+}
+
 /* The index of the decoder that recognises the file, or of the NULL at the end. */
 static unsigned find(const uint8_t *head, size_t size)
 {
@@ -141,15 +147,17 @@ bool ih_decode_has_signature(const uint8_t *head, size_t size)
     return found && !found->lacks_signature;
 }
 
-/* The index of the decoder of previews, or of the NULL at the end. */
-static unsigned find_preview(struct ih_error *err)
+/* The index of the decoder for camera raw files, or of the NULL at the end. */
+static unsigned find_camera_raw(bool is_sensor, struct ih_error *err)
 {
     unsigned i = 0;
-    while (ih_decoders[i] && ih_decoders[i]->probe != ih_probe_preview)
+    while (ih_decoders[i] &&
+           ih_decoders[i]->probe != (is_sensor ? ih_probe_sensor : ih_probe_preview))
         i++;
     if (!ih_decoders[i])
         ih_error_set(err, IH_UNSUPPORTED,
-                     "cannot decode previews of camera raw: not in this build (LibRaw)");
+                     "cannot decode %s of camera raw: not in this build (LibRaw)",
+                     is_sensor ? "values" : "previews");
     return i;
 }
 
@@ -238,10 +246,12 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_reader *src,
         const bool is_sure =
             d->decoder && !d->decoder->lacks_signature && !ih_probe_tiff(head, size);
         if (!is_sure && ih_recognise(src, err) != IH_OK) {
-            if (err->limit != IH_LIMIT_RAW_PREVIEW || !options->takes_raw_previews)
+            if (err->limit != IH_LIMIT_RAW_PREVIEW ||
+                !(with.takes_raw_previews || with.takes_raw_sensors))
                 return err->status;
-            index = find_preview(err);
+            index = find_camera_raw(with.takes_raw_sensors, err);
             d->decoder = ih_decoders[index];
+            with.takes_native = with.takes_native || with.takes_raw_sensors;
             if (!d->decoder)
                 return err->status;
         }

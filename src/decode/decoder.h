@@ -76,7 +76,9 @@ struct ih_decode_options {
      */
     struct ih_nodata nodata;
 
-    bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
+    /* Of camera raw files, one or none: */
+    bool takes_raw_previews; /* decode the JPEG preview */
+    bool takes_raw_sensors;  /* decode the sensor's values, which always are native */
 
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
     bool is_lenient;
@@ -214,7 +216,9 @@ bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
 bool ih_probe_fits(const uint8_t *head, size_t size_bytes);
 bool ih_probe_exr(const uint8_t *head, size_t size_bytes);
-bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen on request */
+/* Always false: chosen on request. */
+bool ih_probe_preview(const uint8_t *head, size_t size_bytes);
+bool ih_probe_sensor(const uint8_t *head, size_t size_bytes);
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller

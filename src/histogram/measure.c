@@ -65,6 +65,21 @@ const char *ih_alpha_name(enum ih_alpha alpha)
 
 /* ---- of an image ---- */
 
+void ih_measure_levels(struct ih_measure *m, const struct ih_image_info *info)
+{
+    const struct ih_levels *const l = &info->levels;
+    uint16_t black = l->black[0];
+    if (l->white == 0)
+        return;
+    m->takes_native = m->has_levels = true;
+    for (unsigned i = 1; i < info->layout.n_channels && i < IH_LEVELS_CHANNELS; i++)
+        black = l->black[i] < black ? l->black[i] : black;
+    if (!(m->stated & IH_STATED_CLIP) && black < l->white && l->white < info->n_bins) {
+        m->clip_low = black;
+        m->clip_high = l->white;
+    }
+}
+
 enum ih_status ih_measure_image(struct ih_measure *m, struct ih_count_spec *spec,
                                 struct ih_error *err)
 {
@@ -109,10 +124,11 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Images of other bins have other limits by default, unless the limits are asked for. */
+/* Images of other bins, and sensors, have other limits by default, unless the limits are asked for.
+ */
 static bool agree_clips(const struct ih_measure *m, bool is_asked, const struct ih_measure *own)
 {
-    if (!is_asked && m->n_bins != own->n_bins)
+    if (!is_asked && (m->n_bins != own->n_bins || m->has_levels || own->has_levels))
         return true;
     return m->clip_low == own->clip_low &&
            ((is_asked && m->clip_high == 0) || m->clip_high == own->clip_high);

@@ -11,6 +11,7 @@
 #include "histogram/pixels.h"
 #include "histogram/region.h"
 
+struct ih_image_info;
 struct ih_result;
 
 /* How samples of other depths become 8 bits. Each format has the same rule (imghist-formats(5)). */
@@ -70,6 +71,7 @@ struct ih_measure {
     enum ih_alpha alpha;
     struct ih_sample_range range; /* of the run, whatever the image's depth; high 0: none */
     struct ih_nodata nodata;
+    bool has_levels; /* of a result: of a sensor, whose levels are the clip limits by default */
     const char *region, *mask; /* as recorded; NULL: the whole image; borrowed */
     uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
     unsigned stated;    /* set of enum ih_stated */
@@ -77,6 +79,10 @@ struct ih_measure {
 
 /* The measure of a run without options: stated, region, range and the like are 0. */
 #define IH_MEASURE_DEFAULT ((struct ih_measure){.luma = &ih_luma_bt709})
+
+/* Of an image with black and white levels, before ih_measure_image: it has native bins, and unless
+ * clip limits are stated, the lowest black level and white are its limits. */
+void ih_measure_levels(struct ih_measure *measure, const struct ih_image_info *info);
 
 /*
  * Makes the measure of a run that of an image: sets type, n_bins and the default of clip_high.

@@ -35,6 +35,12 @@ static inline void ih_extremes_add(struct ih_extremes *to, uint32_t sample)
 
 /* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
  * a decoder that does not know it leaves it 0. */
+/* Of a sensor's values: where the signal begins, for each channel, and where it ends. */
+enum { IH_LEVELS_CHANNELS = 4 };
+struct ih_levels {
+    uint16_t black[IH_LEVELS_CHANNELS], white; /* white 0: not known */
+};
+
 struct ih_image_info {
     const char *format;      /* static: the decoder's name, "png" */
     uint64_t width, height;  /* pixels; for raw samples the number of pixels and 1 */
@@ -53,6 +59,7 @@ struct ih_image_info {
     unsigned n_not_counted; /* samples of a pixel that belong to no channel */
     unsigned n_frames;      /* images in the file, pages included; 0: not known */
     enum ih_range range;
+    struct ih_levels levels;
     unsigned not_applied;        /* set of enum ih_not_applied */
     unsigned orientation;        /* 1 to 8 as in Exif, for thumbnails; 0: not known */
     struct ih_pixel_order order; /* of the decoded pixels; complete after open */

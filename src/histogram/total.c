@@ -24,13 +24,20 @@ enum ih_status ih_total_copy(struct ih_total *t, const struct ih_total *other, s
     return other->n_images ? ih_histogram_copy(&t->sum, &other->sum, err) : IH_OK;
 }
 
-/* Whether a result has as many bins as the images before it. */
+/* Whether a result has as many bins as the images before it, and their limits. */
 static enum ih_status check_bins(const struct ih_total *t, const struct ih_result *r,
                                  struct ih_error *err)
 {
     const unsigned n = r->histogram.n_bins, n_before = t->sum.n_bins;
     const enum ih_sample_type type = r->histogram.type, type_before = t->sum.type;
+    const struct ih_measure *const before = &t->measure.common, *const own = &r->measure;
     char name[IH_TOTAL_FIRST_MAX];
+    if (t->n_images > 0 && t->measure.has_results && (before->has_levels || own->has_levels) &&
+        (before->clip_low != own->clip_low || before->clip_high != own->clip_high))
+        return ih_error_set(err, IH_USAGE,
+                            "a sensor has the black and white levels %u and %u, and another image "
+                            "%u and %u: --clip=LOW,HIGH gives all the same limits",
+                            before->clip_low, before->clip_high, own->clip_low, own->clip_high);
     if (t->n_images == 0 || (n == n_before && type == type_before))
         return IH_OK;
     ih_escape_short(name, sizeof name, r->path ? r->path : "");

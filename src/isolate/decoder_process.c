@@ -516,6 +516,7 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     p->info->type = r.info.type;
     p->info->n_bins = r.info.n_bins;
     p->info->source_depth = r.info.source_depth;
+    p->info->levels = r.info.levels; /* may be any */
     p->info->has_nodata = has_nodata;
     p->info->nodata = has_nodata ? r.info.nodata : 0;
     return receive_names(p, &r, err);

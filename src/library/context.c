@@ -91,7 +91,7 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
         return status;
     device->n_lanes = s->n_threads;
     const bool is_native = s->bins == IH_BINS_NATIVE;
-    const unsigned largest = is_native ? UINT16_MAX : IH_BINS - 1;
+    const unsigned largest = is_native || s->raw_sensor ? UINT16_MAX : IH_BINS - 1;
     const unsigned clip_high = s->clip_high ? s->clip_high : largest;
     c->options.n_threads = 1;
     if (s->bins != 0 && s->bins != IH_BINS && !is_native)
@@ -103,9 +103,13 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     if (s->raw_channels > IH_PIXEL_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "raw_channels: %u is more than %d", s->raw_channels,
                             IH_PIXEL_CHANNELS_MAX);
-    if (s->lenient > 1 || s->raw_preview > 1)
+    if (s->lenient > 1 || s->raw_preview > 1 || s->raw_sensor > 1)
         return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
-                            s->lenient > 1 ? "lenient" : "raw_preview");
+                            s->lenient > 1       ? "lenient"
+                            : s->raw_preview > 1 ? "raw_preview"
+                                                 : "raw_sensor");
+    if (s->raw_preview && s->raw_sensor)
+        return ih_error_set(err, IH_USAGE, "raw_sensor: not with raw_preview");
     struct ih_measure *m = &c->options.measure;
     m->clip_low = (uint16_t)s->clip_low;
     m->clip_high = (uint16_t)s->clip_high;
@@ -116,6 +120,7 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     c->options.decode.raw_channels = s->raw_channels;
     c->options.decode.is_lenient = s->lenient != 0;
     c->options.decode.takes_raw_previews = s->raw_preview != 0;
+    c->options.decode.takes_raw_sensors = s->raw_sensor != 0;
     c->options.decode.timeout_s = s->timeout;
     c->has_budget = s->max_memory != 0;
     c->ask = s->interrupt;

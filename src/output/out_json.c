@@ -178,6 +178,9 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
             fputs(",\"name_in_file\":", f);
             ih_json_put_string(f, ih_histogram_band_name(&r->histogram, p));
         }
+        if (r->info.levels.white > 0 && p < IH_LEVELS_CHANNELS)
+            fprintf(f, ",\"black\":%u,\"white\":%u", (unsigned)r->info.levels.black[p],
+                    (unsigned)r->info.levels.white);
         json_put_statistics(f, ",", view, p, columns);
         put_specials(f, ih_specials(&r->histogram, p));
         if (r->measure.n_bins > IH_BINS)

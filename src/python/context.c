@@ -97,20 +97,20 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"device",      "kernel",     "luma",    "alpha",   "clip",
                             "max_pixels",  "max_memory", "lenient", "timeout", "raw_channels",
-                            "raw_preview", "bins",       NULL};
+                            "raw_preview", "raw_sensor", "bins",    NULL};
     struct context *self = (struct context *)object;
     struct ih_settings *s = &self->settings;
     const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL;
-    int lenient = 0, raw_preview = 0;
+    int lenient = 0, raw_preview = 0, raw_sensor = 0;
     if (self->context) {
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$szzz(O&O&)O&O&pO&O&pO&:Context", names, &device, &kernel, &luma,
+            args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&:Context", names, &device, &kernel, &luma,
             &alpha, py_to_unsigned, &s->clip_low, py_to_unsigned, &s->clip_high, py_to_u64,
             &s->max_pixels, py_to_u64, &s->max_memory, &lenient, py_to_unsigned, &s->timeout,
-            py_to_unsigned, &s->raw_channels, &raw_preview, to_bins, &s->bins))
+            py_to_unsigned, &s->raw_channels, &raw_preview, &raw_sensor, to_bins, &s->bins))
         return -1;
     s->interrupt = is_interrupted;
     if (s->clip_high == 0 && keywords && PyDict_GetItemString(keywords, "clip")) {
@@ -121,6 +121,7 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
     }
     s->lenient = (unsigned)lenient;
     s->raw_preview = (unsigned)raw_preview;
+    s->raw_sensor = (unsigned)raw_sensor;
     if (!keep(&s->device, self->device, device, "device") ||
         !keep(&s->kernel, self->kernel, kernel, "kernel") ||
         !keep(&s->luma, self->luma, luma, "luma") || !keep(&s->alpha, self->alpha, alpha, "alpha"))
@@ -309,7 +310,7 @@ PyDoc_STRVAR(
     context_doc,
     "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
     "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0,\n"
-    "        raw_preview=False, bins=256)\n--\n\n"
+    "        raw_preview=False, raw_sensor=False, bins=256)\n--\n\n"
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
@@ -323,6 +324,7 @@ PyDoc_STRVAR(
     "limit\n"
     "raw_channels  1 to 4: files are interleaved samples without a header\n"
     "raw_preview   of a camera raw file, count the largest JPEG preview\n"
+    "raw_sensor    or the sensor's values, as bands R, G1, G2 and B\n"
     "bins          256, or 'native': samples of 9 to 16 bits keep their values, with a bin for "
     "each that\n              they can have; clip is then in these values, (0, the largest) by "
     "default\n\n"

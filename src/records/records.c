@@ -255,8 +255,23 @@ enum channel_key {
     CHANNEL_RANGES,
     CHANNEL_EXACT,
     CHANNEL_SPECIAL,
-    CHANNEL_NAME_IN_FILE
+    CHANNEL_NAME_IN_FILE,
+    CHANNEL_BLACK,
+    CHANNEL_WHITE
 };
+
+/* A level of a sensor's channel. */
+static bool read_level(struct ih_json_in *in, struct reader *r, bool is_white)
+{
+    struct ih_levels *const levels = &r->result.info.levels;
+    uint64_t n;
+    if (!ih_json_count(in, &n))
+        return false;
+    if (n > UINT16_MAX || r->n_channels >= IH_LEVELS_CHANNELS)
+        return ih_json_fail(in, impossible);
+    *(is_white ? &levels->white : &levels->black[r->n_channels]) = (uint16_t)n;
+    return true;
+}
 
 static bool read_exact_field(struct ih_json_in *in, const struct ih_field *field, void *sums)
 {
@@ -276,6 +291,9 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
         return ih_json_text(in, &r->names[r->n_channels]);
     case CHANNEL_NAME_IN_FILE:
         return ih_json_text(in, &r->names_in_file[r->n_channels]);
+    case CHANNEL_BLACK:
+    case CHANNEL_WHITE:
+        return read_level(in, r, field->kind == CHANNEL_WHITE);
     case CHANNEL_SPECIAL:
         return ih_json_count(in, &r->specials[r->n_channels][field->offset_bytes]);
     case CHANNEL_EXACT:
@@ -295,13 +313,14 @@ static bool read_channel_field(struct ih_json_in *in, const struct ih_field *fie
 
 static bool read_channel(struct ih_json_in *in, void *to)
 {
-#define SPECIALS                                                            \
-    {"nan", CHANNEL_SPECIAL, IH_NAN, NULL},                                 \
-        {"positive_infinity", CHANNEL_SPECIAL, IH_POSITIVE_INFINITY, NULL}, \
-        {"negative_infinity", CHANNEL_SPECIAL, IH_NEGATIVE_INFINITY, NULL}, \
-        {"nodata", CHANNEL_SPECIAL, IH_NODATA, NULL},                       \
-    {                                                                       \
-        NULL, 0, 0, NULL                                                    \
+#define SPECIALS                                                                         \
+    {"nan", CHANNEL_SPECIAL, IH_NAN, NULL},                                              \
+        {"positive_infinity", CHANNEL_SPECIAL, IH_POSITIVE_INFINITY, NULL},              \
+        {"negative_infinity", CHANNEL_SPECIAL, IH_NEGATIVE_INFINITY, NULL},              \
+        {"nodata", CHANNEL_SPECIAL, IH_NODATA, NULL}, {"black", CHANNEL_BLACK, 0, NULL}, \
+        {"white", CHANNEL_WHITE, 0, NULL},                                               \
+    {                                                                                    \
+        NULL, 0, 0, NULL                                                                 \
     }
     static const struct ih_field of_bins[] = {{"name", CHANNEL_NAME, 0, NULL},
                                               {"histogram", CHANNEL_BINS, 0, NULL},
@@ -616,6 +635,7 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
             return ih_json_fail(in, "more than there is memory for");
     }
     h->band_names = r->band_names;
+    r->result.measure.has_levels = r->result.info.levels.white > 0;
     return true;
 }
 

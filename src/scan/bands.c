@@ -77,6 +77,8 @@ enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands 
         }
     for (unsigned k = 0; k < kept->n_channels; k++) {
         const unsigned i = p->from[k];
+        if (i < IH_LEVELS_CHANNELS) /* k <= i */
+            p->info.levels.black[k] = info->levels.black[i];
         const bool is_band =
             k >= kept->n_colours && !(kept->has_alpha && k + 1 == kept->n_channels);
         if (ih_band_copy(&p->info.band_names, kept->n_channels, k, info->band_names, i,

@@ -152,6 +152,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     result->decoder_version = result->library = decode->decoder->version;
 
     enum ih_status status = ih_band_pass_start(&bands, &options->bands, info, err);
+    ih_measure_levels(m, &bands.info);
     if (status == IH_OK)
         status = ih_nodata_start(&nodata, &bands.info, m, err);
     spec = nodata.spec;
@@ -198,6 +199,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     ih_nodata_reset(&nodata);
     result->info = *info; /* with what the last pixels told */
     result->info.layout = bands.info.layout;
+    result->info.levels = bands.info.levels;
     result->info.band_names = NULL;
     ih_band_pass_reset(&bands);
     return status;

@@ -2,7 +2,7 @@
 """Writes a small DNG with JPEG previews: make_dng.py FILE [PREVIEW.jpg]...
 
 The first directory holds the first preview and the camera's name, as cameras write it. It has subdirectories for the
-other previews and for a sensor of 32 x 32 values. The previews end the file. Source: Adobe's "Digital Negative Specification" 1.4.
+other previews and for a sensor of 32 x 32 values without colours. The previews end the file. Source: Adobe's "Digital Negative Specification" 1.4.
 """
 import pathlib
 import struct
@@ -55,9 +55,9 @@ def build(previews, places):
     for data, at in list(zip(previews, places))[1:]:
         subdirectories.append(append(directory(preview_entries(data, at), len(file))))
     subdirectories.append(append(directory(
-        [(254, 4, [0]), (256, 4, [side]), (257, 4, [side]), (258, 3, [8]), (259, 3, [1]), (262, 3, [32803]),
-         (273, 4, [sensor_at]), (277, 3, [1]), (278, 4, [side]), (279, 4, [len(sensor)]), (33421, 3, [2, 2]),
-         (33422, 1, [0, 1, 1, 2]), (50714, 4, [0]), (50717, 4, [255])], len(file))))
+        [(254, 4, [0]), (256, 4, [side]), (257, 4, [side]), (258, 3, [8]), (259, 3, [1]), (262, 3, [34892]),
+         (273, 4, [sensor_at]), (277, 3, [1]), (278, 4, [side]), (279, 4, [len(sensor)]),
+         (50714, 4, [0]), (50717, 4, [255])], len(file))))
     matrix = struct.pack("<18i", *[1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1])
     first = preview_entries(previews[0], places[0]) if previews else [(254, 4, [1])]
     at = append(directory(first + [(271, 2, b"Maker\0"), (272, 2, b"Camera\0"), (330, 4, subdirectories),

@@ -19,7 +19,7 @@ CHART = {"chart": "out/c.png", "total": None}
 OPTIONS = [
     ("files-from", "list", {}), ("files0-from", "list0", {}), ("name", "x/y", {}), ("shard", "1/2", {}),
     ("resume", None, {"ndjson": None, "output": "out/r.ndjson"}), ("raw", "4", {}), ("raw-depth", "16le", {"raw": "4"}),
-    ("size", "8x4", {"raw": "4"}), ("frames", None, {}), ("raw-preview", None, {}), ("max-pixels", "30", {}),
+    ("size", "8x4", {"raw": "4"}), ("frames", None, {}), ("raw-preview", None, {}), ("raw-sensor", None, {}), ("max-pixels", "30", {}),
     ("lenient", None, {}), ("text", "full", {}), ("csv", None, {}), ("csv", "bins", {}), ("csv", "long", {}),
     ("csv", "stats", {}), ("csv", "images", {}), ("json", None, {}), ("ndjson", None, {}), ("html", "out/p.html", {}),
     ("thumbnails", None, {"html": "out/p.html"}), ("print", None, {}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
@@ -63,6 +63,7 @@ SAME = {
     ("bands", "raw"): "a line of text does not show the alpha that is left out", ("bands", "raw-depth"): "the same",
     ("bands", "size"): "the same", ("frames", "bands"): "images of several frames are gray", ("lenient", "bands"): "so is the irregular one",
     ("name", "fail-fast"): "the run stops before standard input",
+    ("raw-sensor", "check"): "both sensors are whole",
 }
 
 

@@ -374,7 +374,7 @@ each_option() {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
   "$IMGHIST" a.pgm --json -o a.json
-  for option in --frames --raw-preview --max-pixels=1k --lenient --isolate --list-skipped --timeout=9 \
+  for option in --frames --raw-preview --raw-sensor --max-pixels=1k --lenient --isolate --list-skipped --timeout=9 \
     --kernel=reference --jpeg=cpu; do
     refused "${option%%=*}: cannot be used with result files alone" a.ndjson a.json --csv=stats "$option"
     imghist_ok a.ndjson a.pgm --csv=stats "$option"

@@ -49,7 +49,7 @@ assert_preview() {
   dot d/a.pgm
   dng d/b.dng "$SAMPLES/scene.jpg"
   imghist_refused 1 "cannot decode: camera raw (DNG) is not supported: " d/b.dng --csv
-  assert_stderr_has "(--raw-preview counts its preview)"
+  assert_stderr_has "(--raw-preview counts its preview, --raw-sensor its values)"
   imghist_ok d --csv=stats -v
   assert_stderr_has "1 done, 0 failed, 1 skipped"
   "$IMGHIST" --list | grep -q '^  preview .*LibRaw [0-9]' || return 0

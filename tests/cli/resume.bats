@@ -134,7 +134,8 @@ resumed() {
 
 @test "resume: every option that chooses or counts inputs makes another run" {
   local -A value=([raw]=1 [size]=1x1 [max-pixels]=9 [luma]=bt601 [alpha]=skip-transparent [depth]=12 [range]="1,99"
-    [region]=1x1+0+0 [mask]=a.pgm [clip]="1,2" [frames]="" [raw-preview]="" [lenient]="" [bins]=native [raw-depth]=16le [nodata]=7 [bands]=1)
+    [region]=1x1+0+0 [mask]=a.pgm [clip]="1,2" [frames]="" [raw-preview]="" [raw-sensor]="" [lenient]="" [bins]=native [raw-depth]=16le [nodata]=7
+    [bands]=1)
   local option n=0
   dot a.pgm
   for option in $("$IMGHIST" --help=all | sed -n '/^Input:/,/^Output:/p; /^Counting:/,/^Device:/p' |

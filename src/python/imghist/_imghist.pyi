@@ -276,6 +276,7 @@ class Context:
         timeout: int = 0,
         raw_channels: int = 0,
         raw_preview: bool = False,
+        raw_sensor: bool = False,
         bins: Literal[256, "native"] = 256,
     ) -> None: ...
     @property

@@ -100,7 +100,7 @@ def test_previews_of_camera_raw_files(samples, tmp_path):
     raw = tmp_path / "camera.dng"
     maker = pathlib.Path(__file__).parents[3] / "tests/cli/make_dng.py"
     subprocess.run([sys.executable, maker, raw, samples / "scene.jpg"], check=True)
-    with pytest.raises(imghist.Error, match="raw_preview counts its preview"):
+    with pytest.raises(imghist.Error, match="raw_preview counts its preview, raw_sensor its values"):
         imghist.count(raw)
     (preview,) = imghist.Context(raw_preview=True).count_many([raw], on_error="record")
     if getattr(preview, "status", "") == "unsupported":
