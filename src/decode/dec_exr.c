@@ -2,8 +2,9 @@
  * OpenEXR through OpenEXRCore: half and float samples of the first part, or of each, one block of
  * scan lines or one tile at a time. The file is held in memory, the image is not.
  *
- * R, G and B are colours, Y is gray, and A is alpha. Other channels are not counted, and a note
- * says so. If a part has several resolutions, only the full one counts: the others are copies.
+ * R, G and B are colours, or else Y is gray, and A is alpha. All other channels are bands, with
+ * their names; those of integers or with fewer pixels are not counted, and a note says so. If a
+ * part has several resolutions, only the full one counts: the others are copies.
  *
  * Source: "OpenEXR File Layout", https://openexr.com/en/latest/OpenEXRFileLayout.html
  */
@@ -46,6 +47,7 @@
 IH_DYNLIB_DECODER(EXR_CALLS, struct exr_calls, IH_SONAME_exr)
 
 enum {
+    NOT_COUNTED = -1,
     CHUNK_BUFFERS = 4 /* of OpenEXRCore for a block: packed, unpacked and two more */
 };
 
@@ -60,7 +62,8 @@ struct exr_state {
     exr_attr_box2i_t window;
     uint32_t width, height;
     unsigned n_channels;
-    const char *names[IH_PIXEL_CHANNELS_MAX]; /* of the channels in pixels; static */
+    int n_stored; /* channels of the file */
+    int *places;  /* owned, [n_stored]: of each in pixels, or NOT_COUNTED; NULL: not known */
     enum ih_sample_type type;
     bool is_tiled;
     uint32_t full_width, full_height; /* of a block that no edge cuts */
@@ -137,58 +140,100 @@ static enum ih_status open_file(struct exr_state *s, struct ih_error *err)
 
 /* ---- an image ---- */
 
-static const exr_attr_chlist_entry_t *find_channel(const exr_attr_chlist_t *all, const char *name)
+/* The number of a channel; all->num_channels: there is none of the name. */
+static int find_channel(const exr_attr_chlist_t *all, const char *name)
 {
-    for (int i = 0; i < all->num_channels; i++)
-        if (strcmp(all->entries[i].name.str, name) == 0)
-            return &all->entries[i];
-    return NULL;
+    int i = 0;
+    while (i < all->num_channels && strcmp(all->entries[i].name.str, name) != 0)
+        i++;
+    return i;
 }
 
-/* Names the first channel up to its first character that is not of ASCII. */
-static enum ih_status refuse_channels(const exr_attr_chlist_t *all, struct ih_error *err)
+/* Why a channel is not counted; NULL: it is. */
+static const char *reason_against(const exr_attr_chlist_entry_t *c)
 {
-    const char *const first = all->num_channels > 0 ? all->entries[0].name.str : "";
+    return c->pixel_type != EXR_PIXEL_HALF && c->pixel_type != EXR_PIXEL_FLOAT
+               ? "has 32-bit integers is not supported: save it as half or float"
+           : c->x_sampling != 1 || c->y_sampling != 1 ? "is subsampled is not supported"
+                                                      : NULL;
+}
+
+/* Shows the name up to its first character that is not of ASCII. */
+static enum ih_status refuse_channel(const exr_attr_chlist_entry_t *c, struct ih_error *err)
+{
+    const char *const name = c->name.str;
     int n = 0;
-    while (n < 40 && first[n] > ' ' && first[n] <= '~')
+    while (n < 40 && name[n] > ' ' && name[n] <= '~')
         n++;
-    return ih_error_set(err, IH_UNSUPPORTED,
-                        "OpenEXR without the channels R, G and B, or Y: it has %d, the first is "
-                        "'%.*s'; read it in Python and count its arrays",
-                        all->num_channels, n, first);
+    return ih_error_set(err, IH_UNSUPPORTED, "OpenEXR whose channel %.*s %s", n, name,
+                        reason_against(c));
+}
+
+/* Gives a channel the next place in pixels. */
+static void count_channel(struct exr_state *s, const exr_attr_chlist_t *all, int i)
+{
+    s->places[i] = (int)s->n_channels++;
+    if (all->entries[i].pixel_type == EXR_PIXEL_FLOAT)
+        s->type = IH_FLOAT32;
+}
+
+/* Counts the colours, bands and alpha. A band that cannot be counted is left out. */
+static enum ih_status place_channels(struct exr_state *s, const exr_attr_chlist_t *all,
+                                     struct ih_layout *layout, struct ih_error *err)
+{
+    static const char *const colours[] = {"R", "G", "B", "Y"};
+    const int n = all->num_channels, alpha = find_channel(all, "A");
+    const bool is_rgb =
+        find_channel(all, "R") < n && find_channel(all, "G") < n && find_channel(all, "B") < n;
+    const bool is_gray = !is_rgb && find_channel(all, "Y") < n;
+    *layout = (struct ih_layout){.n_colours = is_rgb ? 3 : is_gray};
+    for (unsigned k = 0; k < layout->n_colours; k++) {
+        const int i = find_channel(all, colours[is_gray ? 3 : k]);
+        if (reason_against(&all->entries[i]))
+            return refuse_channel(&all->entries[i], err);
+        count_channel(s, all, i);
+    }
+    for (int i = 0; i < n; i++)
+        if (s->places[i] == NOT_COUNTED && i != alpha && !reason_against(&all->entries[i]))
+            count_channel(s, all, i);
+    layout->has_alpha = alpha < n && s->n_channels > 0;
+    if (alpha < n && reason_against(&all->entries[alpha]))
+        return refuse_channel(&all->entries[alpha], err);
+    if (alpha < n)
+        count_channel(s, all, alpha);
+    layout->n_channels = s->n_channels;
+    if (n > 0 && s->n_channels == 0)
+        return refuse_channel(&all->entries[0], err);
+    return IH_OK;
 }
 
 /* Chooses the channels to count, and their type. */
 static enum ih_status choose_channels(struct exr_state *s, const exr_attr_chlist_t *all,
                                       struct ih_image_info *info, struct ih_error *err)
 {
-    static const char *const colours[] = {"R", "G", "B", "Y", "A"};
-    enum { GRAY = 3, ALPHA = 4 };
-    const bool is_rgb = find_channel(all, "R") && find_channel(all, "G") && find_channel(all, "B");
     s->n_channels = 0;
     s->type = IH_FLOAT16;
-    if (!is_rgb && !find_channel(all, "Y"))
-        return refuse_channels(all, err);
-    for (int i = is_rgb ? 0 : GRAY; i <= ALPHA; i++) {
-        const exr_attr_chlist_entry_t *const c = find_channel(all, colours[i]);
-        if (!c || (is_rgb && i == GRAY))
-            continue;
-        if (c->pixel_type != EXR_PIXEL_HALF && c->pixel_type != EXR_PIXEL_FLOAT)
-            return ih_error_set(err, IH_UNSUPPORTED,
-                                "OpenEXR whose channel %s has 32-bit integers is not supported: "
-                                "save it as half or float",
-                                colours[i]);
-        if (c->x_sampling != 1 || c->y_sampling != 1)
-            return ih_error_set(err, IH_UNSUPPORTED,
-                                "OpenEXR whose channel %s is subsampled is not supported",
-                                colours[i]);
-        if (c->pixel_type == EXR_PIXEL_FLOAT)
-            s->type = IH_FLOAT32;
-        s->names[s->n_channels++] = colours[i];
-    }
-    info->n_not_counted = (unsigned)all->num_channels - s->n_channels;
+    s->n_stored = all->num_channels;
+    if (s->n_stored < 1 || s->n_stored > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_UNSUPPORTED, "OpenEXR with %d channels is not supported",
+                            s->n_stored);
+    free(s->places);
+    s->places = malloc((size_t)s->n_stored * sizeof *s->places);
+    if (!s->places)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (int i = 0; i < s->n_stored; i++)
+        s->places[i] = NOT_COUNTED;
+    if (place_channels(s, all, &info->layout, err) != IH_OK)
+        return err->status;
+    ih_band_names_reset(&info->band_names);
+    const int n_named = (int)s->n_channels - info->layout.has_alpha;
+    for (int i = 0; i < s->n_stored; i++)
+        if (s->places[i] >= (int)info->layout.n_colours && s->places[i] < n_named &&
+            ih_band_name_set(&info->band_names, s->n_channels, (unsigned)s->places[i],
+                             all->entries[i].name.str, err) != IH_OK)
+            return err->status;
+    info->n_not_counted = (unsigned)s->n_stored - s->n_channels;
     info->warnings |= info->n_not_counted > 0 ? IH_WARNING_EXTRA_SAMPLES : 0;
-    info->layout = ih_layout_of(s->n_channels);
     info->type = s->type;
     info->n_bins = IH_NATIVE_BINS_MAX;
     info->source_depth = 8 * ih_sample_bytes(s->type);
@@ -218,6 +263,9 @@ static enum ih_status plan_blocks(struct exr_state *s, struct ih_image_info *inf
     if (ih_decode_check_pixels(s->full_width, s->full_height, s->max_pixels, err) != IH_OK)
         return err->status;
     const uint64_t n_pixels = (uint64_t)s->full_width * s->full_height;
+    if (s->full_width > INT32_MAX / ih_pixel_bytes(s->n_channels, s->type))
+        return ih_error_set(err, IH_LIMIT, "OpenEXR too wide: %u pixels of %u channels",
+                            s->full_width, s->n_channels);
     if (unpacked_bytes > PTRDIFF_MAX / (2 * CHUNK_BUFFERS))
         return ih_error_set(err, IH_LIMIT, "OpenEXR with a block of %llu bytes",
                             (unsigned long long)unpacked_bytes);
@@ -313,12 +361,13 @@ static exr_result_t decode_block(struct exr_state *s, const exr_chunk_info_t *ch
     const int sample_bytes = (int)ih_sample_bytes(s->type);
     const int pixel_bytes = sample_bytes * (int)s->n_channels;
     exr_result_t code = s->lib.exr_decoding_initialize(s->file, s->part, chunk, &pipeline);
+    if (code == EXR_ERR_SUCCESS && pipeline.channel_count != s->n_stored)
+        code = EXR_ERR_CORRUPT_CHUNK;
     for (int i = 0; code == EXR_ERR_SUCCESS && i < pipeline.channel_count; i++) {
         exr_coding_channel_info_t *const c = &pipeline.channels[i];
         c->decode_to_ptr = NULL;
-        for (unsigned k = 0; k < s->n_channels; k++)
-            if (strcmp(c->channel_name, s->names[k]) == 0)
-                c->decode_to_ptr = s->block + k * (size_t)sample_bytes;
+        if (s->places[i] != NOT_COUNTED)
+            c->decode_to_ptr = s->block + (size_t)s->places[i] * (size_t)sample_bytes;
         c->user_bytes_per_element = (int16_t)sample_bytes;
         c->user_data_type = s->type == IH_FLOAT32 ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF;
         c->user_pixel_stride = pixel_bytes;
@@ -413,6 +462,7 @@ static void close_exr(void *state)
     if (s->file)
         s->lib.exr_finish(&s->file);
     free(s->block);
+    free(s->places);
     ih_whole_file_close(&s->whole);
 }
 
@@ -420,7 +470,7 @@ const struct ih_decoder ih_decoder_exr = {
     .name = "exr",
     .is_isolated = true,
     .prepare = prepare,
-    .title = "OpenEXR, the first part or all: half and float samples of RGB, gray and alpha",
+    .title = "OpenEXR, the first part or all: half and float samples of RGB, gray, alpha, bands",
     .version = "OpenEXR " IH_LIBRARY_exr,
     .probe = ih_probe_exr,
     .state_bytes = sizeof(struct exr_state),

@@ -50,7 +50,7 @@ random() {
   [[ $output == *a.fits,2,2,gray,2,7,* ]] || fail "$output"
 }
 
-@test "science: OpenEXR with half and float channels, scan lines, tiles, parts" {
+@test "science: OpenEXR with half and float channels, bands by their names, scan lines, tiles, parts" {
   reads exr
   random exr 120
   imghist_ok ./*.exr --bins=native --ndjson -o a.ndjson
@@ -80,7 +80,10 @@ END
   exr Y 0
   imghist_refused 1 "OpenEXR whose channel Y has 32-bit integers is not supported: save it as half or float" a.exr --csv
   exr depth.Z 2
-  imghist_refused 1 "OpenEXR without the channels R, G and B, or Y: it has 1, the first is 'depth.Z'; read it in Python" a.exr --csv
+  imghist_ok a.exr --ndjson
+  [[ $output == *'{"name":"band1","name_in_file":"depth.Z",'* ]] || fail "$output"
+  exr object.id 0
+  imghist_refused 1 "OpenEXR whose channel object.id has 32-bit integers is not supported: save it as half or float" a.exr --csv
   exr Y 2 2 0 2
   imghist_refused 1 "OpenEXR whose channel Y is subsampled is not supported" a.exr --csv
   for other in "3 0" "2 99"; do

