@@ -28,7 +28,7 @@ formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|li
 formats|hevc|libheif's decoder of HEIC, which Ubuntu packages apart|libheif-plugin-libde265|=|=|=|=|=
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
-formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
+formats|library libraw_r >= 0.20|reads camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
 formats|library cfitsio >= 4.0|reads FITS|libcfitsio-dev|cfitsio-devel|cfitsio|cfitsio-devel|cfitsio-dev|cfitsio
 formats|library OpenEXR >= 3.1|reads OpenEXR|libopenexr-dev|openexr-devel|openexr|openexr-devel|openexr-dev|openexr
 formats|library libarchive >= 3.5|reads tar and zip files|libarchive-dev|libarchive-devel|libarchive|libarchive-devel|libarchive-dev|libarchive

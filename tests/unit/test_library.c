@@ -33,6 +33,9 @@ TEST(invalid_settings)
     assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is");
     assert_refused((struct ih_settings){.lenient = 2}, IH_USAGE, "lenient: must be 0 or 1");
     assert_refused((struct ih_settings){.raw_preview = 2}, IH_USAGE, "raw_preview: must be 0 or 1");
+    assert_refused((struct ih_settings){.raw_sensor = 2}, IH_USAGE, "raw_sensor: must be 0 or 1");
+    assert_refused((struct ih_settings){.raw_preview = 1, .raw_sensor = 1}, IH_USAGE,
+                   "raw_sensor: not with raw_preview");
     assert_refused((struct ih_settings){.luma = "a\nb\33"}, IH_USAGE, "luma: 'a?b?' is not");
     assert_refused((struct ih_settings){.device = "c\n"}, IH_USAGE, "device: 'c?' is");
 }

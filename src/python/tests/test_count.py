@@ -1,6 +1,7 @@
 """count: paths, bytes, file objects; errors; settings."""
 
 import io
+import json
 import pathlib
 import subprocess
 import sys
@@ -107,6 +108,19 @@ def test_previews_of_camera_raw_files(samples, tmp_path):
         pytest.skip(str(preview))  # no LibRaw
     jpeg = imghist.count(samples / "scene.jpg")
     assert preview.format == "preview" and preview.bins.tolist() == jpeg.bins.tolist()
+
+
+def test_values_of_a_sensor(tmp_path):
+    maker = pathlib.Path(__file__).parents[3] / "tests/cli/sensor.py"
+    subprocess.run([sys.executable, maker, "12", "GRBG"], check=True, cwd=tmp_path)
+    (counts,) = imghist.Context(raw_sensor=True).count_many([tmp_path / "a.dng"], on_error="record")
+    if getattr(counts, "status", "") == "unsupported":
+        pytest.skip(str(counts))  # no LibRaw
+    bands = json.loads((tmp_path / "expected.json").read_text())["bands"]
+    assert counts.format == "sensor" and counts.bins.shape == (4, 4096)
+    for row, band in zip(counts.bins.tolist(), bands.values(), strict=True):
+        assert row == [band["values"].count(v) for v in range(4096)]
+    assert counts.clip == (min(b["black"] for b in bands.values()), bands["R"]["white"])
 
 
 def test_settings_may_be_integers_of_numpy(samples, tmp_path):
