@@ -387,6 +387,10 @@ struct ih_settings {
     unsigned bins;
     unsigned raw_sensor; /* 1: count the sensor's values of camera raw files, before demosaicing:
                             see --raw-sensor in imghist(1). Not with raw_preview */
+    /* "-9999": samples of this stored value stand for no data. They are counted apart
+     * (ih_stats.nodata), in no bin and no statistic, each channel for itself, but not of alpha.
+     * "none": none do. Default: those that a file says (GDAL_NODATA, BLANK). Not in GPU memory. */
+    const char *nodata;
 };
 
 /*
@@ -696,6 +700,11 @@ struct ih_array {
     unsigned n_threads; /* of ih_count_array; 0: one for each CPU core, fewer for small arrays */
     enum ih_number number;
     unsigned swaps_bytes; /* 1: samples of 16 or 32 bits are in the other byte order */
+    /* A byte for each sample: not 0, the sample stands for no data and is counted apart, as those
+     * of ih_settings.nodata are; alpha too. Borrowed like data. NULL: none. Its strides have no
+     * default: with a channel stride of 0 a byte is for all channels of a pixel. */
+    const uint8_t *mask;
+    ptrdiff_t mask_row_stride_bytes, mask_pixel_stride_bytes, mask_channel_stride_bytes;
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the

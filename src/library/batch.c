@@ -133,6 +133,8 @@ static enum ih_status context_job_make(const struct ih_context *context,
         return status;
     if (measure->alpha == IH_ALPHA_SKIP_TRANSPARENT && job->spec.layout.has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");
+    if (measure->nodata.kind == IH_NODATA_OF_RUN)
+        return ih_error_set(err, IH_USAGE, "nodata: no value of a batch can stand for no data");
     return IH_OK;
 }
 

@@ -56,7 +56,7 @@ enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size
     return IH_OK;
 }
 
-/* device, kernel, luma and alpha. */
+/* device, kernel, luma, alpha and nodata. */
 static enum ih_status use_names(const struct ih_settings *s, struct ih_context *c,
                                 struct ih_device_options *device, struct ih_error *err)
 {
@@ -74,6 +74,11 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
                             s->luma);
     if (s->alpha && ih_alpha_parse(s->alpha, &m->alpha, &reason) != IH_OK)
         return ih_error_set(err, reason.status, "alpha: %.200s", reason.message);
+    if (s->nodata && !ih_nodata_parse(s->nodata, &m->nodata))
+        return ih_error_set(err, IH_USAGE,
+                            "nodata: '%.40s' is neither 'none' nor a finite number; NaN and "
+                            "infinities always are counted apart",
+                            s->nodata);
     return IH_OK;
 }
 
@@ -115,7 +120,8 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     m->clip_high = (uint16_t)s->clip_high;
     m->takes_native = is_native;
     m->stated = (s->luma ? IH_STATED_LUMA : 0) | (s->alpha ? IH_STATED_ALPHA : 0) |
-                (s->clip_low || s->clip_high ? IH_STATED_CLIP : 0);
+                (s->clip_low || s->clip_high ? IH_STATED_CLIP : 0) |
+                (s->nodata ? IH_STATED_NODATA : 0);
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
     c->options.decode.is_lenient = s->lenient != 0;

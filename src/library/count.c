@@ -112,6 +112,8 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
     if (status == IH_OK && pending->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT &&
         ih_layout_of(p.n_channels).has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels in GPU memory");
+    if (status == IH_OK && pending->measure.nodata.kind == IH_NODATA_OF_RUN)
+        return ih_error_set(err, IH_USAGE, "nodata: no value in GPU memory can stand for no data");
     if (status == IH_OK)
         status = ih_device_pixels_count(pending->pixels, &p, stream, err);
     if (status == IH_OK)

@@ -16,7 +16,7 @@ struct context {
     PyObject_HEAD struct ih_context *context; /* owned; NULL: not opened */
     struct ih_settings settings;
     char device[NAME_MAX_BYTES], kernel[NAME_MAX_BYTES], luma[NAME_MAX_BYTES],
-        alpha[NAME_MAX_BYTES];
+        alpha[NAME_MAX_BYTES], nodata[NAME_MAX_BYTES];
     pid_t pid; /* of the process that opened it */
 };
 
@@ -93,24 +93,44 @@ PyObject *py_context_bins(PyObject *object, void *unused)
                : PyLong_FromLong(IH_BINS);
 }
 
+/* A number, also of NumPy, 'none', or None. */
+static bool keep_nodata(struct context *self, PyObject *nodata)
+{
+    if (!nodata || nodata == Py_None)
+        return true;
+    const bool is_text = PyUnicode_Check(nodata);
+    PyObject *number = is_text ? NULL : PyNumber_Float(nodata);
+    PyObject *text = number ? PyObject_Repr(number) : is_text ? Py_NewRef(nodata) : NULL;
+    const char *name = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const bool is_kept = name && (!is_text || strcmp(name, "none") == 0) &&
+                         keep(&self->settings.nodata, self->nodata, name, "nodata");
+    if (!is_kept && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "nodata: %R is neither a number nor 'none'", nodata);
+    Py_XDECREF(text);
+    Py_XDECREF(number);
+    return is_kept;
+}
+
 static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"device",      "kernel",     "luma",    "alpha",   "clip",
                             "max_pixels",  "max_memory", "lenient", "timeout", "raw_channels",
-                            "raw_preview", "raw_sensor", "bins",    NULL};
+                            "raw_preview", "raw_sensor", "bins",    "nodata",  NULL};
     struct context *self = (struct context *)object;
     struct ih_settings *s = &self->settings;
     const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL;
+    PyObject *nodata = NULL;
     int lenient = 0, raw_preview = 0, raw_sensor = 0;
     if (self->context) {
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&:Context", names, &device, &kernel, &luma,
-            &alpha, py_to_unsigned, &s->clip_low, py_to_unsigned, &s->clip_high, py_to_u64,
-            &s->max_pixels, py_to_u64, &s->max_memory, &lenient, py_to_unsigned, &s->timeout,
-            py_to_unsigned, &s->raw_channels, &raw_preview, &raw_sensor, to_bins, &s->bins))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&O:Context", names,
+                                     &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
+                                     py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
+                                     py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
+                                     &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview,
+                                     &raw_sensor, to_bins, &s->bins, &nodata))
         return -1;
     s->interrupt = is_interrupted;
     if (s->clip_high == 0 && keywords && PyDict_GetItemString(keywords, "clip")) {
@@ -124,7 +144,8 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
     s->raw_sensor = (unsigned)raw_sensor;
     if (!keep(&s->device, self->device, device, "device") ||
         !keep(&s->kernel, self->kernel, kernel, "kernel") ||
-        !keep(&s->luma, self->luma, luma, "luma") || !keep(&s->alpha, self->alpha, alpha, "alpha"))
+        !keep(&s->luma, self->luma, luma, "luma") ||
+        !keep(&s->alpha, self->alpha, alpha, "alpha") || !keep_nodata(self, nodata))
         return -1;
     return open_context(self);
 }
@@ -310,7 +331,7 @@ PyDoc_STRVAR(
     context_doc,
     "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
     "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0,\n"
-    "        raw_preview=False, raw_sensor=False, bins=256)\n--\n\n"
+    "        raw_preview=False, raw_sensor=False, bins=256, nodata=None)\n--\n\n"
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
@@ -327,7 +348,10 @@ PyDoc_STRVAR(
     "raw_sensor    or the sensor's values, as bands R, G1, G2 and B\n"
     "bins          256, or 'native': samples of 9 to 16 bits keep their values, with a bin for "
     "each that\n              they can have; clip is then in these values, (0, the largest) by "
-    "default\n\n"
+    "default\n"
+    "nodata        samples of this value are counted apart, in no bin and no statistic; 'none': "
+    "none "
+    "are;\n              None: those that a file says\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
     "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
     "use raises imghist.Error.");

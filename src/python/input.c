@@ -76,14 +76,18 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
                            .range_low = layout->range_low,
                            .range_high = layout->range_high};
     input->size_bytes = t->bits / 8;
+    const struct py_tensor *const mask = &input->mask;
+    a->mask = mask->data;
     for (int i = 0; i < t->n_dimensions; i++) {
         const uint64_t n = (uint64_t)t->shape[i];
         if (letters[i] == 'H') {
             a->height = n;
             a->row_stride_bytes = t->strides[i];
+            a->mask_row_stride_bytes = mask->strides[i];
         } else if (letters[i] == 'W') {
             a->width = n;
             a->pixel_stride_bytes = t->strides[i];
+            a->mask_pixel_stride_bytes = mask->strides[i];
         } else if (n < 1 || n > (layout->letters[0] ? IH_CHANNELS_MAX : 4)) {
             PyErr_Format(PyExc_ValueError,
                          "%zd channels in layout %s: must be 1 to 4, or up to %d if layout is "
@@ -94,6 +98,7 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
         } else {
             a->n_channels = (unsigned)n;
             a->channel_stride_bytes = t->strides[i];
+            a->mask_channel_stride_bytes = mask->strides[i];
         }
         input->size_bytes *= (size_t)n; /* of memory that exists */
     }
@@ -137,12 +142,36 @@ static const char *kind_name(char kind)
                          : "another type";
 }
 
+/* Opens the data and the mask of a masked array of NumPy, whose mask may be the number False. */
+static bool open_masked(struct py_input *input, PyObject *object)
+{
+    struct py_tensor *t = &input->tensor, *m = &input->mask;
+    PyObject *data = PyObject_GetAttrString(object, "data");
+    PyObject *mask = PyObject_GetAttrString(object, "mask");
+    PyObject *shape = mask ? PyObject_GetAttrString(mask, "shape") : NULL;
+    const bool has_mask = shape && PyTuple_Check(shape) && PyTuple_Size(shape) > 0;
+    bool is_open = data && shape && py_tensor_open(t, data, NULL, false) &&
+                   (!has_mask || py_tensor_open(m, mask, NULL, false));
+    if (is_open && has_mask &&
+        (m->bits != 8 || m->n_dimensions != t->n_dimensions ||
+         memcmp(m->shape, t->shape, sizeof *t->shape * (size_t)t->n_dimensions) != 0)) {
+        PyErr_SetString(PyExc_TypeError, "a mask that is not a bool for each sample: pass "
+                                         "array.filled(v) with nodata=v");
+        is_open = false;
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(mask);
+    Py_XDECREF(data);
+    return is_open;
+}
+
 /* An array: the bytes of a file, or pixels. */
 static bool open_array(struct py_input *input, PyObject *object, const struct py_layout *layout)
 {
     struct py_tensor *t = &input->tensor;
-    if ((!PyObject_CheckBuffer(object) && !check_pillow(object)) ||
-        !py_tensor_open(t, object, NULL, false))
+    const bool is_masked = py_tensor_is_masked(object);
+    if (PyErr_Occurred() || (!PyObject_CheckBuffer(object) && !check_pillow(object)) ||
+        !(is_masked ? open_masked(input, object) : py_tensor_open(t, object, NULL, false)))
         return false;
     if (t->is_on_gpu) {
         PyErr_SetString(PyExc_ValueError, "the pixels are in GPU memory: use imghist.count_batch");
@@ -160,7 +189,7 @@ static bool open_array(struct py_input *input, PyObject *object, const struct py
                      kind_name(kind), t->bits);
         return false;
     }
-    if (t->n_dimensions != 1 || t->bits != 8 || kind != 'u' || layout->letters[0])
+    if (t->n_dimensions != 1 || t->bits != 8 || kind != 'u' || layout->letters[0] || is_masked)
         return set_array(input, layout);
     if (t->shape[0] > 1 && t->strides[0] != 1) {
         PyErr_SetString(PyExc_ValueError, "the bytes of a file must be contiguous");
@@ -301,6 +330,7 @@ void py_input_close(struct py_input *input)
     PyObject *type, *value, *traceback; /* closing keeps the exception that is being raised */
     PyErr_Fetch(&type, &value, &traceback);
     py_tensor_close(&input->tensor);
+    py_tensor_close(&input->mask);
     Py_CLEAR(input->held); /* the collector may visit the input meanwhile */
     Py_CLEAR(input->source);
     Py_CLEAR(input->error);

@@ -93,6 +93,10 @@ struct py_tensor {
  * __cuda_array_interface__. Exceptions are as in py_has. */
 bool py_tensor_is_one(PyObject *object);
 
+/* Whether it is a masked array of NumPy, which py_tensor_open refuses. Exceptions are as in py_has.
+ */
+bool py_tensor_is_masked(PyObject *object);
+
 /* object: any of these, or a capsule of __dlpack__, which is used up.
  * stream: for __dlpack__ of a tensor on a GPU; NULL: it is not asked for its memory, and only
  * is_on_gpu is set. */
@@ -127,9 +131,9 @@ enum py_input_kind {
 /* An input, with references to all memory that counting reads. */
 struct py_input {
     enum py_input_kind kind;
-    PyObject *source; /* owned: the path as str; NULL for other inputs */
-    PyObject *held;   /* owned: the bytes of path, or the stream */
-    struct py_tensor tensor;
+    PyObject *source;              /* owned: the path as str; NULL for other inputs */
+    PyObject *held;                /* owned: the bytes of path, or the stream */
+    struct py_tensor tensor, mask; /* mask: of a masked array, or all zero */
     char *path;
     const void *bytes;
     size_t size_bytes; /* of bytes or of the array */

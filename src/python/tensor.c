@@ -280,23 +280,31 @@ static bool open_dlpack(struct py_tensor *t, PyObject *object, PyObject *stream)
 
 /* ---- tensors ---- */
 
+/* Masked arrays of NumPy and arrays of CuPy are classes of Python. Only these are asked for
+ * attributes: a look-up that fails takes as long as counting 1,000 pixels. */
+static bool is_class(PyObject *object)
+{
+    return (PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+bool py_tensor_is_masked(PyObject *object)
+{
+    return is_class(object) && py_has((PyObject *)Py_TYPE(object), "filled") && has(object, "mask");
+}
+
 bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, bool is_written)
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    /* Masked arrays of NumPy and arrays of CuPy are classes of Python. Only these are asked for
-     * attributes: a look-up that fails takes as long as counting 1,000 pixels. */
-    const bool is_class = (PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) != 0;
-    const bool is_masked =
-        is_class && py_has((PyObject *)Py_TYPE(object), "filled") && has(object, "mask");
+    const bool is_masked = py_tensor_is_masked(object);
     /* A CuPy array has a buffer, too, and refuses to give it. */
-    const bool has_buffer =
-        PyObject_CheckBuffer(object) && !(is_class && py_has(object, "__cuda_array_interface__"));
+    const bool has_buffer = PyObject_CheckBuffer(object) &&
+                            !(is_class(object) && py_has(object, "__cuda_array_interface__"));
     if (PyErr_Occurred())
         return false;
     if (is_masked) {
         PyErr_SetString(PyExc_TypeError,
-                        "a masked array: count its .data, or its .filled(), instead");
+                        "a masked array: pass its .data, or its .filled(), instead");
     } else if (PyCapsule_CheckExact(object)) {
         is_open = open_capsule(t, object);
     } else if (has_buffer) {

@@ -24,7 +24,8 @@ struct view {
     bool is_planar; /* the colours of a row are, each for itself */
     uint64_t n_pixels;
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
-    struct ih_native native;
+    struct ih_native native;           /* of the samples in a stripe */
+    struct ih_nodata_pass *nodata;     /* borrowed; NULL: no sample stands for no data */
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -92,6 +93,39 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
     }
 }
 
+/* Fills in which samples of n pixels, from the first on, are masked. */
+static void fill_masked(const struct view *v, uint64_t first, uint8_t *masked, size_t n)
+{
+    const struct ih_array *a = &v->a;
+    uint64_t x = first % a->width;
+    const uint8_t *row = a->mask + (ptrdiff_t)(first / a->width) * a->mask_row_stride_bytes;
+    for (; n > 0; n--) {
+        const uint8_t *const pixel = row + (ptrdiff_t)x * a->mask_pixel_stride_bytes;
+        for (unsigned c = 0; c < a->n_channels; c++)
+            *masked++ = pixel[(ptrdiff_t)c * a->mask_channel_stride_bytes];
+        if (++x == a->width) {
+            x = 0;
+            row += a->mask_row_stride_bytes;
+        }
+    }
+}
+
+/* Drops transparent pixels and their masks. */
+static size_t drop_masked(const struct view *v, uint8_t *pixels, uint8_t *masked, size_t n)
+{
+    const unsigned n_channels = v->a.n_channels;
+    const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.type);
+    size_t n_kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *const pixel = pixels + i * pixel_bytes;
+        if (ih_samples_drop_transparent(pixel, 1, n_channels, v->native.type) == 0)
+            continue;
+        memmove(pixels + n_kept * pixel_bytes, pixel, pixel_bytes);
+        memmove(masked + n_kept++ * n_channels, masked + i * n_channels, n_channels);
+    }
+    return n_kept;
+}
+
 /* Fills a stripe with the pixels that follow the first *done. Returns their number. */
 static size_t fill_stripe(const struct view *v, uint64_t *done, uint8_t *stripe,
                           size_t capacity_pixels)
@@ -151,9 +185,11 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
     const bool is_key = keys_wait || ih_is_unsigned(v->native.type) || v->native.type == IH_FLOAT32;
     const bool starts_slowly = has_luma || ih_is_native(v->native.type);
     const uint64_t least = starts_slowly ? HERE_LEAST_SLOW : HERE_LEAST;
+    uint8_t mask[HERE_STRIPE_BYTES], *const masked = v->a.mask ? mask : NULL;
     enum ih_status status = IH_OK;
     struct view rest = *v; /* columns that are not counted where they lie */
-    if (counts_here && is_key && !drops_pixels && v->n_pixels > 0 && v->a.width >= least &&
+    if (counts_here && is_key && !drops_pixels && !v->nodata && v->n_pixels > 0 &&
+        v->a.width >= least &&
         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)))) {
         const uint64_t n = v->a.height == 1 ? v->a.width : v->a.width / HERE_STEP * HERE_STEP;
         status = count_here(v, n, lane, time, err);
@@ -173,11 +209,19 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
         if (counts_here && size_bytes > HERE_STRIPE_BYTES)
             size_bytes = HERE_STRIPE_BYTES;
         size_t n = size_bytes / pixel_bytes;
+        if (masked && n > HERE_STRIPE_BYTES / n_channels)
+            n = HERE_STRIPE_BYTES / n_channels;
+        const uint64_t first = done;
         n = fill_stripe(&rest, &done, stripe, n < HERE_STEP ? n : n / HERE_STEP * HERE_STEP);
+        if (masked)
+            fill_masked(&rest, first, masked, n);
         if (drops_pixels)
-            n = ih_samples_drop_transparent(stripe, n, n_channels, v->native.type);
+            n = masked ? drop_masked(v, stripe, masked, n)
+                       : ih_samples_drop_transparent(stripe, n, n_channels, v->native.type);
         if (!keys_wait)
             ih_keys_make(v->native.type, stripe, n * n_channels);
+        if (v->nodata)
+            n = ih_nodata_keep(v->nodata, stripe, masked, n);
         if (n > 0)
             status = ih_lane_count(lane, n, err);
     }
@@ -264,6 +308,11 @@ static enum ih_status check_strides(struct ih_array *a, struct ih_error *err)
         !ih_size_add_span(a->n_channels, a->channel_stride_bytes, &span_bytes) ||
         a->width > UINT64_MAX / a->height)
         return ih_error_set(err, IH_USAGE, "array: larger than any memory");
+    span_bytes = 1;
+    if (a->mask && (!ih_size_add_span(a->width, a->mask_pixel_stride_bytes, &span_bytes) ||
+                    !ih_size_add_span(a->height, a->mask_row_stride_bytes, &span_bytes) ||
+                    !ih_size_add_span(a->n_channels, a->mask_channel_stride_bytes, &span_bytes)))
+        return ih_error_set(err, IH_USAGE, "array: the mask is larger than any memory");
     return IH_OK;
 }
 
@@ -276,7 +325,8 @@ enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err)
 }
 
 /* The array as the loops take it: rows without gaps become one row, for fewer and longer copies. */
-static struct view view_of(const struct ih_array *array, const struct ih_native *native)
+static struct view view_of(const struct ih_array *array, const struct ih_native *native,
+                           struct ih_nodata_pass *nodata)
 {
     const ptrdiff_t sample_bytes = (ptrdiff_t)(array->depth / 8);
     struct view v = {.a = *array,
@@ -284,7 +334,8 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
                      .per_step = reciprocal(array->range_high - array->range_low),
                      .alpha_per_step = reciprocal(SAMPLE_16_MAX),
                      .has_alpha = ih_layout_of_array(array->n_channels).has_alpha,
-                     .native = *native};
+                     .native = *native,
+                     .nodata = nodata};
     /* Samples that keep their values are copied, as those of 8 bits are. */
     v.is_interleaved =
         !v.a.swaps_bytes && (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
@@ -292,7 +343,7 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
         (v.a.channel_stride_bytes == sample_bytes || v.a.n_channels == 1);
     v.is_planar = v.a.depth == 8 && v.a.pixel_stride_bytes == 1 && v.a.n_channels >= 3 &&
                   v.a.n_channels <= IH_PIXEL_CHANNELS_MAX;
-    if (v.n_pixels > 0 && (v.is_interleaved || v.is_planar) &&
+    if (v.n_pixels > 0 && !v.a.mask && (v.is_interleaved || v.is_planar) &&
         v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
         v.a.width = v.n_pixels;
         v.a.height = 1;
@@ -316,6 +367,8 @@ static uint64_t take_rows(const struct ih_array *array, struct ih_array_rows *ro
     taken->height = first >= height ? 0 : n < height - first ? n : height - first;
     if (first > 0 && taken->height > 0) /* an empty array may have no address */
         taken->data = (const uint8_t *)array->data + (ptrdiff_t)first * array->row_stride_bytes;
+    if (array->mask && taken->height > 0)
+        taken->mask = array->mask + (ptrdiff_t)first * array->mask_row_stride_bytes;
     return taken->height;
 }
 
@@ -326,6 +379,34 @@ static enum ih_sample_type type_of(const struct ih_array *a)
            : a->number == IH_NUMBER_FLOAT  ? (a->depth == 32 ? IH_FLOAT32 : IH_FLOAT16)
            : a->depth == 8                 ? IH_INT8
                                            : IH_INT16;
+}
+
+/* Prepares to count apart what stands for no data: the samples of the run's value, if the array can
+ * have it, and those that are masked. Then *native is of samples that keep their values, and the
+ * pass reduces them. Completes the measure and *spec, whose layout, type and bins are set. */
+static enum ih_status start_nodata(struct ih_nodata_pass *p, const struct ih_array *a,
+                                   struct ih_measure *m, struct ih_native *native,
+                                   struct ih_count_spec *spec, bool *has_nodata,
+                                   struct ih_error *err)
+{
+    struct ih_image_info info = {.layout = spec->layout, .nodata = m->nodata.value};
+    struct ih_native kept = *native;
+    unsigned key;
+    memset(p, 0, sizeof *p);
+    if (ih_is_unsigned(kept.type))
+        ih_native_choose(&kept, true, (struct ih_sample_range){0, 0}, (1u << a->depth) - 1, err);
+    info.type = kept.type;
+    info.n_bins = kept.n_bins;
+    info.has_nodata =
+        m->nodata.kind == IH_NODATA_OF_RUN &&
+        (kept.type == IH_FLOAT32 || ih_bin_find(kept.type, kept.n_bins, info.nodata, &key));
+    *has_nodata = info.has_nodata || a->mask;
+    if (*has_nodata) {
+        if (ih_nodata_start(p, &info, m, a->mask != NULL, err) != IH_OK)
+            return err->status;
+        *native = kept;
+    }
+    return ih_measure_image(m, spec, err);
 }
 
 /* BGR is counted as RGB with the weights of red and blue exchanged, so it costs nothing. */
@@ -349,7 +430,14 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
                                     .n_bins = array->depth == 8 ? IH_BINS : IH_NATIVE_BINS_MAX};
     struct ih_count_spec spec = {
         .layout = ih_layout_of_array(n_channels), .type = native.type, .n_bins = native.n_bins};
-    result->status = ih_measure_image(&result->measure, &spec, &result->error);
+    struct ih_nodata_pass nodata;
+    bool has_nodata;
+    if (ih_is_unsigned(spec.type) && array->depth == 16 &&
+        (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
+        result->measure.range =
+            (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
+    result->status =
+        start_nodata(&nodata, array, &result->measure, &native, &spec, &has_nodata, &result->error);
     const bool has_luma =
         ih_layout_of_array(n_channels).n_colours == 3 && spec.luma != &ih_luma_none;
     if (is_bgr && has_luma)
@@ -361,23 +449,22 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
                                           .type = spec.type,
                                           .n_bins = spec.n_bins,
                                           .source_depth = array->depth};
-    if (ih_is_unsigned(spec.type) && array->depth == 16 &&
-        (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
-        result->measure.range =
-            (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
     struct ih_array_rows all = {.n_threads = 1};
     struct ih_array_rows *rows = shared ? shared : &all;
     struct ih_time_limit time = {.interrupt = o->decode.interrupt};
     struct ih_error *err = &result->error;
     const bool drops_pixels =
         o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec.layout.has_alpha;
-    const bool keys_wait = ih_keys_can_wait(&spec, array->width * array->height / rows->n_threads);
+    const bool keys_wait =
+        !has_nodata && ih_keys_can_wait(&spec, array->width * array->height / rows->n_threads);
     struct ih_array taken;
+    if (result->status == IH_OK)
+        result->status = ih_nodata_begin(&nodata, &spec, err);
     if (result->status == IH_OK)
         result->status = ih_lane_begin(lane, &spec, err);
     while (result->status == IH_OK &&
            take_rows(array, rows, ih_lane_counts_here(lane), &taken) > 0) {
-        const struct view v = view_of(&taken, &native);
+        const struct view v = view_of(&taken, &native, has_nodata ? &nodata : NULL);
         result->status = count_view(&v, drops_pixels, has_luma, keys_wait, lane, &time, err);
     }
     if (result->status == IH_OK)
@@ -385,7 +472,10 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     if (result->status == IH_OK && keys_wait)
         ih_histogram_make_keys(&result->histogram);
     if (result->status == IH_OK)
+        ih_nodata_end(&nodata, &result->histogram);
+    if (result->status == IH_OK)
         ih_histogram_set_apart(&result->histogram);
     if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);
+    ih_nodata_reset(&nodata);
 }

@@ -92,7 +92,7 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         if (status == IH_OK && !keys_wait)
             ih_keys_make(type, buffer, n_pixels * spec->layout.n_channels);
         if (status == IH_OK && decode->info.has_nodata)
-            n_pixels = ih_nodata_keep(nodata, buffer, n_pixels);
+            n_pixels = ih_nodata_keep(nodata, buffer, NULL, n_pixels);
         if (status == IH_OK && planes.n_rows > 0)
             status = ih_lane_count_planes(lane, &planes, err);
         else if (status == IH_OK && n_pixels > 0)
@@ -154,7 +154,7 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
     enum ih_status status = ih_band_pass_start(&bands, &options->bands, info, err);
     ih_measure_levels(m, &bands.info);
     if (status == IH_OK)
-        status = ih_nodata_start(&nodata, &bands.info, m, err);
+        status = ih_nodata_start(&nodata, &bands.info, m, false, err);
     spec = nodata.spec;
     if (status == IH_OK)
         status = ih_measure_image(m, &spec, err);

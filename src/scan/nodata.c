@@ -1,5 +1,5 @@
 /*
- * Samples that stand for no data.
+ * Samples that stand for no data, because they have a value or are masked.
  *
  * Pixels with such a sample leave the stripe before a backend sees it, and are counted here: the
  * other samples of the pixel in their bins. So the loops that count need not look for the value,
@@ -48,30 +48,38 @@ static enum ih_status make_tables(struct ih_nodata_pass *p, const struct ih_imag
 }
 
 enum ih_status ih_nodata_start(struct ih_nodata_pass *p, const struct ih_image_info *info,
-                               const struct ih_measure *measure, struct ih_error *err)
+                               const struct ih_measure *measure, bool has_mask,
+                               struct ih_error *err)
 {
     unsigned key;
     *p = (struct ih_nodata_pass){
         .spec = {.layout = info->layout, .type = info->type, .n_bins = info->n_bins},
         .sample_bytes = ih_sample_bytes(info->type),
-        .n_tested = info->layout.n_channels - info->layout.has_alpha};
-    if (!info->has_nodata)
+        .n_tested = info->layout.n_channels - info->layout.has_alpha,
+        .has_mask = has_mask};
+    if (!info->has_nodata && !has_mask)
         return IH_OK;
     if (info->type == IH_FLOAT32) {
-        p->value = (float)info->nodata;
-        p->n_floats = calloc(p->n_tested, sizeof *p->n_floats);
+        p->value = info->has_nodata ? (float)info->nodata : NAN;
+        p->n_floats = calloc(info->layout.n_channels, sizeof *p->n_floats);
         return p->n_floats ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
     }
-    p->has_key = ih_bin_find(info->type, info->n_bins, info->nodata, &key);
-    p->key = (uint16_t)key;
+    p->has_key = info->has_nodata && ih_bin_find(info->type, info->n_bins, info->nodata, &key);
+    p->key = p->has_key ? (uint16_t)key : 0;
     return info->type == IH_UINT16 ? make_tables(p, info, measure, err) : IH_OK;
+}
+
+/* Whether pixels leave the stripe. */
+static bool sets_apart(const struct ih_nodata_pass *p)
+{
+    return p->has_key || (p->has_mask && !p->n_floats);
 }
 
 enum ih_status ih_nodata_begin(struct ih_nodata_pass *p, const struct ih_count_spec *spec,
                                struct ih_error *err)
 {
     p->spec = *spec;
-    return p->has_key ? ih_histogram_init(&p->apart, spec, err) : IH_OK;
+    return sets_apart(p) ? ih_histogram_init(&p->apart, spec, err) : IH_OK;
 }
 
 static uint16_t load(const struct ih_nodata_pass *p, const uint8_t *pixel, unsigned c)
@@ -87,9 +95,16 @@ static uint16_t reduce(const struct ih_nodata_pass *p, uint16_t v, unsigned c)
     return !p->reduced ? v : c < p->n_tested ? p->reduced->colour[v] : p->reduced->alpha[v];
 }
 
-/* Counts a pixel in which a sample has the value. Luma is of pixels whose colours all have data; a
+/* Whether a sample stands for no data. masked: the pixel's, or NULL. */
+static bool is_apart(const struct ih_nodata_pass *p, const uint8_t *pixel, const uint8_t *masked,
+                     unsigned c)
+{
+    return (masked && masked[c]) || (p->has_key && c < p->n_tested && load(p, pixel, c) == p->key);
+}
+
+/* Counts a pixel in which a sample has no data. Luma is of pixels whose colours all have data; a
  * sample without data is not clipped. */
-static void add_apart(struct ih_nodata_pass *p, const uint8_t *pixel)
+static void add_apart(struct ih_nodata_pass *p, const uint8_t *pixel, const uint8_t *masked)
 {
     struct ih_histogram *const h = &p->apart;
     const unsigned n_colours =
@@ -98,8 +113,8 @@ static void add_apart(struct ih_nodata_pass *p, const uint8_t *pixel)
     uint16_t colours[3] = {0};
     h->n_pixels++;
     for (unsigned c = 0; c < p->spec.layout.n_channels; c++) {
-        const uint16_t v = load(p, pixel, c), to = reduce(p, v, c);
-        if (c < p->n_tested && v == p->key) {
+        const uint16_t to = reduce(p, load(p, pixel, c), c);
+        if (is_apart(p, pixel, masked, c)) {
             ih_specials(h, c)[IH_NODATA]++;
             continue;
         }
@@ -136,8 +151,16 @@ static bool has_key(const struct ih_nodata_pass *p, const uint8_t *samples, size
     return has;
 }
 
-/* Moves the pixels without the value to the front, and returns their number. */
-static size_t drop(struct ih_nodata_pass *p, uint8_t *pixels, size_t n)
+static bool has_mask(const uint8_t *masked, size_t n)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= masked[i];
+    return any != 0;
+}
+
+/* Moves the pixels whose samples all have data to the front, and returns their number. */
+static size_t drop(struct ih_nodata_pass *p, uint8_t *pixels, const uint8_t *masked, size_t n)
 {
     const unsigned n_channels = p->spec.layout.n_channels;
     const size_t pixel_bytes = (size_t)n_channels * p->sample_bytes;
@@ -146,17 +169,21 @@ static size_t drop(struct ih_nodata_pass *p, uint8_t *pixels, size_t n)
     for (size_t n_here; n > 0; n -= n_here) {
         n_here = n < BLOCK ? n : BLOCK;
         const uint8_t *const end = from + n_here * pixel_bytes;
-        if (!has_key(p, from, n_here * n_channels)) {
+        const uint8_t *m = masked;
+        if (masked)
+            masked += n_here * n_channels;
+        if (!(p->has_key && has_key(p, from, n_here * n_channels)) &&
+            !(m && has_mask(m, n_here * n_channels))) {
             memmove(to, from, n_here * pixel_bytes);
             to += n_here * pixel_bytes;
             from = end;
         }
-        for (; from < end; from += pixel_bytes) {
+        for (; from < end; from += pixel_bytes, m = m ? m + n_channels : NULL) {
             bool is_nodata = false;
-            for (unsigned c = 0; c < p->n_tested; c++)
-                is_nodata |= load(p, from, c) == p->key;
+            for (unsigned c = 0; c < n_channels; c++)
+                is_nodata |= is_apart(p, from, m, c);
             if (is_nodata) {
-                add_apart(p, from);
+                add_apart(p, from, m);
             } else {
                 memmove(to, from, pixel_bytes);
                 to += pixel_bytes;
@@ -166,28 +193,31 @@ static size_t drop(struct ih_nodata_pass *p, uint8_t *pixels, size_t n)
     return (size_t)(to - pixels) / pixel_bytes;
 }
 
-static void make_nan(struct ih_nodata_pass *p, uint8_t *pixels, size_t n)
+static void make_nan(struct ih_nodata_pass *p, uint8_t *pixels, const uint8_t *masked, size_t n)
 {
-    const size_t pixel_bytes = p->spec.layout.n_channels * sizeof(float);
+    const unsigned n_channels = p->spec.layout.n_channels;
     const float nan = NAN;
-    for (unsigned c = 0; c < p->n_tested; c++) {
+    for (unsigned c = 0; c < n_channels; c++) {
         uint8_t *at = pixels + c * sizeof(float);
-        for (size_t i = 0; i < n; i++, at += pixel_bytes) {
+        for (size_t i = 0; i < n; i++, at += n_channels * sizeof(float)) {
             float v;
             memcpy(&v, at, sizeof v);
-            p->n_floats[c] += v == p->value;
-            memcpy(at, v == p->value ? &nan : &v, sizeof v);
+            const bool is_nodata =
+                (c < p->n_tested && v == p->value) || (masked && masked[i * n_channels + c]);
+            p->n_floats[c] += is_nodata;
+            memcpy(at, is_nodata ? &nan : &v, sizeof v);
         }
     }
 }
 
-size_t ih_nodata_keep(struct ih_nodata_pass *p, uint8_t *pixels, size_t n_pixels)
+size_t ih_nodata_keep(struct ih_nodata_pass *p, uint8_t *pixels, const uint8_t *masked,
+                      size_t n_pixels)
 {
     const unsigned n_channels = p->spec.layout.n_channels;
-    if (p->has_key)
-        n_pixels = drop(p, pixels, n_pixels);
+    if (sets_apart(p))
+        n_pixels = drop(p, pixels, masked, n_pixels);
     if (p->n_floats)
-        make_nan(p, pixels, n_pixels);
+        make_nan(p, pixels, masked, n_pixels);
     for (size_t i = 0; i < n_pixels * n_channels && p->reduced; i++) {
         const uint16_t v = reduce(p, load(p, pixels, (unsigned)i), (unsigned)(i % n_channels));
         if (ih_is_native(p->spec.type))
@@ -202,15 +232,16 @@ void ih_nodata_end(struct ih_nodata_pass *p, struct ih_histogram *h)
 {
     struct ih_histogram *const apart = &p->apart;
     uint64_t ignored = 0;
-    for (unsigned c = 0; c < p->n_tested && p->n_floats; c++) {
+    for (unsigned c = 0; c < p->spec.layout.n_channels && p->n_floats; c++) {
         ih_specials(h, c)[IH_NAN] -= p->n_floats[c];
         ih_specials(h, c)[IH_NODATA] += p->n_floats[c];
     }
-    if (!p->has_key || apart->n_pixels == 0)
+    if (!sets_apart(p) || apart->n_pixels == 0)
         return;
     for (unsigned i = 0; i < ih_own_planes(apart); i++)
         apart->sums[i] =
             ih_add_values(apart->bins + (size_t)i * apart->n_bins, apart->n_bins, &ignored);
+    ih_histogram_derive(apart, &p->spec); /* gray whose alpha alone is masked */
     ih_histogram_add(h, apart);
 }
 

@@ -127,24 +127,29 @@ struct ih_nodata_pass {
     struct ih_count_spec spec; /* of what backends count */
     unsigned sample_bytes;     /* of a decoded sample */
     unsigned n_tested;         /* channels without alpha */
+    bool has_mask;             /* samples are masked, too, of any channel */
     bool has_key;
     uint16_t key;                       /* of samples that stand for no data */
     struct ih_reduced_samples *reduced; /* owned; NULL: samples stay as they are */
     struct ih_histogram apart;          /* of those pixels; owned */
-    float value;                        /* of float32 samples that stand for no data */
-    uint64_t *n_floats;                 /* their number: [n_tested], owned; NULL: other samples */
+    float value;                        /* of float32 samples that stand for no data; or NaN */
+    uint64_t *n_floats;                 /* their number: [n_channels], owned; NULL: other samples */
 };
 
 /* Sets layout, type, bins and the value of p->spec to what backends have to count of an image. For
- * ih_measure_image, which completes the spec; ih_nodata_begin takes it then. */
+ * ih_measure_image, which completes the spec; ih_nodata_begin takes it then. has_mask:
+ * ih_nodata_keep is given masks. */
 enum ih_status ih_nodata_start(struct ih_nodata_pass *p, const struct ih_image_info *info,
-                               const struct ih_measure *measure, struct ih_error *err);
+                               const struct ih_measure *measure, bool has_mask,
+                               struct ih_error *err);
 enum ih_status ih_nodata_begin(struct ih_nodata_pass *p, const struct ih_count_spec *spec,
                                struct ih_error *err);
 
 /* Moves the pixels that backends count to the front, as samples that they count, and returns their
- * number. pixels: keys of decoded samples. */
-size_t ih_nodata_keep(struct ih_nodata_pass *p, uint8_t *pixels, size_t n_pixels);
+ * number. pixels: keys of decoded samples. masked: [n_pixels][n_channels], not 0: the sample stands
+ * for no data; NULL without masks. */
+size_t ih_nodata_keep(struct ih_nodata_pass *p, uint8_t *pixels, const uint8_t *masked,
+                      size_t n_pixels);
 
 /* Adds the other pixels to the histogram of the image. */
 void ih_nodata_end(struct ih_nodata_pass *p, struct ih_histogram *histogram);

@@ -16,12 +16,14 @@ __all__ += ["count_many", "ndjson", "read_table", "scan", "total"]
 _defaults = {}
 
 
-def _context(context, luma=None, bins=None):
-    """Returns the given context, or the default one of a luma and bins, which counts on the CPU."""
+def _context(context, luma=None, bins=None, nodata=None):
+    """Returns the given context, or the default one of luma, bins and nodata, which counts on the CPU."""
     if context is None:
-        settings = luma, 256 if bins is None else bins
+        settings = luma, 256 if bins is None else bins, nodata
         if settings not in _defaults:
-            _defaults[settings] = Context(luma=luma, bins=settings[1])
+            if len(_defaults) >= 32:  # values of nodata may be many
+                _defaults.clear()
+            _defaults[settings] = Context(luma=luma, bins=settings[1], nodata=nodata)
         return _defaults[settings]
     if not isinstance(context, Context):
         raise TypeError(f"context: {type(context)} is no imghist.Context")
@@ -29,16 +31,20 @@ def _context(context, luma=None, bins=None):
         raise ValueError("luma: a context has its own, Context(luma=...)")
     if bins not in (None, context.bins):
         raise ValueError("bins: a context has its own, Context(bins=...)")
+    if nodata is not None:
+        raise ValueError("nodata: a context has its own, Context(nodata=...)")
     return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, nodata=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
              dimension; a binary file object; or pixels in host memory: an array with the buffer
-             protocol, __array_interface__ or DLPack, of uint8 or uint16, with any strides. Nothing
-             is copied. Channels: gray; gray, alpha; RGB; RGBA.
+             protocol, __array_interface__ or DLPack, of uint8, uint16, int8, int16, float16, bfloat16
+             or float32, with any strides. Nothing is copied. Channels: gray; gray, alpha; RGB; RGBA;
+             or with a layout up to 4,096 bands. Masked samples of a masked array of NumPy are counted
+             apart, as nodata, each channel for itself, alpha too.
     layout   the letters of an array's dimensions: 'HW', 'HWC', 'CHW' and so on; by default HW for 2 and
              HWC for 3
     order    'rgb' or 'bgr': the order of colour channels in an array
@@ -49,12 +55,14 @@ def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None
              and the Counts have no plane of luma
     bins     256, or 'native': a bin for each value that samples of 9 to 16 bits can have. A uint16
              array has 65,536; with range=(0, 4095), which limits its values, 4,096
-    context  a Context; by default one for the CPU with default settings. It has its own luma and bins
+    nodata   samples of this value are counted apart (Stats.nodata), in no bin and no statistic, each channel
+             for itself; not of alpha. 'none': none are. By default those that a file says (GDAL_NODATA)
+    context  a Context; by default one for the CPU with default settings. It has its own luma, bins and nodata
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context, luma, bins).count(x, layout=layout, order=order, range=range, threads=threads)
+    return _context(context, luma, bins, nodata).count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(
@@ -68,6 +76,7 @@ def count_many(
     range=None,
     luma=None,
     bins=None,
+    nodata=None,
     context=None,
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
@@ -81,7 +90,7 @@ def count_many(
     The other arguments are those of count. The result is an iterator with close(); it also works in
     a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
-    return _context(context, luma, bins).count_many(
+    return _context(context, luma, bins, nodata).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
     )
 
@@ -147,6 +156,7 @@ def scan(
     range=None,
     luma=None,
     bins=None,
+    nodata=None,
     fields=None,
     sort=None,
     top=None,
@@ -189,18 +199,18 @@ def scan(
 
         others = {"files_from": files_from, "shard": shard, "threads": threads, "on_error": on_error, "reader": reader}
         others |= {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}
-        others |= {"luma": luma, "bins": bins, "context": context}
+        others |= {"luma": luma, "bins": bins, "nodata": nodata, "context": context}
         return select(lambda: scan(paths, **others), fields, sort, top)
     if reader is not None:
         from ._reader import scan as read
 
-        settings = {"luma": luma, "bins": bins}
+        settings = {"luma": luma, "bins": bins, "nodata": nodata}
         options = {"layout": layout, "order": order or "rgb", "range": range}
         return read(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
     for name, value in {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}.items():
         if value is not None:
             raise ValueError(f"{name}: needs a reader")
-    return _context(context, luma, bins).scan(
+    return _context(context, luma, bins, nodata).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
 

@@ -24,6 +24,7 @@ def count(
     threads: int | None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> Counts: ...
 def count_batch(
@@ -52,6 +53,7 @@ def count_many(
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -66,6 +68,7 @@ def count_many(
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -80,6 +83,7 @@ def scan(
     reader: None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -94,6 +98,7 @@ def scan(
     reader: None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -112,6 +117,7 @@ def scan(
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> ReaderResults[Counts]: ...
 @overload
@@ -130,6 +136,7 @@ def scan(
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     context: Context | None = None,
 ) -> ReaderResults[Counts | Exception]: ...
 @overload
@@ -149,6 +156,7 @@ def scan(
     range: tuple[int, int] | None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
     fields: str | Iterable[str],
     sort: str | None = None,
     top: int | None = None,

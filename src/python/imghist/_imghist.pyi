@@ -278,6 +278,7 @@ class Context:
         raw_preview: bool = False,
         raw_sensor: bool = False,
         bins: Literal[256, "native"] = 256,
+        nodata: float | Literal["none"] | None = None,
     ) -> None: ...
     @property
     def bins(self) -> Literal[256, "native"]: ...

@@ -394,11 +394,11 @@ def scan(paths, files_from, shard, threads, on_error, reader, pattern, workers, 
     if files_from is not None:
         raise ValueError("files_from: with a reader, give the paths")
     if workers != "processes":
-        settings = _context(context, settings["luma"], settings["bins"])
+        settings = _context(context, **settings)
     elif context is not None:
-        raise ValueError("context: worker processes have contexts of their own; give luma and bins")
+        raise ValueError("context: worker processes have contexts of their own; give luma, bins and nodata")
     else:
-        settings = {"luma": settings["luma"], "bins": settings["bins"] or 256}
+        settings = settings | {"bins": settings["bins"] or 256}
     _many.check_shard(shard)
     return Results(
         paths, reader, pattern, workers or "threads", _many.n_threads(threads), settings, options, shard,

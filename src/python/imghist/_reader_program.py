@@ -122,6 +122,8 @@ def _results(paths, given, function):
     settings["bins"] = "native" if given.get("bins") == "native" else 256
     clip, bits = _pair(given, "clip", ","), given.get("depth", "")
     settings |= {"clip": clip} if clip else {}
+    with contextlib.suppress(ValueError):  # the program refuses it
+        settings["nodata"] = given.get("nodata") if given.get("nodata", "none") == "none" else float(given["nodata"])
     options = {"range": _pair(given, "range", ",") or ((0, (1 << int(bits)) - 1) if bits.isdecimal() else None)}
     threads = given.get("threads", "")
     pattern = given["pattern"].split(",") if "pattern" in given else None
@@ -209,6 +211,7 @@ def main(program, arguments):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: started.send_signal(number))
     hashed = [given.get(name, "") for name in ("reader", "pattern", "luma", "alpha", "bins", "clip", "range", "depth")]
+    hashed += [given["nodata"]] if "nodata" in given else []
     run = hashlib.blake2b("\0".join(hashed).encode("utf-8", "surrogateescape"), digest_size=8)
     shard = _pair(given, "shard", "/") or (1, 1)
     threading.Thread(target=_feed, args=(started.stdin, results, shard, run, given["reader"]), daemon=True).start()

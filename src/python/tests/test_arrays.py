@@ -467,15 +467,12 @@ def test_array_interface_with_an_offset():
         assert imghist.count(Interface(typestr="|u1", shape=shape, data=b"")).pixels == 0
 
 
-def test_masked_arrays_are_refused():
+def test_other_masks_are_refused():
     x = noise(4, 5)
-    masked = numpy.ma.masked_array(x, x > 100)
-    for call in (imghist.count, lambda m: imghist.count_batch(m, "NHW"), lambda m: list(imghist.count_many([m]))):
-        with pytest.raises(TypeError, match="masked"):
-            call(masked)
+    with pytest.raises(TypeError, match="masked"):
+        imghist.count_batch(numpy.ma.masked_array(x, x > 100)[None], "NHW")
     with pytest.raises(ValueError, match="mask"):
         imghist.count(Interface(typestr="|u1", shape=x.shape, data=x.tobytes(), mask=x))
-    assert imghist.count(masked.data).pixels == 20
 
 
 def test_a_range_and_a_layout_are_not_of_files(samples):

@@ -313,7 +313,7 @@ def run(program, tmp_path, monkeypatch):
     ["--csv"], ["--csv=long"], ["--csv=stats", "--total", "--percentiles=3"], ["--by=folder", "--csv=stats"],
     ["--csv=bins", "--luma=none"], ["--csv=stats", "--where", "gray.mean > 120"], ["--csv=stats", "--clip=60,190"],
     ["--csv=stats", "--alpha=skip-transparent", "-j", "2"], ["--total-only", "--csv", "--luma", "bt601"],
-    ["--chart=-", "--total", "-q"], ["--print0", "--fail-if", "gray.max > 100", "-q"],
+    ["--csv=stats", "--nodata=100"], ["--chart=-", "--total", "-q"], ["--print0", "--fail-if", "gray.max > 100", "-q"],
 ], ids=" ".join)  # fmt: skip
 def test_outputs_are_those_of_files(run, program, options):
     status, output, errors = run("pgm", "d", "--pattern=*.pnm", *options)
