@@ -16,6 +16,10 @@
  *
  * Up to 4,096 bins there are 32-bit counters in eight copies: no overflow, and few turns.
  *
+ * Signed samples and floats. A warp makes the keys of its plane's samples just before it counts
+ * them, in three instructions for two samples. -0 has a counter of its own, which joins that of 0
+ * on its way to the totals.
+ *
  * Several channels. A block counts one plane of a part. The blocks of a part run at the same time,
  * so that the L2 cache serves all reads but one. A batch has blocks for each of its images.
  *
@@ -38,6 +42,7 @@
  * addresses, sorted with shuffles (RGB with luma 0.35).
  */
 #include "device.cuh"
+#include "keys.h"
 
 enum {
     IH_WIDE_THREADS = 1024,
@@ -60,7 +65,7 @@ enum {
     IH_WIDE_BLOCK_GROUPS = 8 * IH_WIDE_WARPS,
 };
 
-enum { PACKED, COPIED };
+enum { PACKED, COPIED, KEYED /* packed, of keys */ };
 
 /* The kernel's argument. */
 struct wide_job {
@@ -69,7 +74,9 @@ struct wide_job {
     uint32_t *d_bins_32;
     int64_t image_stride, bins_stride, clips_stride;
     uint32_t n_pixels, n_groups, n_bins, n_planes;
-    uint32_t parts; /* blocks for each plane of an image */
+    uint32_t parts;    /* blocks for each plane of an image */
+    uint32_t inverted; /* of keys: for ih_key_pair */
+    enum ih_gpu_samples samples;
     bool is_aligned, is_bgr, drops_luma;
     struct ih_gpu_measures measures;
 };
@@ -83,14 +90,14 @@ static __device__ inline uint32_t *wide_table(void)
 
 /* A plane of the totals. Its address is computed when it is needed, which is seldom: registers are
  * scarce. */
-struct wide_plane {
+template <int TABLE> struct wide_plane {
     const struct wide_job &job;
     uint32_t index; /* in memory, then luma */
 };
 
-struct wide_totals {
+template <int TABLE> struct wide_totals {
     void *d_bins;
-    uint32_t n_bins; /* plus IH_WIDE_32 for counters of 32 bits */
+    uint32_t n_bins; /* plus IH_WIDE_32 for counters of 32 bits; of keys: job.inverted instead */
 };
 
 static __device__ inline uint32_t wide_image(const struct wide_job &job)
@@ -98,20 +105,26 @@ static __device__ inline uint32_t wide_image(const struct wide_job &job)
     return blockIdx.x / (job.n_planes * job.parts);
 }
 
-static __device__ inline struct wide_totals wide_totals_of(const struct wide_plane &plane)
+template <int TABLE>
+static __device__ inline wide_totals<TABLE> wide_totals_of(const wide_plane<TABLE> &plane)
 {
     const struct wide_job &job = plane.job;
     const uint32_t index = job.is_bgr && plane.index < 3 ? 2 - plane.index : plane.index;
     const uint32_t n_bins = job.drops_luma && index == job.n_planes - 1 ? 0 : job.n_bins;
     const int64_t at = wide_image(job) * job.bins_stride + (int64_t)index * job.n_bins;
+    if (TABLE == KEYED)
+        return {job.d_bins_32 + at, job.inverted};
     if (job.d_bins)
         return {job.d_bins + at, n_bins};
     return {job.d_bins_32 + at, n_bins | IH_WIDE_32};
 }
 
-static __device__ inline void wide_add(const struct wide_totals &to, uint32_t value, uint32_t count)
+template <int TABLE>
+static __device__ inline void wide_add(const wide_totals<TABLE> &to, uint32_t value, uint32_t count)
 {
-    if (count == 0 || value >= (to.n_bins & ~IH_WIDE_32))
+    if (TABLE == KEYED && count > 0)
+        atomicAdd((uint32_t *)to.d_bins + ih_key_bin(value, to.n_bins), count);
+    if (TABLE == KEYED || count == 0 || value >= (to.n_bins & ~IH_WIDE_32))
         return;
     if (to.n_bins & IH_WIDE_32)
         atomicAdd((uint32_t *)to.d_bins + value, count);
@@ -145,8 +158,9 @@ struct wide_olds {
  * found a counter exactly full moves IH_WIDE_FULL to the totals. It does so before it waits for
  * another, so every wait ends.
  */
+template <int TABLE>
 static __device__ __noinline__ void wide_settle(struct wide_samples x, struct wide_olds olds,
-                                                struct wide_totals to)
+                                                wide_totals<TABLE> to)
 {
     const uint32_t *old = olds.word;
 #pragma unroll
@@ -195,9 +209,9 @@ static __device__ inline uint32_t wide_add_if(bool is_on, const struct wide_samp
 }
 
 /* Counts eight samples. All additions are issued before any old value is looked at. */
-template <bool HAS_HOT>
+template <bool HAS_HOT, int TABLE>
 static __device__ inline void wide_count_packed(const struct wide_samples &x, struct wide_hot *hot,
-                                                const struct wide_plane &plane)
+                                                const wide_plane<TABLE> &plane)
 {
     struct wide_olds olds;
     uint32_t all = 0;
@@ -251,7 +265,8 @@ static __device__ inline uint32_t wide_hits(const struct wide_samples &x, uint32
     return __shfl_sync(0xffffffffu, ih_warp_sum(n), 0);
 }
 
-static __device__ inline void wide_hot_end(struct wide_hot *hot, const struct wide_plane &plane)
+template <int TABLE>
+static __device__ inline void wide_hot_end(struct wide_hot *hot, const wide_plane<TABLE> &plane)
 {
 #pragma unroll
     for (int k = 0; k < 2; k++) {
@@ -264,8 +279,9 @@ static __device__ inline void wide_hot_end(struct wide_hot *hot, const struct wi
 
 /* Chooses the plan of a warp's next groups by the first of them. Hot values that are still frequent
  * stay. */
+template <int TABLE>
 static __device__ inline void wide_choose(const struct wide_samples &x, struct wide_hot *hot,
-                                          const struct wide_plane &plane)
+                                          const wide_plane<TABLE> &plane)
 {
     if (hot->is_on && wide_hits(x, hot->value[0], hot->value[1]) >= IH_WIDE_HOT)
         return;
@@ -288,7 +304,7 @@ static __device__ inline void wide_choose(const struct wide_samples &x, struct w
 /* Counts a group of a warp. */
 template <int TABLE>
 static __device__ inline void wide_count(const struct wide_samples &x, struct wide_hot *hot,
-                                         const struct wide_plane &plane)
+                                         const wide_plane<TABLE> &plane)
 {
     if (TABLE == COPIED)
         return wide_count_copied(x);
@@ -310,11 +326,11 @@ static __device__ inline void wide_table_zero(void)
 }
 
 /* Adds the table to the totals. Blocks begin at different bins, so that they do not queue. */
-template <int TABLE> static __device__ inline void wide_table_end(const struct wide_plane &plane)
+template <int TABLE> static __device__ inline void wide_table_end(const wide_plane<TABLE> &plane)
 {
-    const struct wide_totals to = wide_totals_of(plane);
+    const wide_totals<TABLE> to = wide_totals_of(plane);
     const uint32_t begin = blockIdx.x * IH_WIDE_GROUP;
-    if (TABLE == PACKED)
+    if (TABLE != COPIED)
         for (uint32_t i = threadIdx.x; i < IH_WIDE_WORDS; i += IH_WIDE_THREADS) {
             const uint32_t value = (begin + i) % IH_WIDE_WORDS, word = wide_table()[value];
             wide_add(to, value, word & 0xffff);
@@ -370,6 +386,13 @@ static __device__ inline void wide_sort(const union wide_pixels<CHANNELS> &pixel
         }
 }
 
+static __device__ inline void wide_keys(const struct wide_job &job, struct wide_samples *x)
+{
+#pragma unroll
+    for (int k = 0; k < IH_WIDE_EACH / 2; k++)
+        x->word[k] = ih_key_pair(x->word[k], job.inverted);
+}
+
 /* Adds eight pixels to the thread's joint clip counts. Two pixels are compared at a time. */
 template <int CHANNELS>
 static __device__ inline void wide_clips(const struct wide_job &job,
@@ -411,9 +434,15 @@ static __device__ inline struct wide_samples wide_luma(const struct wide_job &jo
     return out;
 }
 
+template <int TABLE>
+static __device__ inline uint32_t wide_key(const struct wide_job &job, uint32_t sample)
+{
+    return TABLE == KEYED ? ih_key_pair(sample, job.inverted) & 0xffff : sample;
+}
+
 /* Counts a plane of the pixels after the last group, at most one a thread. */
-template <int CHANNELS>
-static __device__ inline void wide_count_tail(const struct wide_plane &plane,
+template <int CHANNELS, int TABLE>
+static __device__ inline void wide_count_tail(const wide_plane<TABLE> &plane,
                                               uint32_t (&clip)[IH_CLIP_COUNTS])
 {
     const struct wide_job &job = plane.job;
@@ -422,8 +451,9 @@ static __device__ inline void wide_count_tail(const struct wide_plane &plane,
     if (pixel >= job.n_pixels)
         return;
     if (plane.index < CHANNELS)
-        return wide_add(wide_totals_of(plane), d_pixel[plane.index], 1);
-    const uint32_t r = d_pixel[0], g = d_pixel[1], b = d_pixel[2];
+        return wide_add(wide_totals_of(plane), wide_key<TABLE>(job, d_pixel[plane.index]), 1);
+    const uint32_t r = wide_key<TABLE>(job, d_pixel[0]), g = wide_key<TABLE>(job, d_pixel[1]),
+                   b = wide_key<TABLE>(job, d_pixel[2]);
     wide_add(wide_totals_of(plane), ih_luma(job.measures, r, g, b), 1);
     ih_clip_pixel(job.measures, r, g, b, clip);
 }
@@ -454,7 +484,7 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
     constexpr uint32_t PLANES = CHANNELS + HAS_LUMA;
     constexpr uint32_t AHEAD = CHANNELS == 1 ? 2 : 1; /* groups of a warp that are loaded ahead */
     const uint32_t plane = blockIdx.x % PLANES, part = blockIdx.x / PLANES % job.parts;
-    const struct wide_plane to = {job, plane};
+    const wide_plane<TABLE> to = {job, plane};
     const uint16_t *d_image = job.d_pixels + wide_image(job) * job.image_stride;
     /* A part is contiguous, so that a warp's choice of a plan is for neighbours. */
     const uint32_t end = (uint32_t)((uint64_t)job.n_groups * (part + 1) / job.parts);
@@ -487,14 +517,20 @@ __global__ void __launch_bounds__(IH_WIDE_THREADS, 1)
                 if (c == plane)
                     x = planes[c];
             if (HAS_LUMA && plane == CHANNELS) {
+#pragma unroll
+                for (int c = 0; c < CHANNELS && TABLE == KEYED; c++)
+                    wide_keys(job, &planes[c]);
                 x = wide_luma<CHANNELS>(job, planes);
-                wide_clips<CHANNELS>(job, planes, clip);
+                if (TABLE != KEYED)
+                    wide_clips<CHANNELS>(job, planes, clip);
+            } else if (TABLE == KEYED) {
+                wide_keys(job, &x);
             }
             wide_count<TABLE>(x, &hot, to);
         }
 
     if (part == 0)
-        wide_count_tail<CHANNELS>(to, clip);
+        wide_count_tail<CHANNELS, TABLE>(to, clip);
     wide_hot_end(&hot, to);
     __syncthreads();
     wide_table_end<TABLE>(to);
@@ -511,17 +547,18 @@ static __device__ inline unsigned long long wide_warp_sum(unsigned long long n)
 }
 
 /* A block sums a plane. The first of gray gives the clip counts, too: samples that are in no bin
- * reach the high limit. */
+ * reach the high limit. Keys of signed samples are 0x8000 above them. */
 static __global__ void ih_wide_sums_kernel(const struct wide_job job, uint32_t n_planes,
                                            unsigned long long *d_sums)
 {
     const uint32_t image = blockIdx.x / n_planes, plane = blockIdx.x % n_planes;
     const uint32_t *d_bins = job.d_bins_32 + image * job.bins_stride + (size_t)plane * job.n_bins;
+    const unsigned long long bias = job.samples == IH_GPU_SIGNED ? 0x8000 : 0;
     unsigned long long sum = 0, low = 0, below_high = 0;
     d_sums += image * job.clips_stride;
     for (uint32_t v = threadIdx.x; v < job.n_bins; v += blockDim.x) {
         const unsigned long long n = d_bins[v];
-        sum += v * n;
+        sum += (v - bias) * n;
         low += v <= job.measures.clip_low ? n : 0;
         below_high += v < job.measures.clip_high ? n : 0;
     }
@@ -531,7 +568,7 @@ static __global__ void ih_wide_sums_kernel(const struct wide_job job, uint32_t n
     if (threadIdx.x % IH_WARP != 0)
         return;
     atomicAdd(&d_sums[plane], sum);
-    if (n_planes >= 3 || plane > 0)
+    if (n_planes >= 3 || plane > 0 || job.samples != IH_GPU_UNSIGNED)
         return;
     const unsigned long long high = (threadIdx.x == 0 ? job.n_pixels : 0) - below_high;
     for (uint32_t i = 0; i < IH_CLIP_COUNTS; i++)
@@ -591,6 +628,8 @@ static struct wide_job wide_job_make(const struct ih_gpu_wide_args *args)
     job.is_aligned = (uintptr_t)args->d_pixels % sizeof(uint4) == 0 &&
                      (args->n_images == 1 || args->image_stride % 8 == 0);
     job.n_planes = args->n_channels + (args->has_luma != 0);
+    job.samples = args->samples;
+    job.inverted = args->samples == IH_GPU_FLOAT ? IH_KEYS_FLOAT : IH_KEYS_SIGNED;
     job.is_bgr = args->is_bgr;
     job.drops_luma = args->drops_luma;
     job.measures = args->measures;
@@ -617,7 +656,9 @@ extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
     if (args->n_channels < 1 || args->n_channels > IH_GPU_CHANNELS_MAX ||
         args->n_pixels > UINT32_MAX || args->n_bins < 1 || args->n_bins > IH_GPU_WIDE_BINS_MOST ||
         args->n_images < 1 || args->n_images > IH_GPU_BATCH_MOST ||
-        !args->d_bins == !args->d_bins_32 || (uintptr_t)args->d_pixels % 2 != 0)
+        !args->d_bins == !args->d_bins_32 || (uintptr_t)args->d_pixels % 2 != 0 ||
+        (args->samples != IH_GPU_UNSIGNED &&
+         (args->n_bins != IH_GPU_WIDE_BINS_MOST || !args->d_bins_32)))
         return cudaErrorInvalidValue;
     if (args->has_luma && (args->n_channels < 3 || (!args->d_clips && args->d_bins) ||
                            (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX ||
@@ -628,6 +669,8 @@ extern "C" cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args)
     if (args->n_pixels == 0)
         return cudaSuccess;
     const struct wide_job job = wide_job_make(args);
+    if (args->samples != IH_GPU_UNSIGNED)
+        return wide_launch_channels<KEYED>(args, job);
     return args->n_bins <= IH_WIDE_COPIED_BINS ? wide_launch_channels<COPIED>(args, job)
                                                : wide_launch_channels<PACKED>(args, job);
 }

@@ -157,14 +157,18 @@ enum {
     IH_GPU_WIDE_SHARED_BYTES = 129 << 10 /* of a block, that the kernel needs */
 };
 
+/* Signed samples and floats are counted by their keys (keys.h), of which there are 65,536. */
+enum ih_gpu_samples { IH_GPU_UNSIGNED, IH_GPU_SIGNED, IH_GPU_FLOAT };
+
 struct ih_gpu_wide_args {
     const uint16_t *d_pixels; /* uint16 [n_pixels][n_channels]; fastest at 16-byte addresses */
     uint64_t n_pixels;        /* of an image, below 2^32 */
     uint32_t n_images;        /* 1 or more, image_stride samples apart, at most IH_GPU_BATCH_MOST */
     int64_t image_stride;
-    unsigned n_channels; /* 1 to 4 */
-    uint32_t n_bins;     /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
-    int has_luma;        /* and the joint clip counts; 3 and 4 channels only */
+    unsigned n_channels;         /* 1 to 4 */
+    uint32_t n_bins;             /* at most IH_GPU_WIDE_BINS_MOST; larger samples are in no bin */
+    enum ih_gpu_samples samples; /* others: 65,536 bins of 32 bits, no joint clip counts */
+    int has_luma;                /* and the joint clip counts; 3 and 4 channels only */
     struct ih_gpu_measures measures; /* clip limits up to 65535 */
     /* Added to, [n_channels, then luma][n_bins], each image's bins_stride bins after the last
      * one's: either d_bins or d_bins_32. */
@@ -187,8 +191,9 @@ struct ih_gpu_wide_args {
  */
 cudaError_t ih_histogram_wide(const struct ih_gpu_wide_args *args);
 
-/* Adds the sums of the values that d_bins_32 holds, of n_planes planes, to d_sums, which has
- * clips_stride sums an image; and for images of 1 and 2 channels the clip counts after them. */
+/* Adds the sums of the integers that d_bins_32 holds, of n_planes planes, to d_sums, which has
+ * clips_stride sums an image; and for unsigned images of 1 and 2 channels the clip counts after
+ * them. */
 cudaError_t ih_wide_sums(const struct ih_gpu_wide_args *args, unsigned n_planes,
                          unsigned long long *d_sums);
 

@@ -922,6 +922,7 @@ struct ih_batch {
     unsigned n_bins;        /* 0: IH_BINS, and samples of 8 bits; 257 to 65,536: samples of 16 bits
                                in the machine's byte order, and a bin for each value below n_bins;
                                larger samples are in no bin. clip_high 0 is then n_bins - 1 */
+    enum ih_number number; /* what samples of 16 bits are. Others than unsigned need n_bins 65536 */
 };
 
 /*
@@ -931,8 +932,14 @@ struct ih_batch {
  *     sums   uint64 [n_images][L][n_planes + IH_BATCH_CLIPS]: the sums of each plane's values, and
  *            the pixels with crushed_any, blown_any, crushed_all, blown_all (struct ih_summary)
  *
- * Planes are the channels and then luma, if there is colour. bins are 32 bits wide because that
- * halves what a GPU writes, and because a count of fewer than 2^31 pixels also fits int32 tensors.
+ * Planes are the channels and then luma, if there is colour, but not of floats. bins are 32 bits
+ * wide because that halves what a GPU writes, and because a count of fewer than 2^31 pixels also
+ * fits int32 tensors.
+ *
+ * The bin of a signed sample v is v + 32768. That of a float is its bits, all inverted if it is
+ * negative, else with the sign bit set: bins have the order of values; -0 counts as 0, and NaN and
+ * infinities have bins too, which ih_batch_counts sets apart. Sums of signed samples are int64;
+ * those of floats, and the clip counts of both, are 0.
  */
 struct ih_batch_shape {
     size_t n_labels, n_planes; /* L, and planes */
@@ -967,8 +974,9 @@ IH_PUBLIC enum ih_status ih_batch_count(struct ih_context *context, const struct
  *
  * Packed NHWC and NCHW are counted fastest, if images and planes begin at 16-byte addresses. Other
  * addresses and rows with gaps are slower, other strides and label maps slower still. Samples of
- * 16 bits must be packed, planar ones (NCHW) take a launch for each channel and have no luma, and
- * there are no label maps for them.
+ * 16 bits must be packed, planar ones (NCHW) have no luma and, if unsigned colour, no sums, and
+ * take a launch for each channel if images have gaps or the order is BGR; there are no label maps
+ * for them.
  *
  * d_bins   in GPU memory; overwritten in the order of the stream; aligned to 4 bytes
  * d_sums   the same, aligned to 8 bytes; NULL: not wanted

@@ -195,7 +195,7 @@ static void count_pixel(const struct ih_batch_job *job, const uint16_t *pixel, u
         if (luma < n_bins)
             bins[n_channels * n_bins + luma]++;
     }
-    if (!sums)
+    if (!sums || !ih_is_unsigned(spec->type))
         return;
     for (unsigned c = 0; c < n_colours; c++) {
         n_low += pixel[c] <= spec->clip_low;
@@ -222,6 +222,7 @@ static void count_pixels(struct worker *w, const struct piece *piece)
         for (uint32_t x = 0, n; x < image->width; x += n) {
             n = image->width - x < CHUNK_PIXELS ? image->width - x : CHUNK_PIXELS;
             gather_samples(w->samples, &job->batch, image, x, y, n);
+            ih_keys_make(job->spec.type, w->samples, (size_t)n * job->spec.layout.n_channels);
             for (uint32_t i = 0; i < n; i++) {
                 const size_t label = labels ? labels[x + i] : 0;
                 if (label < n_labels)
@@ -231,10 +232,11 @@ static void count_pixels(struct worker *w, const struct piece *piece)
             }
         }
     }
-    for (size_t label = 0; sums && label < n_labels; label++)
+    const uint64_t bias = job->spec.type == IH_INT16 ? 1u << 15 : 0; /* of keys */
+    for (size_t label = 0; sums && !ih_is_float(job->spec.type) && label < n_labels; label++)
         for (size_t p = 0; p < n_planes; p++)
             for (size_t v = 0; v < n_bins; v++)
-                sums[label * n_sums + p] += (uint64_t)v * bins[(label * n_planes + p) * n_bins + v];
+                sums[label * n_sums + p] += (v - bias) * bins[(label * n_planes + p) * n_bins + v];
 }
 
 /* ---- threads ---- */

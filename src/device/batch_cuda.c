@@ -142,14 +142,23 @@ static enum ih_status check_wide(const struct ih_batch_job *job, const struct ih
         (planar && !is_packed(b, image, sizeof(uint16_t))))
         return ih_error_set(err, IH_USAGE,
                             "batch: samples of 16 bits on a GPU must be packed, as NHWC or NCHW");
-    if (planar && b->n_channels >= 3 && (job->has_luma || has_sums))
+    if (planar && b->n_channels >= 3 &&
+        (job->has_luma || (has_sums && ih_is_unsigned(job->spec.type))))
         return ih_error_set(err, IH_USAGE,
-                            "batch: planar samples of 16 bits have neither luma nor sums on a GPU: "
-                            "leave them out, or pass NHWC");
+                            "batch: planar samples of 16 bits have neither luma nor, if unsigned, "
+                            "sums on a GPU: leave them out, or pass NHWC");
     return IH_OK;
 }
 
-/* Enqueues n_images of 16-bit samples, from `first` on, that are alike. */
+static enum ih_gpu_samples samples_of(enum ih_sample_type type)
+{
+    return ih_is_unsigned(type) ? IH_GPU_UNSIGNED
+           : ih_is_float(type)  ? IH_GPU_FLOAT
+                                : IH_GPU_SIGNED;
+}
+
+/* Enqueues n_images of 16-bit samples, from `first` on, that are alike. Planes that follow each
+ * other at equal distances, in the order of their bins, are counted like so many gray images. */
 static enum ih_status wide_enqueue(const struct ih_batch_job *job, size_t first, size_t n_images,
                                    const struct ih_gpu_batch_args *batch, struct ih_error *err)
 {
@@ -161,35 +170,43 @@ static enum ih_status wide_enqueue(const struct ih_batch_job *job, size_t first,
         return IH_OK;
     uint32_t *d_bins = batch->d_bins + first * n_planes * b->n_bins;
     unsigned long long *d_sums = batch->d_sums ? batch->d_sums + first * n_sums : NULL;
-    const bool has_clips = b->n_channels >= 3 && d_sums;
+    const bool has_clips = b->n_channels >= 3 && d_sums && ih_is_unsigned(job->spec.type);
+    const bool is_bgr = b->n_channels >= 3 && batch->is_bgr;
+    const bool is_even =
+        n_images == 1 || b->image_stride == (ptrdiff_t)n_planes * image.channel_stride;
+    const unsigned n_alike = planar && is_even && !is_bgr ? b->n_channels : 1;
     struct ih_gpu_wide_args args = {
         .d_pixels = (const uint16_t *)image.data,
         .n_pixels = (uint64_t)image.width * image.height,
-        .n_images = (uint32_t)n_images,
-        .image_stride = b->image_stride / (ptrdiff_t)sizeof(uint16_t),
+        .n_images = (uint32_t)n_images * n_alike,
+        .image_stride =
+            (n_alike > 1 ? image.channel_stride : b->image_stride) / (ptrdiff_t)sizeof(uint16_t),
         .n_channels = planar ? 1 : b->n_channels,
         .n_bins = b->n_bins,
+        .samples = samples_of(job->spec.type),
         .has_luma = job->has_luma || has_clips,
         .drops_luma = has_clips && !job->has_luma,
         .measures = batch->measures,
         .d_bins_32 = d_bins,
-        .bins_stride = (int64_t)n_planes * b->n_bins,
+        .bins_stride = (int64_t)(n_alike > 1 ? 1 : n_planes) * b->n_bins,
         .d_clips = has_clips ? d_sums + n_planes : NULL,
         .clips_stride = (int64_t)n_sums,
-        .is_bgr = !planar && b->n_channels >= 3 && batch->is_bgr,
+        .is_bgr = !planar && is_bgr,
         .gpu = batch->gpu,
         .stream = batch->stream,
     };
     cudaError_t e = cudaSuccess;
-    for (unsigned c = 0; e == cudaSuccess && c < (planar ? b->n_channels : 1); c++) {
+    for (unsigned c = 0; e == cudaSuccess && c < (planar ? b->n_channels : 1); c += n_alike) {
         if (planar)
             args.d_pixels =
                 (const uint16_t *)(image.data + ih_batch_channel(b, c) * image.channel_stride);
         e = ih_histogram_wide(&args);
         args.d_bins_32 += b->n_bins;
     }
+    args.n_images = (uint32_t)n_images;
     args.d_bins_32 = d_bins;
-    if (e == cudaSuccess && d_sums)
+    args.bins_stride = (int64_t)n_planes * b->n_bins;
+    if (e == cudaSuccess && d_sums && !ih_is_float(job->spec.type))
         e = ih_wide_sums(&args, (unsigned)n_planes, d_sums);
     return ih_cuda_status(err, e, "batch: cannot enqueue the count");
 }
@@ -199,7 +216,7 @@ static enum ih_status wide_enqueue_all(const struct ih_batch_job *job,
                                        const struct ih_gpu_batch_args *batch, struct ih_error *err)
 {
     const size_t n_images = job->batch.n_images;
-    const size_t n_most = job->batch.list ? 1 : IH_GPU_BATCH_MOST;
+    const size_t n_most = job->batch.list ? 1 : IH_GPU_BATCH_MOST / IH_GPU_CHANNELS_MAX;
     for (size_t i = 0; i < (job->batch.list ? n_images : 1); i++) {
         const struct ih_batch_image image = ih_batch_image_at(job, i);
         const enum ih_status status = check_wide(job, &image, batch->d_sums != NULL, err);

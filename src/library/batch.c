@@ -61,10 +61,9 @@ static enum ih_status check_images(const struct ih_batch *b, struct ih_error *er
     return IH_OK;
 }
 
-static enum ih_status shape_make(const struct ih_batch *b, struct ih_batch_shape *shape,
-                                 struct ih_error *err)
+static enum ih_status shape_make(const struct ih_batch *b, bool has_luma,
+                                 struct ih_batch_shape *shape, struct ih_error *err)
 {
-    const bool has_luma = b->n_channels >= 3 && !b->without_luma;
     const size_t n_bins_each = b->n_bins ? b->n_bins : IH_BINS;
     size_t n_records, n_bins, n_sums;
     *shape = (struct ih_batch_shape){.n_labels = b->n_labels ? b->n_labels : 1,
@@ -77,6 +76,16 @@ static enum ih_status shape_make(const struct ih_batch *b, struct ih_batch_shape
         shape->bins_bytes > PTRDIFF_MAX)
         return ih_error_set(err, IH_USAGE, "batch: counts larger than any memory");
     return IH_OK;
+}
+
+/* Samples of 16 bits if there are native bins, else of 8. */
+static enum ih_sample_type type_of(const struct ih_batch *b)
+{
+    return b->n_bins == 0                    ? IH_UINT8
+           : b->number == IH_NUMBER_UNSIGNED ? IH_UINT16
+           : b->number == IH_NUMBER_SIGNED   ? IH_INT16
+           : b->number == IH_NUMBER_FLOAT    ? IH_FLOAT16
+                                             : IH_BFLOAT16;
 }
 
 /* Checks the batch and fills *job, except for luma and clip limits. */
@@ -101,15 +110,21 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
     if (b->n_bins != 0 && (b->n_bins <= IH_BINS || b->n_bins > IH_NATIVE_BINS_MAX))
         return ih_error_set(err, IH_USAGE, "batch: n_bins is %u, must be 0 or %d to %d", b->n_bins,
                             IH_BINS + 1, IH_NATIVE_BINS_MAX);
+    if ((unsigned)b->number > IH_NUMBER_BFLOAT16 ||
+        (b->number != IH_NUMBER_UNSIGNED && b->n_bins != IH_NATIVE_BINS_MAX))
+        return ih_error_set(err, IH_USAGE,
+                            "batch: number is %u with n_bins %u: signed and float samples have "
+                            "n_bins %d",
+                            (unsigned)b->number, b->n_bins, IH_NATIVE_BINS_MAX);
     status = check_images(b, err);
     if (b->image.width == 0 || b->image.height == 0)
         b->image_stride = b->labels_image_stride = 0; /* not checked, and must not overflow */
+    job->has_luma = b->n_channels >= 3 && !b->without_luma && !ih_is_float(type_of(b));
     if (status == IH_OK)
-        status = shape_make(b, &job->shape, err);
+        status = shape_make(b, job->has_luma, &job->shape, err);
     job->spec = (struct ih_count_spec){.layout = ih_layout_of(b->n_channels),
-                                       .type = b->n_bins ? IH_UINT16 : IH_UINT8,
+                                       .type = type_of(b),
                                        .n_bins = b->n_bins ? b->n_bins : IH_BINS};
-    job->has_luma = b->n_channels >= 3 && !b->without_luma;
     return status;
 }
 
@@ -187,6 +202,10 @@ static enum ih_status read_record(const struct ih_batch_job *job, const uint32_t
     for (size_t i = 0; i < n_planes * h->n_bins; i++)
         h->bins[i] = bins[i];
     memcpy(h->sums, sums, n_planes * sizeof *sums);
+    for (size_t i = 0; i < n_planes && !ih_is_unsigned(h->type); i++) { /* not sums of values */
+        uint64_t ignored = 0;
+        h->sums[i] = ih_add_values(h->bins + i * h->n_bins, h->n_bins, &ignored);
+    }
     for (unsigned v = 0; v < h->n_bins; v++)
         h->n_pixels += bins[v];
     h->any_low = sums[n_planes];
@@ -194,6 +213,7 @@ static enum ih_status read_record(const struct ih_batch_job *job, const uint32_t
     h->all_low = sums[n_planes + 2];
     h->all_high = sums[n_planes + 3];
     ih_histogram_derive(h, &job->spec);
+    ih_histogram_set_apart(h);
     return IH_OK;
 }
 

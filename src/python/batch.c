@@ -12,19 +12,19 @@ struct call {
     Py_ssize_t n_images, n_rows, n_columns;
 };
 
-/* Opens a tensor that Python code has described: (address, shape, steps in elements, is unsigned,
- * bits, is on a GPU). The caller holds the tensor. */
+/* Opens a tensor that Python code has described: (address, shape, steps in elements, kind, bits, is
+ * on a GPU). The caller holds the tensor. */
 static bool open_described(struct py_tensor *t, PyObject *tuple)
 {
     unsigned long long address;
     PyObject *shape, *steps;
-    int is_unsigned, is_on_gpu;
+    int kind, is_on_gpu;
     memset(t, 0, sizeof *t);
-    if (!PyArg_ParseTuple(tuple, "KO!O!pIp", &address, &PyTuple_Type, &shape, &PyTuple_Type, &steps,
-                          &is_unsigned, &t->bits, &is_on_gpu))
+    if (!PyArg_ParseTuple(tuple, "KO!O!CIp", &address, &PyTuple_Type, &shape, &PyTuple_Type, &steps,
+                          &kind, &t->bits, &is_on_gpu))
         return false;
     t->data = (const void *)(uintptr_t)address;
-    t->kind = is_unsigned ? 'u' : 'i';
+    t->kind = (char)kind;
     t->is_on_gpu = is_on_gpu;
     t->n_dimensions = (int)PyTuple_Size(shape);
     if (t->n_dimensions > PY_DIMENSIONS_MAX || PyTuple_Size(steps) != t->n_dimensions)
@@ -42,19 +42,27 @@ static bool open_tensor(struct py_tensor *t, PyObject *object, PyObject *stream,
                                       : py_tensor_open(t, object, stream, is_written);
 }
 
-/* Reads the images: uint8, or uint16 for native bins, with the letters N, H, W and, unless there is
- * one channel, C. */
+/* Reads the images: uint8, or samples of 16 bits for native bins, with the letters N, H, W and,
+ * unless there is one channel, C. */
 static bool read_images(struct call *c, const char *letters)
 {
     const struct py_tensor *t = &c->images;
     struct ih_batch *b = &c->batch;
     unsigned seen = 0;
     Py_ssize_t n_channels = 1;
-    if (t->kind != 'u' || t->bits != (b->n_bins ? 16 : 8))
-        return PyErr_SetString(PyExc_TypeError,
-                               b->n_bins ? "a batch must be uint16 for these bins"
-                                         : "a batch must be uint8, or uint16 with bins='native'"),
-               false;
+    const char *const kinds = b->n_bins == 1u << 16 ? "uifB" : "u";
+    if (t->bits != (b->n_bins ? 16 : 8) || !strchr(kinds, t->kind)) {
+        PyErr_Format(PyExc_TypeError,
+                     "a batch of %s of %u bits: must be uint8, or uint16, int16, float16 or "
+                     "bfloat16 with bins='native', or uint16 with another number of bins; "
+                     "astype() converts it, or to() of torch",
+                     py_kind_name(t->kind), t->bits);
+        return false;
+    }
+    b->number = t->kind == 'i'   ? IH_NUMBER_SIGNED
+                : t->kind == 'f' ? IH_NUMBER_FLOAT
+                : t->kind == 'B' ? IH_NUMBER_BFLOAT16
+                                 : IH_NUMBER_UNSIGNED;
     for (int i = 0; i < t->n_dimensions && letters[i]; i++) {
         const char *found = strchr("NHWC", letters[i]);
         const Py_ssize_t n = t->shape[i], step = t->strides[i];
@@ -165,6 +173,7 @@ static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allo
                              bool has_labels, PyObject *stream)
 {
     const unsigned bits = is_sums ? 64 : 32;
+    const int is_signed = is_sums && c->batch.number == IH_NUMBER_SIGNED;
     Py_ssize_t wanted[PY_DIMENSIONS_MAX];
     int n = 0;
     wanted[n++] = c->n_images;
@@ -174,7 +183,7 @@ static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allo
     if (!is_sums)
         wanted[n++] = c->batch.n_bins ? (Py_ssize_t)c->batch.n_bins : IH_BINS;
     PyObject *shape = make_tuple(wanted, n);
-    PyObject *given = shape ? PyObject_CallFunction(allocate, "OI", shape, bits) : NULL;
+    PyObject *given = shape ? PyObject_CallFunction(allocate, "OIi", shape, bits, is_signed) : NULL;
     PyObject *made = NULL, *opened;
     unsigned long long address;
     if (given && PyArg_ParseTuple(given, "OOK:allocate", &made, &opened, &address))

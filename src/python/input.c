@@ -133,11 +133,12 @@ static bool check_pillow(PyObject *object)
     return is_known;
 }
 
-static const char *kind_name(char kind)
+const char *py_kind_name(char kind)
 {
     return kind == 'u'   ? "unsigned integers"
            : kind == 'i' ? "signed integers"
            : kind == 'f' ? "floats"
+           : kind == 'B' ? "bfloats"
            : kind == 'b' ? "booleans"
                          : "another type";
 }
@@ -186,7 +187,7 @@ static bool open_array(struct py_input *input, PyObject *object, const struct py
         PyErr_Format(PyExc_TypeError,
                      "samples are %s of %u bits: must be uint8, uint16, int8, int16, float16, "
                      "float32 or bfloat16; array.astype() converts them",
-                     kind_name(kind), t->bits);
+                     py_kind_name(kind), t->bits);
         return false;
     }
     if (t->n_dimensions != 1 || t->bits != 8 || kind != 'u' || layout->letters[0] || is_masked)

@@ -93,6 +93,9 @@ struct py_tensor {
  * __cuda_array_interface__. Exceptions are as in py_has. */
 bool py_tensor_is_one(PyObject *object);
 
+/* "signed integers"; static. */
+const char *py_kind_name(char kind);
+
 /* Whether it is a masked array of NumPy, which py_tensor_open refuses. Exceptions are as in py_has.
  */
 bool py_tensor_is_masked(PyObject *object);

@@ -1,11 +1,12 @@
 /*
  * Histograms of 16-bit samples compared with a count on the host, the memory and CUB.
  *
- *   gpu_wide [--check] [--rows] [--mib=N]
+ *   gpu_wide [--check] [--rows] [--keys] [--mib=N]
  *
  * --rows   only lines of `make bench`
  * --check  only parity with the host, on small and odd inputs; with IMGHIST_TEST_SMALL in the
  *          environment, on a few of them (for compute-sanitizer)
+ * --keys   only signed samples and floats against unsigned ones of the same bits
  * --mib    size of the large inputs, 768 by default
  *
  * A row whose counts differ from the host's is reported as wrong and not timed. Times are
@@ -14,6 +15,7 @@
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
+#include "kernels/keys.h"
 #include "row.h"
 
 #include <cub/device/device_histogram.cuh>
@@ -343,9 +345,55 @@ static void table_large(void)
     printf("\n");
 }
 
+/* Counts samples of a type, whose counts are those of the same bits as unsigned samples in other
+ * bins. Returns the best of two times; 0: wrong. */
+static double keyed_us(struct ih_gpu_wide_args args, enum ih_gpu_samples samples, const counts &raw)
+{
+    const size_t n = (size_t)args.n_channels * BINS;
+    const uint32_t inverted = samples == IH_GPU_FLOAT ? IH_KEYS_FLOAT : IH_KEYS_SIGNED;
+    std::vector<uint32_t> got(n), expected(n);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t v = i % BINS, key = ih_key_pair(v, inverted) & 0xffff;
+        expected[i - v + (samples == IH_GPU_UNSIGNED ? v : ih_key_bin(key, inverted))] +=
+            (uint32_t)raw[i];
+    }
+    args.samples = samples;
+    args.d_bins = args.d_clips = NULL;
+    args.d_bins_32 = (uint32_t *)b.d_counts;
+    CHECK(cudaMemsetAsync(b.d_counts, 0, n * sizeof got[0], stream));
+    CHECK(ih_histogram_wide(&args));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemcpy(got.data(), b.d_counts, n * sizeof got[0], cudaMemcpyDeviceToHost));
+    const bool is_right = got == expected;
+    b.n_right += is_right;
+    b.n_failed += !is_right;
+    const auto launch = [&](int) { CHECK(ih_histogram_wide(&args)); };
+    return is_right ? std::min(time_us(launch), time_us(launch)) : 0;
+}
+
+static void table_keys(void)
+{
+    printf("\nGB/s of uint16, and the times of int16 and of float16 and bfloat16 by it\n");
+    for (unsigned channels = 1; channels <= 3; channels += 2)
+        for (enum kind kind : {W_RANDOM, W_SMOOTH, W_NOISE12, W_MICROSCOPY, W_CONSTANT, W_TWO}) {
+            const struct ih_gpu_wide_args args =
+                wide_args(b.n_samples / channels, channels, BINS, false);
+            fill_device(&args, kind);
+            const counts raw = wide_expected(&args, b.samples);
+            const double us = keyed_us(args, IH_GPU_UNSIGNED, raw);
+            const double is_signed = keyed_us(args, IH_GPU_SIGNED, raw),
+                         is_float = keyed_us(args, IH_GPU_FLOAT, raw);
+            printf("%-5s %-11s %6.0f   int16 %.3f   floats %.3f%s\n",
+                   channels == 1 ? "gray" : "RGB", wide_names[kind],
+                   (double)b.n_samples * 2 / us / 1e3, is_signed / us, is_float / us,
+                   us && is_signed && is_float ? "" : "   WRONG");
+            fflush(stdout);
+        }
+}
+
 int main(int argc, char **argv)
 {
-    bool only_check = false, only_rows = false;
+    bool only_check = false, only_rows = false, only_keys = false;
     char date[32];
     b.n_samples = 384ull * MIB;
     for (int i = 1; i < argc; i++) {
@@ -353,6 +401,8 @@ int main(int argc, char **argv)
             only_check = true, b.n_samples = 4 * MIB;
         else if (strcmp(argv[i], "--rows") == 0)
             only_rows = true;
+        else if (strcmp(argv[i], "--keys") == 0)
+            only_keys = true;
         else if (strncmp(argv[i], "--mib=", 6) == 0)
             b.n_samples = strtoull(argv[i] + 6, NULL, 10) * MIB / 2;
     }
@@ -374,12 +424,19 @@ int main(int argc, char **argv)
         rows();
         return b.n_failed > 0;
     }
+    if (only_keys) {
+        table_keys();
+        printf("%d right, %d wrong\n", b.n_right, b.n_failed);
+        return b.n_failed > 0;
+    }
     const bool is_short = getenv("IMGHIST_TEST_SMALL") != NULL;
     check_small(is_short);
     check_overflow(is_short, is_short ? MIB / 4 : b.n_samples,
                    is_short ? 1 : (unsigned)((1ull << 32) / b.n_samples + 1));
-    if (!only_check)
+    if (!only_check) {
         table_large();
+        table_keys();
+    }
     printf("%d right, %d wrong\n", b.n_right, b.n_failed);
     return b.n_failed > 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and runs the benchmark of histograms of 16-bit samples, for the GPU of this machine.
 #
-#   tests/bench/gpu_wide.sh [--check] [--rows] [--mib=N]
+#   tests/bench/gpu_wide.sh [--check] [--rows] [--keys] [--mib=N]
 #
 # CCCL=DIR: the headers of another CUB than that of nvcc, as in the wheel nvidia-cuda-cccl.
 #

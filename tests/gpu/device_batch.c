@@ -1,9 +1,9 @@
 /*
  * Batches in device memory, counted through imghist.h on the caller's stream, against a plain loop
- * on the host, and samples of 16 bits against ih_batch_count: random layouts in allocations of
- * exactly their size, images of all sizes, lists, label maps, the order of work on the stream, CUDA
- * graphs, and invalid arguments. Built against the installed library. Prints a line for each
- * failure, and the number of batches compared.
+ * on the host, and samples of 16 bits of all types against ih_batch_count: random layouts in
+ * allocations of exactly their size, images of all sizes, lists, label maps, the order of work on
+ * the stream, CUDA graphs, and invalid arguments. Built against the installed library. Prints a
+ * line for each failure, and the number of batches compared.
  *
  * IMGHIST_TEST_SMALL makes it short, for compute-sanitizer.
  */
@@ -28,7 +28,7 @@ static void expect(int is_right, const char *what, unsigned line)
 
 #define EXPECT(condition) expect(condition, #condition, __LINE__)
 
-static struct ih_context *context;
+static struct ih_context *context, *without_clips;
 static cudaStream_t stream;
 
 static void *device_copy(const void *host, size_t n_bytes)
@@ -156,6 +156,7 @@ static void check_sizes(int is_small)
 /* Counts a batch of 16-bit samples of `host` on the CPU and on the GPU. */
 static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, int has_sums)
 {
+    struct ih_context *const with = b.number == IH_NUMBER_UNSIGNED ? context : without_clips;
     enum { LIST = 3 };
     struct ih_batch_image list[LIST];
     uint8_t *d_bytes = device_copy(host, n_bytes);
@@ -169,7 +170,7 @@ static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, 
     memset(sums, 0xa5, shape.sums_bytes);
     uint32_t *d_bins = device_copy(bins, shape.bins_bytes);
     uint64_t *d_sums = device_copy(sums, shape.sums_bytes);
-    EXPECT(ih_batch_count(context, &b, expected, expected_sums, &err) == IH_OK);
+    EXPECT(ih_batch_count(with, &b, expected, expected_sums, &err) == IH_OK);
     b.image.data = d_bytes;
     for (size_t i = 0; i < LIST; i++) {
         list[i] = b.image;
@@ -177,7 +178,7 @@ static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, 
     }
     if (b.n_images == LIST)
         b.list = list;
-    if (ih_batch_enqueue(context, &b, d_bins, has_sums ? d_sums : NULL, stream, &err) != IH_OK)
+    if (ih_batch_enqueue(with, &b, d_bins, has_sums ? d_sums : NULL, stream, &err) != IH_OK)
         expect(0, err.message, __LINE__);
     EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
     EXPECT(cudaMemcpy(bins, d_bins, shape.bins_bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
@@ -199,10 +200,11 @@ static void check_wide(struct ih_batch b, const uint16_t *host, size_t n_bytes, 
 
 /* Few and many images, one large one, all packed layouts, random and constant samples, some of them
  * in no bin. */
-static void check_all_wide(int is_small)
+static void check_all_wide(int is_small, enum ih_number number)
 {
     static const uint32_t n_bins[] = {65536, 4096, 1000};
     static const uint32_t sizes[][3] = {{7, 9, 300}, {64, 64, 3}, {1000, 701, 1}, {33, 31, 5}};
+    const int is_unsigned = number == IH_NUMBER_UNSIGNED;
     uint32_t random = 11;
     for (unsigned i = 0; i < (is_small ? 16 : 192); i++) {
         const uint32_t *size = sizes[is_small ? 3 : i / 48];
@@ -217,18 +219,21 @@ static void check_all_wide(int is_small)
                              .image_stride = (ptrdiff_t)(2 * channels * n_pixels),
                              .pixel_stride = (ptrdiff_t)(2 * step),
                              .n_channels = channels,
-                             .n_bins = n_bins[i % 3],
+                             .n_bins = is_unsigned ? n_bins[i % 3] : 65536,
+                             .number = number,
                              .order = i % 5 == 0 ? IH_ORDER_BGR : IH_ORDER_RGB,
                              .without_luma = is_planar || i % 7 < 3};
         const size_t n_samples = size[2] * channels * n_pixels;
         uint16_t *samples = case_alloc(n_samples * sizeof *samples);
         for (size_t k = 0; k < n_samples; k++) {
             random = random * 1664525 + 1013904223;
-            samples[k] = (uint16_t)(i % 8 < 4 ? random >> 16 : (random >> 31) * 999);
+            samples[k] =
+                (uint16_t)(i % 8 < 4 ? random >> 16 : (random >> 31) * (is_unsigned ? 999 : 32768));
             if (i % 2 == 0)
                 samples[k] = (uint16_t)(samples[k] % (b.n_bins + 5));
         }
-        check_wide(b, samples, n_samples * sizeof *samples, !(is_planar && channels >= 3));
+        check_wide(b, samples, n_samples * sizeof *samples,
+                   !(is_planar && channels >= 3 && is_unsigned));
         free(samples);
     }
 }
@@ -319,16 +324,19 @@ int main(void)
         .device = "cpu", .clip_low = CASE_CLIP_LOW, .clip_high = CASE_CLIP_HIGH};
     struct ih_error err = {0};
     if (ih_context_open(&settings, sizeof settings, &context, &err) != IH_OK ||
+        ih_context_open(NULL, 0, &without_clips, &err) != IH_OK ||
         cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) {
         printf("device_batch: %s\n", err.message);
         return 1;
     }
     check_random(is_small);
     check_sizes(is_small);
-    check_all_wide(is_small);
+    for (int number = IH_NUMBER_UNSIGNED; number <= IH_NUMBER_BFLOAT16; number++)
+        check_all_wide(is_small, (enum ih_number)number);
     check_order();
     check_refusals();
     ih_context_close(context);
+    ih_context_close(without_clips);
     cudaStreamDestroy(stream);
     printf("device_batch: %u batches compared, %u failed\n", n_compared, n_failed);
     return n_failed > 0 || n_compared == 0;

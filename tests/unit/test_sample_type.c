@@ -1,5 +1,6 @@
 /* Keys, bins and values of all samples of 8 and 16 bits; the judge decodes floats by arithmetic. */
 #include "histogram/histogram.h"
+#include "kernels/keys.h"
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -60,6 +61,19 @@ TEST(keys_have_the_order_of_values)
 }
 
 /* Of float32, whose counter makes the keys, a bin is the upper half of a key. */
+TEST(keys_of_the_kernels_are_those_of_the_cpu)
+{
+    for (unsigned v = 0; v < 65536; v++)
+        for (int is_float = 0; is_float < 2; is_float++) {
+            const uint32_t other = v * 40503 & 0xffff, inverted = is_float ? IH_KEYS_FLOAT : 0;
+            const uint32_t pair = ih_key_pair(other << 16 | v, inverted);
+            uint16_t expected[2] = {(uint16_t)v, (uint16_t)other};
+            ih_keys_make(is_float ? IH_BFLOAT16 : IH_INT16, expected, 2);
+            assert_int_equal(ih_key_bin(pair & 0xffff, inverted), expected[0]);
+            assert_int_equal(ih_key_bin(pair >> 16, inverted), expected[1]);
+        }
+}
+
 TEST(float32_bins)
 {
     static const float values[] = {-3e38f, -1, -1e-45f, 0, 1e-45f, 1, 1.5f, 3e38f};

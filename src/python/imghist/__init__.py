@@ -111,18 +111,21 @@ def count_batch(
 ):
     """Counts each image of a batch where it lies, and returns its bins [N, planes, bins].
 
-    tensor    uint8, or uint16 for other bins than 256, with 3 or 4 dimensions and any strides (0 not along W), in GPU memory (__dlpack__,
+    tensor    uint8, or for other bins than 256 uint16, int16, float16 or bfloat16, with 3 or 4 dimensions and any
+              strides (0 not along W), in GPU memory (__dlpack__,
               __cuda_array_interface__) or in host memory (also buffers and __array_interface__)
     layout    the letters of its dimensions: 'NHWC', 'NCHW', 'NHW' and so on
     labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor, rows without gaps; pixels are counted for
               each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, bins]
     luma      False: colour images get no luma plane
-    bins      256; 'native': 65,536, one for each value of uint16; or 257 to 65,536, one for each value below: larger
-              ones are in no bin. uint16 in GPU memory must be packed as NHWC or NCHW, has no labels, and planar
-              colour (NCHW) has neither luma nor sums.
+    bins      256; 'native': 65,536, one for each value of 16 bits; or of uint16 257 to 65,536, one for each value below:
+              larger ones are in no bin. int16 v is in bin v + 32768. Floats are in the order of their values, with
+              NaN and infinities at both ends, and have no luma; docs/python.md has the values of their bins. In
+              GPU memory, 16 bits must be packed as NHWC or NCHW, have no labels, and planar colour (NCHW) has no
+              luma and, of uint16, no sums.
     sums      None, False: none. True: the result is (bins, sums), with uint64 [N, planes + 4] (torch:
-              int64): the sum of values of each plane, then the pixels with crushed_any, blown_any, crushed_all,
-              blown_all. Or the tensor for them.
+              int64, as of int16): the sum of values of each plane (of floats 0), then the pixels with crushed_any,
+              blown_any, crushed_all, blown_all (of signed and float samples 0). Or the tensor for them.
     out       the tensor for the bins: integers of 32 bits, in memory of its own. By default torch, CuPy and NumPy
               allocate it; for other tensors in GPU memory it must be given. JAX arrays never
               change: for one in GPU memory, pass out (and sums) of CuPy or torch, and make it

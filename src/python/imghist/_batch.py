@@ -9,6 +9,7 @@ import sys
 from . import _imghist
 
 _JAX = ("jax", "jaxlib")
+_KINDS = {}  # of the dtypes of torch
 
 
 def _package(x):
@@ -47,20 +48,21 @@ def _stream(name, library, tensor, stream):
     return handle, handle or 1  # 1 is the default stream in DLPack
 
 
-def _allocate(name, library, tensor, shape, bits):
+def _allocate(name, library, tensor, shape, bits, is_signed):
     """A new tensor, and its address, which is 0 if it has to be asked for its memory."""
+    dtype = f"int{bits}" if is_signed else f"uint{bits}"
     if name == "torch":
         dtype = library.int32 if bits == 32 else library.int64
         made = library.empty(shape, dtype=dtype, device=tensor.device)
         return made, made.data_ptr()
     if name == "cupy":
-        made = library.empty(shape, f"uint{bits}")
+        made = library.empty(shape, dtype)
         return made, made.data.ptr
     if name == "numpy":
-        return library.empty(shape, f"uint{bits}"), 0
+        return library.empty(shape, dtype), 0
     is_jax, is_on_gpu = name in _JAX, hasattr(tensor, "__cuda_array_interface__")
     if is_jax and not is_on_gpu:
-        return sys.modules["numpy"].empty(shape, f"uint{bits}"), 0
+        return sys.modules["numpy"].empty(shape, dtype), 0
     if not is_on_gpu and 0 in shape:  # which memoryview.cast does not make
         import ctypes
 
@@ -72,7 +74,7 @@ def _allocate(name, library, tensor, shape, bits):
         n = bits // 8
         for size in shape:
             n *= size
-        return memoryview(bytearray(n)).cast("I" if bits == 32 else "Q", shape), 0
+        return memoryview(bytearray(n)).cast("I" if bits == 32 else "q" if is_signed else "Q", shape), 0
     how = " of CuPy or torch; jax.dlpack.from_dlpack makes them JAX's" if is_jax else ""
     raise ValueError(f"cannot allocate for a {type(tensor).__name__}: pass out (and sums){how}")
 
@@ -82,12 +84,13 @@ def _describe(torch, x):
 
     What no batch has is left to to_dlpack, which takes several times as long.
     """
-    dtype = x.dtype
-    unsigned = torch.uint8, getattr(torch, "uint16", torch.uint8)
-    if not (x.is_cuda or x.is_cpu) or dtype not in (*unsigned, torch.int32, torch.int64):
+    if not _KINDS:
+        names = {"u": ("uint8", "uint16"), "i": ("int16", "int32", "int64"), "f": ("float16",), "B": ("bfloat16",)}
+        _KINDS.update((getattr(torch, name, None), kind) for kind in names for name in names[kind])
+    kind = _KINDS.get(x.dtype)
+    if kind is None or not (x.is_cuda or x.is_cpu):
         return torch.utils.dlpack.to_dlpack(x)
-    is_unsigned = dtype in unsigned
-    return x.data_ptr(), x.shape, x.stride(), is_unsigned, 8 * x.element_size(), x.is_cuda
+    return x.data_ptr(), x.shape, x.stride(), kind, 8 * x.element_size(), x.is_cuda
 
 
 def count_batch(
@@ -106,10 +109,10 @@ def count_batch(
             raise TypeError("a tuple is no array")
         return x
 
-    def allocate(shape, bits):
+    def allocate(shape, bits, is_signed):
         made, address = given[bits], 0
         if made is None:
-            made, address = _allocate(name, library, tensor, shape, bits)
+            made, address = _allocate(name, library, tensor, shape, bits, is_signed)
         elif _package(made) in _JAX:
             raise ValueError("a JAX array never changes: pass one of NumPy, CuPy or torch")
         if stream is not None:  # which has to wait for the last user of this memory

@@ -91,9 +91,9 @@ def test_native_arguments():
     for bins in (1, 255, 65537):
         with pytest.raises(ValueError, match="n_bins"):
             imghist.count_batch(x, bins=bins)
-    with pytest.raises(TypeError, match="uint16 for these bins"):
+    with pytest.raises(TypeError, match="unsigned integers of 8 bits: must be"):
         imghist.count_batch(x.astype(numpy.uint8), bins="native")
-    with pytest.raises(TypeError, match="uint16 with bins='native'"):
+    with pytest.raises(TypeError, match="unsigned integers of 16 bits: must be uint8"):
         imghist.count_batch(x)
 
 
@@ -386,3 +386,72 @@ def test_an_array_on_a_gpu_is_not_asked_for_its_buffer():
     with pytest.raises((imghist.Error, ValueError)) as caught:  # no GPU, or no memory of one
         imghist.count_batch(x, out=OnGpu((1, 4, 256), "<i4"))
     assert "mmap" not in str(caught.value)
+
+
+def keys(x):
+    """Bins of signed and float samples of 16 bits, by integer arithmetic."""
+    v = numpy.ascontiguousarray(x).view("u2").astype(int)
+    if x.dtype.kind == "i":
+        return v ^ 0x8000
+    return numpy.where(v == 0x8000, 0x8000, numpy.where(v >> 15, v ^ 0xFFFF, v | 0x8000))
+
+
+class Bfloat:
+    """A tensor of bfloat16 in host memory: NumPy's DLPack of its bits, with another type."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self):
+        import ctypes
+
+        capsule = self.x.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        ctypes.c_uint8.from_address(pointer(capsule, b"dltensor") + 20).value = 4  # kDLBfloat, after device and ndim
+        return capsule
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", ["int16", "float16", "bfloat16"])
+def test_signed_and_float_samples(channels, dtype):
+    chance = numpy.random.default_rng(channels)
+    bits = chance.integers(0, 65536, (3, 19, 21, channels)).astype("u2")
+    bits[:, :4] = chance.choice([0, 0x8000, 0x7C00, 0xFC00, 0x7F80, 1], (3, 4, 21, channels))
+    x = bits.view("float16" if dtype == "bfloat16" else dtype)  # only its bits matter
+    made = (lambda v: Bfloat(v.view("u2"))) if dtype == "bfloat16" else (lambda v: v)
+    planes = [keys(x[..., c]) for c in range(channels)]
+    if channels >= 3 and dtype == "int16":
+        r, g, b = (x[..., c].astype(int) for c in range(3))
+        planes.append(((13933 * r + 46871 * g + 4732 * b + 32768) >> 16) + 32768)
+    labels = chance.integers(0, 3, (19, 21)).astype("u1")
+
+    def judge(chosen):
+        bins = [[numpy.bincount(p[i][chosen], minlength=65536) for p in planes] for i in range(3)]
+        return numpy.array(bins).reshape(3, len(planes), 65536)
+
+    expected_bins = judge(numpy.ones((19, 21), bool))
+    sums = expected_bins @ (numpy.arange(65536) - 32768) * (dtype == "int16")
+    sums = numpy.concatenate([sums, numpy.zeros((3, 4), int)], 1)
+    planar = numpy.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    for view, layout in ((x, "NHWC"), (planar, "NCHW"), (x[:, ::-1, ::-1], "NHWC")):
+        counted, got = imghist.count_batch(made(view), layout, bins="native", sums=True)
+        got = numpy.asarray(got)
+        assert numpy.array_equal(numpy.asarray(counted), expected_bins) and numpy.array_equal(got, sums)
+        assert got.dtype.kind == ("i" if dtype == "int16" else "u")
+    counted = imghist.count_batch(made(x), "NHWC", labels, n_labels=2, bins="native")
+    for label in range(2):
+        assert numpy.array_equal(numpy.asarray(counted)[:, label], judge(labels == label))
+
+
+def test_types_that_a_batch_refuses():
+    x = numpy.zeros((2, 3, 4, 3))
+    for dtype, bins in (("float32", "native"), ("float64", "native"), ("int8", "native"), ("int32", 256), ("int16", 256),
+                        ("int16", 4096), ("float16", 1000), ("float16", 256)):  # fmt: skip
+        with pytest.raises(TypeError, match=f"(floats|signed integers) of {numpy.dtype(dtype).itemsize * 8} bits.*astype"):
+            imghist.count_batch(x.astype(dtype), bins=bins)
+    with pytest.raises(imghist.Error, match="clip limits are for unsigned"):
+        imghist.count_batch(x.astype("int16"), bins="native", context=imghist.Context(clip=(1, 200)))
