@@ -247,6 +247,47 @@ TEST(a_native_record_has_statistics)
     ih_context_close(context);
 }
 
+/* 0, -0, 1.5, -2, NaN, -NaN and the infinities, as float16 and bfloat16; and -3, 5, -32768. */
+TEST(counts_of_signed_and_float_samples)
+{
+    static const uint16_t samples[][8] = {
+        [IH_NUMBER_SIGNED] = {0xFFFD, 5, 0x8000},
+        [IH_NUMBER_FLOAT] = {0, 0x8000, 0x3E00, 0xC000, 0x7C01, 0xFE00, 0x7C00, 0xFC00},
+        [IH_NUMBER_BFLOAT16] = {0, 0x8000, 0x3FC0, 0xC000, 0x7F81, 0xFFC0, 0x7F80, 0xFF80}};
+    static uint32_t bins[65536];
+    uint64_t sums[5];
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts(), *loaded = open_counts();
+    struct ih_error err = {0};
+    for (unsigned number = IH_NUMBER_SIGNED; number <= IH_NUMBER_BFLOAT16; number++) {
+        const bool is_signed = number == IH_NUMBER_SIGNED;
+        const struct ih_batch b = {
+            .size_bytes = sizeof b,
+            .n_images = 1,
+            .image = {(const uint8_t *)samples[number], NULL, is_signed ? 3 : 8, 1, 16, 2, 0},
+            .pixel_stride = 2,
+            .n_channels = 1,
+            .n_bins = 65536,
+            .number = (enum ih_number)number};
+        struct ih_stats s;
+        assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+        assert_true((int64_t)sums[0] == (is_signed ? -32766 : 0));
+        assert_int_equal(bins[32768], is_signed ? 0 : 2); /* 0 and -0 */
+        assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_OK);
+        assert_int_equal(ih_counts_stats(counts, 0, &s, sizeof s, &err), IH_OK);
+        assert_int_equal(s.count, is_signed ? 3 : 4);
+        assert_true(s.mean == (is_signed ? -10922 : -0.125));
+        assert_true(s.min == (is_signed ? -32768 : -2) && s.max == (is_signed ? 5 : 1.5));
+        assert_int_equal(s.nan, is_signed ? 0 : 2);
+        assert_int_equal(s.positive_infinity + s.negative_infinity, is_signed ? 0 : 2);
+        read_again(counts, loaded);
+        assert_int_equal(ih_counts_add(loaded, counts, &err), IH_OK);
+    }
+    ih_counts_close(loaded);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
 /* Whatever part of an image has a label, its counts are the same after they have been a record. */
 TEST(records_of_labels_can_be_read)
 {
@@ -379,6 +420,10 @@ TEST(invalid_batches)
     refuse(&b, "at most 256");
     b = good, b.order = (enum ih_order)2;
     refuse(&b, "order");
+    b = good, b.number = IH_NUMBER_FLOAT, b.n_bins = 4096;
+    refuse(&b, "n_bins 65536");
+    b = good, b.number = (enum ih_number)4, b.n_bins = 65536;
+    refuse(&b, "number is 4");
     b = good, b.image.width = 1u << 16, b.image.height = 1u << 15;
     refuse(&b, "2^31 pixels");
     b = good, b.image.row_stride = PTRDIFF_MAX;

@@ -398,6 +398,44 @@ TEST(errors_of_streams)
     ih_context_close(context);
 }
 
+/* Python's tests compare arrays of all types with NumPy. */
+TEST(samples_without_data)
+{
+    static const uint8_t samples[2][3][2] = {{{7, 1}, {2, 7}, {3, 0}}, {{7, 7}, {5, 9}, {6, 8}}};
+    static const uint8_t mask[3] = {0, 0, 1}; /* of a row's pixels, for all rows and channels */
+    const struct ih_settings settings = {.nodata = "7"};
+    struct ih_context *context = NULL, *all = NULL;
+    struct ih_counts *counts = open_counts();
+    struct ih_error err = {0};
+    struct ih_stats s;
+    struct ih_array a = {.data = samples, .width = 3, .height = 2, .n_channels = 2};
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    assert_int_equal(ih_count_array(context, &a, sizeof a, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_stats(counts, 0, &s, sizeof s, &err), IH_OK);
+    assert_true(s.nodata == 2 && s.count == 4 && s.sum == 16);
+    assert_int_equal(ih_counts_stats(counts, 1, &s, sizeof s, &err), IH_OK);
+    assert_true(s.nodata == 0 && s.sum == 32); /* alpha has no such value */
+    a.mask = mask;
+    a.mask_pixel_stride_bytes = 1;
+    assert_int_equal(ih_count_array(context, &a, sizeof a, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_stats(counts, 0, &s, sizeof s, &err), IH_OK);
+    assert_true(s.nodata == 4 && s.count == 2 && s.sum == 7);
+    assert_int_equal(ih_counts_stats(counts, 1, &s, sizeof s, &err), IH_OK);
+    assert_true(s.nodata == 2 && s.sum == 24);
+    a.mask_row_stride_bytes = PTRDIFF_MAX;
+    a.height = 9;
+    assert_int_equal(ih_count_array(context, &a, sizeof a, counts, &err), IH_USAGE);
+    assert_non_null(strstr(err.message, "mask"));
+    static const char *const wrong[] = {"", "x", "nan", "-inf", "7 ", "0x7"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct ih_settings others = {.nodata = wrong[i]};
+        assert_int_equal(ih_context_open(&others, sizeof others, &all, &err), IH_USAGE);
+        assert_non_null(strstr(err.message, "nodata"));
+    }
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
 TEST(version_number_and_percentiles)
 {
     unsigned major, minor, patch;

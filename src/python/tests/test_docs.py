@@ -19,7 +19,7 @@ EXAMPLES = {
 
 
 def test_there_are_all():
-    assert len(EXAMPLES) == 18 + 5
+    assert len(EXAMPLES) == 20 + 5
 
 
 @pytest.mark.parametrize("code", EXAMPLES.values(), ids=EXAMPLES)
