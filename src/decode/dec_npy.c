@@ -206,8 +206,12 @@ static enum ih_status choose_npy_shape(const struct npy_header *h, struct ih_ima
         h->shape[0] > UINT32_MAX || h->shape[1] > UINT32_MAX)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "an array of shape %s%s is no image: it is not (height, width) or "
-                            "(height, width, 1 to %d channels)",
-                            shape, h->n_dimensions > 3 ? ", ...)" : ")", IH_PIXEL_CHANNELS_MAX);
+                            "(height, width, 1 to %d channels)%s",
+                            shape, h->n_dimensions > 3 ? ", ...)" : ")", IH_PIXEL_CHANNELS_MAX,
+                            h->n_dimensions != 3
+                                ? ""
+                                : "; the Python package counts it: imghist.count(array, "
+                                  "layout='HWC' or 'CHW')");
     if (h->shape[0] == 0 || h->shape[1] == 0 || n_channels == 0)
         return ih_error_set(err, IH_UNSUPPORTED, "an array of shape %s) has no pixels", shape);
     info->height = h->shape[0];
