@@ -53,9 +53,9 @@ static bool read_images(struct call *c, const char *letters)
     const char *const kinds = b->n_bins == 1u << 16 ? "uifB" : "u";
     if (t->bits != (b->n_bins ? 16 : 8) || !strchr(kinds, t->kind)) {
         PyErr_Format(PyExc_TypeError,
-                     "a batch of %s of %u bits: must be uint8, or uint16, int16, float16 or "
-                     "bfloat16 with bins='native', or uint16 with another number of bins; "
-                     "astype() converts it, or to() of torch",
+                     "a batch of %s of %u bits: must be uint8; with bins='native' uint16, int16, "
+                     "float16 or bfloat16; with another number of bins uint16; array.astype() "
+                     "converts it, or to() of torch",
                      py_kind_name(t->kind), t->bits);
         return false;
     }

@@ -223,5 +223,5 @@ def test_arguments():
         imghist.Context(bins="native", clip=(0, 0))
     with pytest.raises(ValueError, match="clip"):
         imghist.Context(bins="native", clip=(0, 65536))
-    with pytest.raises(TypeError, match="uint16 with bins"):
+    with pytest.raises(TypeError, match="with bins='native' uint16"):
         imghist.count_batch(numpy.zeros((1, 2, 2, 3), numpy.uint16))
