@@ -194,8 +194,9 @@ compare() {
   shift
   while [ "$1" != -- ]; do cuda+=("$1") && shift; done
   shift
+  [[ "${cuda[*]}" == *--device=* ]] || cuda+=(--device=cuda)
   on_cpu=$(run_imghist "$logs/cpu.csv" --device=cpu "$@")
-  on_cuda=$(run_imghist "$logs/cuda.csv" --device=cuda "${cuda[@]}" "$@")
+  on_cuda=$(run_imghist "$logs/cuda.csv" "${cuda[@]}" "$@")
   if [ "$on_cpu" -gt 1 ] || [ "$on_cpu" != "$on_cuda" ] || ! cmp "$logs/cpu.csv" "$logs/cuda.csv" >&2; then
     tail -n 5 "$logs/cpu.csv.err" "$logs/cuda.csv.err" >&2
     fail "$what: CUDA (exit status $on_cuda) differs from the CPU ($on_cpu); see $logs/c*.csv"
