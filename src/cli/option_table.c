@@ -342,7 +342,7 @@ static enum ih_status set_nodata(const struct ih_setting *s)
     s->options->measure.stated |= IH_STATED_NODATA;
     return ih_nodata_parse(s->value, &s->options->measure.nodata)
                ? IH_OK
-               : ih_error_set(s->err, IH_USAGE, "'%s' is neither a finite number nor none",
+               : ih_error_set(s->err, IH_USAGE, "'%s' is neither a finite number nor the word none",
                               s->value);
 }
 
@@ -516,8 +516,8 @@ const struct ih_option ih_option_table[] = {
      CHOICE("bt709", "bt601", "none"), .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "count pixels with an alpha of 0 (count)"), RARE,
      CHOICE("count", "skip-transparent"), .set = set_alpha},
-    {ROW(COUNTING, RUN, "bins", "native: a bin for each value of 9 to 16 bits"),
-     CHOICE("256", "native"), .set = set_bins},
+    {ROW(COUNTING, RUN, "bins", "native: keep the values of 9 to 16 bits"), CHOICE("256", "native"),
+     .set = set_bins},
     {ROW(COUNTING, RUN, "depth", "bits that are used in 16-bit samples (16)"), RARE, TEXT("BITS"),
      .set = set_depth},
     {ROW(COUNTING, RUN, "range", "in 16-bit samples, becomes 0 to 255"), RARE, TEXT("LO,HI"),
@@ -526,8 +526,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_region, .once = "a run counts one region"},
     {ROW(COUNTING, RUN, "bands", "count only these channels of each pixel"), RARE, TEXT("1,3-5"),
      .set = set_bands},
-    {ROW(COUNTING, RUN, "nodata", "count this value apart (GDAL_NODATA)"), RARE, TEXT("V|none"),
-     .set = set_nodata},
+    {ROW(COUNTING, RUN, "nodata", "leave this value out (GDAL_NODATA, BLANK)"), RARE,
+     TEXT("V|none"), .set = set_nodata},
     {ROW(COUNTING, RUN, "mask", "count only where this gray image is not 0"), RARE,
      FILE_NAME("FILE|DIR"), .set = set_mask,
      .once = "a run has one mask; combine both into one image"},

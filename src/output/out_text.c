@@ -321,7 +321,7 @@ static void put_clipped(const struct text *s, const struct ih_histogram *h, bool
 /* The samples that are counted apart, of all planes. */
 static void put_apart(const struct text *s, const struct ih_histogram *h)
 {
-    const char *before = "counted apart: ";
+    const char *before = "samples counted apart: ";
     for (unsigned k = 0; k < IH_SPECIALS; k++) {
         uint64_t n = 0;
         for (unsigned i = 0; i < h->layout.n_channels; i++)
@@ -375,22 +375,32 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
                 IH_MARKED_PERCENT);
 }
 
-/* The columns that the user chose, of luma. */
-static void put_chosen(const struct text *s, struct ih_record_view *view)
+/* The columns that the user chose, of a plane. */
+static void put_chosen_of(const struct text *s, struct ih_record_view *view, unsigned plane)
 {
-    const char *before = "luma: ";
+    const char *before = ": ";
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++) {
-        const struct ih_field_value value = ih_channel_value(view, IH_LUMA, *c);
+        const struct ih_field_value value = ih_channel_value(view, plane, *c);
         if (value.type == IH_TYPE_NONE)
             return;
         char number[IH_REAL_MAX];
         ih_put_number(number, &value);
-        fprintf(s->to.stream, "%*s%s%s %s", *before == ',' ? 0 : INDENT, "", before, (*c)->name,
-                number);
+        if (*before == ':')
+            fprintf(s->to.stream, "%*s%s", INDENT, "",
+                    ih_histogram_plane(&view->result->histogram, plane));
+        fprintf(s->to.stream, "%s%s %s", before, (*c)->name, number);
         before = ", ";
     }
     if (*before == ',')
         putc('\n', s->to.stream);
+}
+
+/* The same of luma, or else of each channel. */
+static void put_chosen(const struct text *s, struct ih_record_view *view)
+{
+    const struct ih_histogram *const h = &view->result->histogram;
+    for (unsigned i = ih_has_luma(h) ? h->n_planes - 1 : 0; i < h->n_planes; i++)
+        put_chosen_of(s, view, ih_nth_plane(h, i));
 }
 
 /* The luminance takes the values for those of sRGB, which the file may contradict. */

@@ -28,9 +28,11 @@ enum ih_status ih_bands_parse(const char *text, struct ih_bands *bands, struct i
             last = read_number(&at);
         }
         if (first == 0 || last < first || (*at && *at != ','))
-            return ih_error_set(err, IH_USAGE,
-                                "'%.40s' is not a list of bands from 1 to %d, as in 1,3-5", text,
-                                IH_CHANNELS_MAX);
+            return ih_error_set(
+                err, IH_USAGE,
+                "'%.40s' is not a list of bands from 1 to %d, as in 1,3-5, with the lower "
+                "number of a range first",
+                text, IH_CHANNELS_MAX);
         for (unsigned b = first - 1; b < last; b++)
             bands->wanted[b / BITS] |= UINT64_C(1) << b % BITS;
         bands->last = last > bands->last ? last : bands->last;
@@ -51,7 +53,7 @@ static enum ih_status check(const struct ih_bands *bands, struct ih_layout store
                ? IH_OK
                : ih_error_set(err, IH_UNSUPPORTED,
                               "its bands 1 to 3 are red, green and blue: select all three or none, "
-                              "and see the channels that you need");
+                              "and choose among their results, as with --fields=file,red.mean");
 }
 
 enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands *bands,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# python.sh: the Python package beside the command line, the C library, Pillow, NumPy and OpenCV, and beside decoding
-# alone; and 10^6 calls.
+# python.sh: the Python package beside the command line, the C library, Pillow, NumPy, OpenCV and fastpercentile, and
+# beside decoding alone; and 10^6 calls.
 #
 #   PROGRAM=./imghist   the program to compare with
 #   N_FILES=2000        small JPEG files, 500 x 375
@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 venv=build/venv
 [ -x "$venv/bin/python" ] || { echo "python.sh: run make test-python first" >&2; exit 1; }
-"$venv/bin/pip" install -q --disable-pip-version-check numpy pillow opencv-python-headless
+"$venv/bin/pip" install -q --disable-pip-version-check numpy pillow opencv-python-headless fastpercentile
 make -s CUDA=0 library # the CPU counts
 mkdir -p build/bench
 DECODE_ONLY=$PWD/build/bench/decode_only

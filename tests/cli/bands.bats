@@ -28,6 +28,8 @@ END
 band1,8,1003.500000,1000,1007,1000,1007 band2,8,2003.500000,2000,2007,2000,2007 band3,8,3003.500000,3000,3007,3000,3007 \
 band4,8,4003.500000,4000,4007,4000,4007 band5,7,5004.000000,5001,5007,5001,5007 band6,8,6003.500000,6000,6007,6000,6007 \
 band7,8,7003.500000,7000,7007,7000,7007" ] || fail "$output"
+  imghist_ok a.tif --bins=native --percentiles=2,98 --text
+  [[ $output == *"band2: p2 2000, p98 2007"*"band7: p2 7000, p98 7007"* && $output != *luma:* ]] || fail "$output"
   imghist_ok a.tif --bins=native --csv=stats --fields=channel,min,nodata,nan -q --where 'band5.nodata == 1 and band4.nodata == 0'
   [[ $output == "channel,min,nodata,nan"*"band4,4000,0,"*"band5,5001,1,"* ]] || fail "$output"
   imghist_quiet a.tif --bins=native --nodata=none --csv=stats

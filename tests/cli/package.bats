@@ -111,7 +111,7 @@ debian() {
     [[ $name != libOpenEXRCore* ]] || name=libopenexr # of several libraries
     grep -q "^${name%_r}[-0-9.]*$" recommends
   done
-  [ "$(wc -l <recommends)" -eq "$(make -s --no-print-directory -C "$TESTS/.." print-late | wc -w)" ]
+  [ "$(wc -l <recommends)" -eq "$(make -s --no-print-directory -C "$TESTS/.." print-late | tr " " "\n" | sort -u | wc -l)" ]
   [ -f installed/usr/share/man/man1/imghist.1.gz ]
   [ -f installed/usr/share/man/man5/imghist-formats.5.gz ]
   [ -f installed/usr/share/man/man3/libimghist.3.gz ]

@@ -248,6 +248,30 @@ with zipfile.ZipFile('arrays.npz', 'w') as archive:
   grep -qE ',gray,.*,3,996$' limits.csv || fail "$(cat limits.csv)"
 }
 
+@test "recipes: bands, nodata and floats" {
+  mkdir deep floats
+  python3 - <<'END' # 100 pixels; band b of pixel i is b * i, and 0 is nodata; then 1.5, 2.5, 3.5 and NaN
+import struct
+data = struct.pack("<300H", *(b * i for i in range(100) for b in (1, 2, 3)))
+tags = [(256, 3, 1, 100), (257, 3, 1, 1), (258, 3, 3, 150), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 200), (277, 3, 1, 3),
+        (278, 3, 1, 1), (279, 4, 1, len(data)), (42113, 2, 2, 48)]
+file = b"II*\0" + struct.pack("<LH", 8, len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + bytes(4)
+open("deep/dem.tif", "wb").write(file.ljust(150, b"\0") + struct.pack("<3H", 16, 16, 16).ljust(50, b"\0") + data)
+for name, pair in ("a", (1.5, 2.5)), ("b", (3.5, float("nan"))):
+    open(f"floats/{name}.pfm", "wb").write(b"Pf\n2 1\n-1.0\n" + struct.pack("<2f", *pair))
+END
+  recipe 'dem.csv'
+  for band in 1,2,98 2,4,196 3,6,294; do
+    grep -qE "^deep/dem.tif,.*,band${band%%,*},99,.*,1,,,,${band#*,}$" dem.csv || fail "$band: $(cat dem.csv)"
+  done
+  recipe 'nodata=7'
+  grep -q '^  samples counted apart: 1 nodata$' shown || fail "$(cat shown)"
+  recipe 'two.csv'
+  [ "$(cut -d, -f4 two.csv | paste -sd' ')" = "channel band1 band3" ] || fail "$(cat two.csv)"
+  recipe 'floats.csv'
+  grep -qE ',gray,3,,2.5[0]*,0.816496581,' floats.csv || fail "$(cat floats.csv)"
+}
+
 @test "recipes: percentiles" {
   recipe 'percentiles=0.1'
   head -n 1 percentiles.csv | grep -q ',negative_infinity,p0.1,p10,p90,p99.9$'
