@@ -144,7 +144,7 @@ static enum ih_exit run(const struct ih_options *o)
                                             .list = o->list_path,
                                             .stdin_name = o->stdin_name,
                                             .list_separator = o->list_separator};
-    const uint64_t n_images = ih_walk_count(&sources);
+    const uint64_t n_images = o->has_labels ? 0 : ih_walk_count(&sources); /* 0: not known */
     struct ih_pipeline *pipeline = ih_pipeline_new(o, &sources, n_images);
     struct watch watch;
     const char *subject = NULL;

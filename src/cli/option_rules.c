@@ -20,6 +20,7 @@ static const char is_8_bit[] = "it is for samples of 9 to 16 bits; add --raw-dep
 static const char has_no_alpha[] = "these samples have no alpha";
 static const char is_whole_image[] = "whole images are counted where a GPU decodes";
 static const char has_no_thumbnail[] = "a total or a comparison has no thumbnail";
+static const char is_for_zones[] = "the CPU counts the labels, in one way";
 static const char compares_paths[] = "it compares the two paths of the command line";
 
 /* A value NULL is any. unless: with this option the pair has a meaning. */
@@ -66,6 +67,13 @@ static const struct {
     {"bins", "native", "raw-depth", "8", NULL, is_8_bit},
     {"alpha", NULL, "raw", "1", NULL, has_no_alpha},
     {"alpha", NULL, "raw", "3", NULL, has_no_alpha},
+    {"labels", NULL, "mask", NULL, NULL, "a label image selects pixels already"},
+    {"labels", NULL, "region", NULL, NULL, "zones are of whole images"},
+    {"labels", NULL, "frames", NULL, NULL, "a label image is for one image"},
+    {"labels", NULL, "thumbnails", NULL, NULL, "zones have no thumbnails"},
+    {"labels", NULL, "kernel", NULL, NULL, is_for_zones},
+    {"labels", NULL, "device", "cuda", NULL, is_for_zones},
+    {"labels", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
     {"region", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
     {"mask", NULL, "raw", NULL, NULL, "raw samples have no width and height"},
     {"records", NULL, "raw", NULL, NULL, "raw samples are no records"},
@@ -117,6 +125,7 @@ static const struct {
     {"jpeg", "gpu", "region", NULL, NULL, is_whole_image},
     {"jpeg", "gpu", "mask", NULL, NULL, is_whole_image},
     {"jpeg", "gpu", "bands", NULL, NULL, "a GPU counts all channels of JPEG files"},
+    {"jpeg", "gpu", "labels", NULL, NULL, is_whole_image},
     {"jpeg", "gpu", "nodata", NULL, NULL, "a GPU counts all samples of JPEG files"},
 };
 
@@ -129,6 +138,7 @@ static const struct {
     const char *option, *needed, *either, *why;
 } needs[] = {
     {"raw-depth", "raw", NULL, "only for --raw: other files tell their depth"},
+    {"ignore-label", "labels", NULL, "is for --labels, and there is none"},
     {"top", "sort", NULL, "needs --sort=NAME, which says what comes first"},
     {"size", "raw", NULL, "only for --raw: other files tell their size"},
     {"thumbnails", "html", "chart",
@@ -219,7 +229,8 @@ static const struct {
  * stay allowed: a wrapper may always pass them. */
 static const char *const of_images[] = {"frames",       "raw-preview", "raw-sensor", "max-pixels",
                                         "lenient",      "bands",       "isolate",    "thumbnails",
-                                        "list-skipped", "timeout",     "kernel",     "jpeg"};
+                                        "list-skipped", "timeout",     "kernel",     "jpeg",
+                                        "labels"};
 
 /* ---- the rules ---- */
 
@@ -376,6 +387,12 @@ static enum ih_status check_shard(struct ih_options *o, struct ih_error *err)
 
 static enum ih_status check_images(struct ih_options *o, struct ih_error *err)
 {
+    bool has_records = false;
+    for (size_t i = 0; i < o->n_paths; i++)
+        has_records |= ih_options_is_result_file(o, i);
+    if (o->by && strcmp(o->by, "label") == 0 && !o->has_labels && !has_records)
+        return ih_error_set(err, IH_USAGE,
+                            "--by=label: images have no labels without --labels=FILE|DIR");
     if (o->list_path)
         return IH_OK;
     for (size_t i = 0; i < o->n_paths; i++)

@@ -3,6 +3,7 @@
 #include "output/file.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- output ---- */
@@ -361,6 +362,22 @@ static enum ih_status set_mask(const struct ih_setting *s)
     return IH_OK;
 }
 
+static enum ih_status set_labels(const struct ih_setting *s)
+{
+    s->options->has_labels = true;
+    return set_mask(s);
+}
+
+static enum ih_status set_ignored(const struct ih_setting *s)
+{
+    const size_t n = strspn(s->value, "0123456789");
+    if (n == 0 || n > 5 || s->value[n] || atoi(s->value) >= IH_LABELS_MAX)
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not a label, 0 to %d", s->value,
+                            IH_LABELS_MAX - 1);
+    s->options->ignored_end = (unsigned)atoi(s->value) + 1;
+    return IH_OK;
+}
+
 static enum ih_status set_device(const struct ih_setting *s)
 {
     return ih_device_parse(s->value, &s->options->device, s->err);
@@ -489,8 +506,7 @@ const struct ih_option ih_option_table[] = {
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only the record of the total"), .set = set_total,
      .number = true},
-    {ROW(OUTPUT, RUN, "by", "totals by folder, format, size, samples, FILE"), TEXT("WHAT"),
-     FIELD(by)},
+    {ROW(OUTPUT, RUN, "by", "totals by folder, format, label, FILE ..."), TEXT("WHAT"), FIELD(by)},
     {ROW(OUTPUT, RUN, "against", "distances to REF, or to the total of all"), TEXT("REF"),
      FIELD(against)},
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff},
@@ -531,6 +547,10 @@ const struct ih_option ih_option_table[] = {
     {ROW(COUNTING, RUN, "mask", "count only where this gray image is not 0"), RARE,
      FILE_NAME("FILE|DIR"), .set = set_mask,
      .once = "a run has one mask; combine both into one image"},
+    {ROW(COUNTING, RUN, "labels", "count each label of this gray image apart"), RARE,
+     FILE_NAME("FILE|DIR"), .set = set_labels, .once = "a run has one label image for each image"},
+    {ROW(COUNTING, RUN, "ignore-label", "leave out pixels with this label"), RARE, TEXT("N"),
+     .set = set_ignored, .once = "one label is left out; select others with --where"},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), RARE, TEXT("LO,HI"),
      .set = set_clip},
 

@@ -537,7 +537,8 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
     if (o->by && !*o->by)
-        return refuse(o, "by", "needs a value: folder, format, size, samples or the name of a list",
+        return refuse(o, "by",
+                      "needs a value: folder, format, label, size, samples or the name of a list",
                       err);
     if (o->by && o->chart.format && !o->with_total && !o->chart.is_sheet)
         return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
@@ -615,8 +616,9 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = check_action(o, err);
     if (status != IH_OK || o->action != IH_ACTION_RUN)
         return status;
-    ih_columns_arrange(&o->columns,
-                       (o->against ? 0 : IH_AGAINST) | (o->finds_copies ? 0 : IH_OF_COPIES));
+    ih_columns_arrange(&o->columns, (o->against ? 0 : IH_AGAINST) |
+                                        (o->finds_copies ? 0 : IH_OF_COPIES) |
+                                        (o->has_labels ? 0 : IH_OF_LABELS));
     status = parse_conditions(o, err);
     if (status != IH_OK)
         return status;

@@ -63,6 +63,8 @@ struct ih_options {
     bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
     struct ih_measure measure;      /* what is counted; its mask is a file or a folder */
+    bool has_labels;                /* --labels: the mask is a label image, or a folder of them */
+    unsigned ignored_end;           /* --ignore-label, plus 1; 0: none */
     struct ih_region region;        /* its text is measure.region */
     unsigned n_threads;             /* 0: one for each core */
     unsigned raw_channels;          /* 0: the format is detected */

@@ -56,7 +56,7 @@ static void warn_no_sandbox(const char *message)
     ih_say(NULL, message);
 }
 
-/* Loads the mask of --mask if it is a file. */
+/* Loads the mask of --mask, or the label image of --labels, if it is a file. */
 static enum ih_status load_mask(const struct ih_options *o, struct ih_scan_options *with,
                                 struct ih_mask *mask, struct ih_error *err)
 {
@@ -68,6 +68,7 @@ static enum ih_status load_mask(const struct ih_options *o, struct ih_scan_optio
     decode.remote = remote->make(remote->user);
     if (!decode.remote)
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    mask->has_labels = o->has_labels;
     enum ih_status status = ih_mask_load(mask, o->measure.mask, &decode, with->mask.budget, err);
     remote->destroy(decode.remote);
     with->mask.one = mask;
@@ -143,7 +144,10 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct sc
         .measure = o->measure,
         .shard = o->shard,
         .n_shards = o->n_shards,
-        .mask = {.budget = &p->masks},
+        .mask = {.budget = &p->masks,
+                 .has_labels = o->has_labels,
+                 .ignored_end = o->ignored_end,
+                 .zones_bytes_max = p->memory_bytes / p->n_threads},
         .finish = ih_pipeline_finish,
         .finish_user = pipeline,
         .makes_thumbnails = o->makes_thumbnails,
@@ -184,6 +188,8 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
                                            o->measure.mask};
     p->n_idle_cores = device_options.with.n_idle_cores = p->n_threads - n_threads;
     device_options.n_lanes = n_threads;
+    if (o->has_labels)
+        device_options.backend = "cpu";
     ih_machine_keep_memory(p->memory_bytes, n_threads, n_threads == p->n_threads);
     ih_machine_allow_files();
     enum ih_status status = load_mask(o, &with, &p->mask, err);

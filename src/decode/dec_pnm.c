@@ -378,6 +378,7 @@ static enum ih_status open_pnm(struct ih_reader *src, const struct ih_decode_opt
     info->n_bins = s->native.n_bins;
     fill_table(s, options->sample_range);
     info->source_depth = pnm_depth(maxval);
+    info->scaled_max = maxval < UINT8_MAX ? (unsigned)maxval : 0;
     info->range = IH_RANGE_FULL;
     return IH_OK;
 }

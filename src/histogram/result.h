@@ -52,6 +52,7 @@ struct ih_image_info {
     unsigned n_bins;       /* of the type: all samples are below it; 0: IH_BINS */
     unsigned source_depth; /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
+    unsigned scaled_max; /* samples of 0 to this were scaled to 255; 0: the largest of that depth */
     struct ih_extremes extremes;
     unsigned warnings;      /* set of enum ih_warning */
     bool has_nodata;        /* samples of a value stand for no data, and are to be counted apart: */
@@ -109,6 +110,8 @@ struct ih_result {
                     */
 
     bool begins_copies; /* with --copies: the first of a group */
+    bool has_label;     /* only pixels of a label are counted: */
+    unsigned label;     /* in the label image, which measure.mask names */
 
     bool is_read;     /* from a result file: texts are borrowed from its reader */
     bool keeps_place; /* one that was read: it is written with its place in the run */
@@ -116,8 +119,8 @@ struct ih_result {
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
     uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an
                                archive's own record has the number of its members */
-    uint64_t frame; /* the third number of the place: of an image in its file, from 1; 0: the only
-                       one */
+    uint64_t frame; /* the third number of the place: of an image in its file, from 1, or a label
+                       plus 1; 0: the only one */
     uint64_t inputs_hash; /* with --resume: of all inputs up to this one, their sizes and times; 0:
                              not known */
     uint64_t run; /* of a shard's total and end: hash of the run's options and inputs; else 0 */

@@ -36,7 +36,7 @@ static enum ih_status write_line(const struct ih_result *result, char **line, si
     FILE *stream = ih_memory_stream(line, n_bytes);
     if (!stream)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    ih_columns_arrange(&columns, IH_AGAINST | IH_OF_COPIES);
+    ih_columns_arrange(&columns, IH_AGAINST | IH_OF_COPIES | IH_OF_LABELS);
     ih_json_put_record(stream, result, &columns, false);
     putc('\n', stream);
     return ih_memory_stream_close(stream, line) ? IH_OK

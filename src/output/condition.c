@@ -274,7 +274,7 @@ static enum ih_status find_field(const struct parser *p, struct ih_named_field *
 {
     const struct ih_column *column = ih_column_find(p->fields->columns, p->at, p->n);
     for (size_t i = 0; i < IH_N_FIELDS && !column && p->fields->of_channel; i++)
-        if ((ih_schema[i].in & IH_OF_COPIES) && is_token(p, ih_schema[i].name))
+        if ((ih_schema[i].in & (IH_OF_COPIES | IH_OF_LABELS)) && is_token(p, ih_schema[i].name))
             column = &ih_schema[i];
     if (column && !is_left_out(p, column))
         out->column = *column;

@@ -18,8 +18,6 @@ const struct ih_column ih_schema[IH_N_FIELDS] = {
 #include "output/schema.def"
 };
 
-_Static_assert(IH_N_FIELDS <= 64, "a reader has a bit for each");
-
 const struct ih_field ih_clip_limits_fields[] = {
     {"low", IH_FIELD_SHORT, offsetof(struct ih_measure, clip_low), NULL},
     {"high", IH_FIELD_SHORT, offsetof(struct ih_measure, clip_high), NULL},
@@ -447,6 +445,8 @@ struct ih_field_value ih_record_value(struct ih_record_view *v, const struct ih_
     case IH_FIELD_UNSIGNED:
         n = *(const unsigned *)at;
         return integer_value(n, n > 0 || !(field->in & IH_OPTIONAL));
+    case IH_FIELD_LABEL:
+        return integer_value(r->label, r->has_label);
     case IH_FIELD_SOURCE_MIN:
         return integer_value(extremes->min, extremes->end > 0);
     case IH_FIELD_SOURCE_MAX:

@@ -21,6 +21,7 @@ enum ih_record_field_kind {
     /* Integers */
     IH_FIELD_UNSIGNED, /* optional ones: 0 is not known */
     IH_FIELD_BINS,     /* of native samples; 0: 256 */
+    IH_FIELD_LABEL,
     IH_FIELD_SOURCE_MIN,
     IH_FIELD_SOURCE_MAX,
     IH_FIELD_CLIPPED,    /* a joint count of clipped pixels */
@@ -89,7 +90,8 @@ enum {
     IH_SIGNED = 2048,      /* a number that may be negative, without limits */
     IH_OF_CHANNEL = 4096,  /* a statistic of a channel: as a field of a record, of luma */
     IH_BY_SIGMA = 8192,    /* it depends on --sigma-clip */
-    IH_OF_COPIES = 16384   /* a column with --copies; else computed where a user names it */
+    IH_OF_COPIES = 16384,  /* a column with --copies; else computed where a user names it */
+    IH_OF_LABELS = 32768   /* the same with --labels */
 };
 
 struct ih_column {

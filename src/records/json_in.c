@@ -337,16 +337,16 @@ bool ih_json_object(struct ih_json_in *in, const struct ih_json_members *m, void
 {
     size_t next = 0;
     bool is_end, is_sound = first_element(in, '{', '}', &is_end);
-    *seen = 0;
+    memset(seen, 0, (m->n + 63) / 64 * sizeof *seen);
     for (; is_sound && !is_end; is_sound = is_sound && next_element(in, '}', &is_end)) {
         size_t i = m->n;
         is_sound = read_key(in, m, next, &i) && (i < m->n || ih_json_skip(in));
         if (!is_sound || i == m->n)
             continue;
         const struct ih_field *field = row_of(m, i);
-        if (*seen >> i & 1)
+        if (seen[i / 64] >> i % 64 & 1)
             return ih_json_fail_field(in, field->key, "in the record twice");
-        *seen |= UINT64_C(1) << i;
+        seen[i / 64] |= UINT64_C(1) << i % 64;
         next = i + 1;
         in->key = field->key;
         if (!m->read(in, field, to))

@@ -48,15 +48,15 @@ bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n);
 bool ih_json_rest(struct ih_json_in *in, uint64_t *counts, size_t n, size_t *n_read);
 
 /* The members that an object may have: n rows of row_bytes, each of which begins with a struct
- * ih_field; at most 64. A key that is NULL is in no object. read reads the value of one of them. */
+ * ih_field. A key that is NULL is in no object. read reads the value of one of them. */
 struct ih_json_members {
     const void *rows;
     size_t row_bytes, n;
     bool (*read)(struct ih_json_in *in, const struct ih_field *field, void *to);
 };
 
-/* Reads an object. Other members are skipped; a key that stands twice is an error. *seen: bit i is
- * row i. */
+/* Reads an object. Other members are skipped; a key that stands twice is an error. seen: a word for
+ * 64 rows, bit i % 64 of word i / 64 is row i. */
 bool ih_json_object(struct ih_json_in *in, const struct ih_json_members *members, void *to,
                     uint64_t *seen);
 

@@ -13,7 +13,7 @@ enum { BUFFER_BYTES = 1 << 17 };
 
 /* ---- one record ---- */
 
-enum { NAME_MAX_BYTES = 256 };
+enum { NAME_MAX_BYTES = 256, FIELD_WORDS = (IH_N_FIELDS + 63) / 64 };
 
 struct reader {
     uint64_t *room; /* owned: counters for the planes of a record, [n_room] */
@@ -24,8 +24,8 @@ struct reader {
     struct ih_band_name *band_names; /* owned: of the record, NULL: none */
 
     /* Of the record: */
-    uint64_t has; /* bits of the fields of ih_schema that it has */
-    char *bytes;  /* of its name; NULL: they are UTF-8 */
+    uint64_t has[FIELD_WORDS]; /* bits of the fields of ih_schema that it has */
+    char *bytes;               /* of its name; NULL: they are UTF-8 */
     char *reduction;
     char *names[IH_PLANES_MAX], *names_in_file[IH_PLANES_MAX]; /* the latter may be NULL */
     unsigned n_channels;                                       /* luma included, if it is counted */
@@ -368,6 +368,10 @@ static bool set_number(struct ih_result *r, const struct ih_column *row, uint64_
     case IH_FIELD_COUNT:
         *(uint64_t *)at = n;
         return true;
+    case IH_FIELD_LABEL:
+        r->has_label = true;
+        r->label = (unsigned)n;
+        return n <= UINT16_MAX;
     case IH_FIELD_SOURCE_MIN:
         r->info.extremes.min = (uint32_t)n;
         return n <= UINT32_MAX;
@@ -488,7 +492,7 @@ static bool read_schema(struct reader *r, struct ih_json_in *in, const char *tex
                                   "it compares");
     if (strncmp(text, "imghist/", 8) == 0)
         return ih_json_fail_field(in, NULL, "of another imghist: this one reads " IH_SCHEMA);
-    r->has &= ~(UINT64_C(1) << (row - ih_schema)); /* as if it had none */
+    r->has[0] &= ~(UINT64_C(1) << (row - ih_schema)); /* as if it had none; it is the first */
     return ih_json_fail_field(in, NULL, "of another schema");
 }
 
@@ -513,7 +517,7 @@ static bool read_field(struct ih_json_in *in, const struct ih_field *field, void
     uint64_t n;
     if (ih_json_next_is(in, 'n') && type != IH_TYPE_REAL)
         return ih_json_skip(in); /* null: as if the key were missing */
-    r->has |= UINT64_C(1) << (row - ih_schema);
+    r->has[(row - ih_schema) / 64] |= UINT64_C(1) << (row - ih_schema) % 64;
     if (type == IH_TYPE_TEXT)
         return read_text(r, in, row);
     if (type == IH_TYPE_INTEGER)
@@ -688,7 +692,7 @@ static bool check_keys(const struct reader *r, struct ih_json_in *in, unsigned k
 {
     for (size_t i = 0; i < IH_N_FIELDS; i++) {
         const struct ih_column *row = &ih_schema[i];
-        const bool has = r->has >> i & 1;
+        const bool has = r->has[i / 64] >> i % 64 & 1;
         const bool may_have = (row->in & kind) && !ih_field_is_absent(row, &r->result);
         if (has && !may_have)
             return ih_json_fail_field(in, row->field.key, impossible);
@@ -704,8 +708,9 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     static const struct ih_json_members members = {ih_schema, sizeof *ih_schema, IH_N_FIELDS,
                                                    read_field};
     struct ih_result *result = &r->result;
-    uint64_t seen;
-    r->has = r->n_channels = 0;
+    uint64_t seen[FIELD_WORDS];
+    memset(r->has, 0, sizeof r->has);
+    r->n_channels = 0;
     r->bytes = r->reduction = NULL;
     ih_band_names_reset(&r->band_names);
     memset(result, 0, sizeof *result);
@@ -713,7 +718,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     result->histogram.n_bins = result->measure.n_bins = IH_BINS;
     result->version = result->library = "";
     result->info.extremes.min = UINT32_MAX; /* none */
-    if (!ih_json_object(in, &members, r, &seen))
+    if (!ih_json_object(in, &members, r, seen))
         return false;
     const unsigned kind = ih_record_kind(result);
     find_layout(r); /* which decides what is absent; a failure is told later */
@@ -937,7 +942,7 @@ static bool is_ours(const struct ih_records *r)
     size_t i = 0;
     while (ih_schema[i].field.kind != IH_FIELD_SCHEMA)
         i++;
-    return r->line > 1 || r->is_document || (r->reader.has >> i & 1);
+    return r->line > 1 || r->is_document || (r->reader.has[i / 64] >> i % 64 & 1);
 }
 
 enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **result,

@@ -101,13 +101,13 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
     return status;
 }
 
-/* Loads the mask of an input if each has its own. It comes before the image, which may wait for
- * memory: an image that holds memory must not wait. */
+/* Loads the mask or label image of an input if each has its own. It comes before the image, which
+ * may wait for memory: an image that holds memory must not wait. */
 static enum ih_status find_mask(const struct ih_scan_options *options, const struct ih_input *input,
                                 struct ih_mask *mask, struct ih_error *err)
 {
     const struct ih_mask_options *of = &options->mask;
-    *mask = (struct ih_mask){.values = NULL};
+    *mask = (struct ih_mask){.has_labels = of->has_labels};
     if (!options->measure.mask || of->one)
         return IH_OK;
     return ih_mask_find(mask, options->measure.mask, input->path + input->name_at, options->outputs,
@@ -266,6 +266,37 @@ static uint64_t count_frames(const struct ih_scan_options *options, const struct
     return number;
 }
 
+/* Gives a result for each label, and keeps the last. mask: the input's own, or empty. */
+static enum ih_status count_labels(const struct ih_scan_options *options,
+                                   const struct ih_mask *mask, struct ih_decode *decode,
+                                   const struct ih_frames *frames, struct ih_result *result)
+{
+    struct ih_zones zones = {.n = 0};
+    struct ih_result next;
+    uint32_t label = 0;
+    result->decoder_version = result->library = decode->decoder->version;
+    result->counted_by = "cpu";
+    const enum ih_status status = ih_zones_count(
+        &zones, &options->mask, options->mask.one ? options->mask.one : mask, decode, result);
+    if (status == IH_OK) {
+        if (decode->info.n_frames > 1 || ih_decode_has_next(decode))
+            result->info.warnings |= IH_WARNING_MORE_IMAGES;
+        const struct ih_result common = *result;
+        ih_zones_next(&zones, &label, result);
+        for (next = common; ih_zones_next(&zones, &label, &next); next = common) {
+            const struct ih_times times = result->times;
+            result->times = (struct ih_times){0}; /* the last has those of the image */
+            const bool goes_on = frames->take(frames->user, 1, result);
+            *result = next;
+            result->times = times;
+            if (!goes_on)
+                break;
+        }
+    }
+    ih_zones_reset(&zones);
+    return status;
+}
+
 /* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
  * the image that result describes. */
 static uint64_t count_source(const struct ih_scan_options *options, const struct ih_input *input,
@@ -295,9 +326,11 @@ static uint64_t count_source(const struct ih_scan_options *options, const struct
         *err = no_mask;
         result->status = no_mask.status;
     }
-    if (result->status == IH_OK)
+    if (result->status == IH_OK && options->mask.has_labels)
+        result->status = count_labels(options, &mask, &decode, frames, result);
+    else if (result->status == IH_OK)
         result->status = count_image(options, &mask, &decode, lane, result);
-    if (result->status == IH_OK && frames)
+    if (result->status == IH_OK && frames && !options->mask.has_labels)
         number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
     if (result->status == IH_OK && (decode.info.n_frames > number || ih_decode_has_next(&decode)))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;

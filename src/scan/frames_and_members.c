@@ -1,5 +1,5 @@
 /*
- * Inputs of several images: files with several, and archives.
+ * Inputs of several results: files with several images, images with labels, and archives.
  *
  * Only the worker whose file is at the front of the list waits until results have been taken.
  * Others must not: they may hold memory that an earlier input needs. An archive is read by one
@@ -14,15 +14,21 @@
 
 /* ---- images of one file ---- */
 
-/* "a.gif#2"; owned by the caller, or NULL. */
-static char *frame_path(const char *path, uint64_t number)
+/* "a.gif#2", or the number of a label; owned by the caller, or NULL. */
+static char *frame_path(const char *path, uint64_t number, const struct ih_result *result)
 {
     enum { NUMBER_BYTES = 22 };
     const size_t size = strlen(path) + NUMBER_BYTES;
     char *frame = malloc(size);
     if (frame)
-        snprintf(frame, size, "%s#%" PRIu64, path, number);
+        snprintf(frame, size, "%s#%" PRIu64, path, result->has_label ? result->label : number);
     return frame;
+}
+
+/* The third number of the place. Label 0 has 1. */
+static uint64_t frame_place(uint64_t number, const struct ih_result *result)
+{
+    return result->has_label ? result->label + UINT64_C(1) : number;
 }
 
 /* An input that a worker counts image by image. */
@@ -59,7 +65,7 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     const struct frames *f = user;
     struct scan *s = f->scan;
     struct slot *slot = malloc(sizeof *slot);
-    char *path = slot ? frame_path(f->owner->input.path, number) : NULL;
+    char *path = slot ? frame_path(f->owner->input.path, number, result) : NULL;
     if (!path) {
         free(slot);
         struct ih_histogram histogram = result->histogram;
@@ -72,14 +78,14 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     slot->owner = f->owner;
     slot->number = f->owner->number;
     slot->member = f->owner->member;
-    slot->frame = number;
+    slot->frame = frame_place(number, result);
     slot->input = f->owner->input;
     slot->input.path = path;
     slot->input.bytes = NULL;
     slot->input.array = NULL;
     slot->result = *result;
     slot->result.path = path;
-    if (result->status == IH_OK)
+    if (result->status == IH_OK && !result->has_label)
         slot->result.counted_by = ih_lane_description(f->lane);
     pthread_mutex_lock(&s->lock);
     ih_slot_insert_before(s, slot, f->owner);
@@ -95,14 +101,15 @@ void ih_count_images(struct scan *s, struct worker *w, struct slot *slot)
     struct ih_result *result = &slot->result;
     struct frames user = {s, slot, w->lane};
     const struct ih_frames frames = {take_frame, &user};
-    const bool takes_frames = w->options.decode.takes_frames;
+    const bool takes_frames = w->options.decode.takes_frames || w->options.mask.has_labels;
     /* of the last image, from 1 */
     const uint64_t number = ih_count_reader(&w->options, &slot->input, w->lane, &w->src,
                                             takes_frames ? &frames : NULL, result);
-    char *path = number > 1 ? frame_path(slot->input.path, number) : NULL;
-    if (result->status == IH_OK)
+    const bool is_one = number == 1 && !result->has_label;
+    char *path = is_one ? NULL : frame_path(slot->input.path, number, result);
+    if (result->status == IH_OK && !result->has_label)
         result->counted_by = ih_lane_description(w->lane);
-    if (number == 1)
+    if (is_one)
         return;
     if (!path) {
         fail_for_memory(s);
@@ -110,7 +117,7 @@ void ih_count_images(struct scan *s, struct worker *w, struct slot *slot)
     }
     free(slot->input.path);
     slot->input.path = path;
-    slot->frame = number;
+    slot->frame = frame_place(number, result);
     result->path = path;
 }
 

@@ -26,13 +26,16 @@ bool ih_order_have_room(const struct scan *s, uint64_t n_waiting)
      * queue: a batch of such inputs ends at the same time. */
     const bool is_taker_slow =
         s->first && s->first->is_ready && s->n_ready >= n_threads * READY_OF_SLOW_TAKER;
-    const uint64_t window = s->options.measure.takes_native ? WINDOW_OF_NATIVE : WINDOW_PER_THREAD;
+    const uint64_t window = s->options.mask.has_labels        ? WINDOW_OF_LABELS
+                            : s->options.measure.takes_native ? WINDOW_OF_NATIVE
+                                                              : WINDOW_PER_THREAD;
     return n_waiting < n_threads * window && !is_taker_slow && !are_bins_large;
 }
 
 bool ih_order_have_member_room(const struct scan *s, const struct open_archive *a)
 {
-    const uint64_t few = (uint64_t)s->options.n_threads * WINDOW_OF_SLOW_TAKER;
+    const uint64_t each = s->options.mask.has_labels ? WINDOW_OF_LABELS : WINDOW_OF_SLOW_TAKER;
+    const uint64_t few = (uint64_t)s->options.n_threads * each;
     return ih_order_have_room(s, s->n_members_waiting) || (a == s->archives && a->n_waiting < few);
 }
 
@@ -67,6 +70,11 @@ void ih_order_keep(struct scan *s, struct slot *slot)
 {
     for (struct slot *next; slot; slot = next) {
         next = slot->next;
+        if (slot->owner) { /* images of one input may be many, and only inputs take spare slots */
+            ih_slot_release(slot);
+            free(slot);
+            continue;
+        }
         slot->next = s->spare;
         s->spare = slot;
     }

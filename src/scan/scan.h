@@ -13,12 +13,13 @@
  *
  * The caller pulls items (struct ih_item_source): next waits for a result and makes an item of it.
  *
- * This header also declares regions and masks (selection.c), nodata, arrays, thumbnails and the
- * words of settings.
+ * This header also declares regions and masks (selection.c), zones, nodata, arrays, thumbnails and
+ * the words of settings.
  */
 #ifndef IH_SCAN_SCAN_H
 #define IH_SCAN_SCAN_H
 
+#include "count/count_bands.h"
 #include "decode/decoder.h"
 #include "jpeg_gpu/queue.h"
 
@@ -37,16 +38,21 @@ struct ih_mask {
     uint64_t width, height;
     uint64_t hash;        /* of the size and of what is counted; not 0 */
     uint64_t taken_bytes; /* of the budget */
+    bool has_labels;      /* set before loading: a label image, and values are NULL */
+    uint16_t *labels;     /* owned: uint16 [height][width]; NULL: a mask */
 };
 
-/* The masks of ih_measure.mask. Borrowed. */
+/* The masks, or label images, of ih_measure.mask. Borrowed. */
 struct ih_mask_options {
     const struct ih_mask *one; /* for all images; NULL: the measure names a folder of masks */
     struct ih_budget *budget;  /* another than that of images, which wait with a mask held */
+    bool has_labels;           /* each label of an image has a result */
+    unsigned ignored_end;      /* a label that is not counted, plus 1; 0: all are */
+    uint64_t zones_bytes_max;  /* what the counts of an image's labels may take */
 };
 
 /*
- * Decodes a mask: gray, 8 bits or fewer.
+ * Decodes a mask: gray, 8 bits or fewer. A label image: gray, integers of 16 bits or fewer.
  *
  * decode   without its budget, so that no image waits for a mask that waits for images
  * budget   for the mask; its decoder may use as much again
@@ -58,8 +64,8 @@ enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
                             struct ih_error *err);
 
 /* The same for an image's mask in a folder: the file of the image's name, or else that of its name
- * with .png in place of the ending. name: in the named folder or archive. IH_CONFLICT:
- * the file is one of the outputs. */
+ * with .png in place of the ending; of labels also other endings. name: in the named folder or
+ * archive. IH_CONFLICT: the file is one of the outputs. */
 enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char *name,
                             const struct ih_file_identity *outputs, size_t n_outputs,
                             const struct ih_decode_options *decode, struct ih_budget *budget,
@@ -85,6 +91,31 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
  * their number; the contents after them are undefined. */
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
                          size_t pixel_bytes);
+
+/* ---- zones.c ---- */
+
+/* The pixels of an image, counted apart for each label. All zero: none; release it with
+ * ih_zones_reset. */
+struct ih_zones {
+    struct ih_count_spec spec;
+    struct ih_bands_counter *zones; /* owned: [capacity], n of them in use */
+    uint32_t n, capacity;
+    uint32_t *numbers; /* owned: [IH_LABELS_MAX], the place of a label's zone, plus 1; 0: none */
+    uint8_t *pixels;   /* owned: a stripe */
+};
+enum { IH_LABELS_MAX = 65536 };
+
+/* Counts the image that decode is at. labels: of its size. Sets times of the result, and info when
+ * all is counted. Returns IH_OK; IH_LIMIT if the sizes differ, if the counts take too much memory
+ * or if all labels are ignored; IH_MEMORY; or the error of the image. */
+enum ih_status ih_zones_count(struct ih_zones *zones, const struct ih_mask_options *options,
+                              const struct ih_mask *labels, struct ih_decode *decode,
+                              struct ih_result *result);
+
+/* Moves the zone of the next label, at or after *label, into the result. Returns false after the
+ * last. */
+bool ih_zones_next(struct ih_zones *zones, uint32_t *label, struct ih_result *result);
+void ih_zones_reset(struct ih_zones *zones);
 
 /* ---- bands.c ---- */
 
@@ -269,7 +300,7 @@ bool ih_input_may_be_archive(const struct ih_scan_options *options, const struct
 enum ih_status ih_input_open(const struct ih_scan_options *options, const struct ih_input *input,
                              struct ih_reader *src, bool *is_archive, struct ih_error *err);
 
-/* Gets the results of the images of an input, except that of the last. */
+/* Gets the results of the images of an input, or of the labels of its image, except the last. */
 struct ih_frames {
     /* number: from 1. Owns the result's thumbnail. Returns false to end the input. */
     bool (*take)(void *user, uint64_t number, const struct ih_result *result);
@@ -279,7 +310,7 @@ struct ih_frames {
 /*
  * Counts an open input and closes src; the rest is as below.
  *
- * frames   with options->decode.takes_frames; else NULL
+ * frames   with options->decode.takes_frames or labels; else NULL
  *
  * Returns the number of the image that result describes, the last one or the one that failed: 1
  * without further images.

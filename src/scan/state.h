@@ -16,7 +16,9 @@ enum {
     WINDOW_PER_THREAD = 192,
     WINDOW_OF_SLOW_TAKER = 16,
     READY_OF_SLOW_TAKER = 64,
-    WINDOW_OF_NATIVE = 8
+    WINDOW_OF_NATIVE = 8,
+    WINDOW_OF_LABELS =
+        1 /* the counts of an image's labels may take each thread's part of --memory */
 };
 
 /* With this many open archives, no more inputs are started. Each has a process. More than this are

@@ -264,7 +264,7 @@ static void need_device(struct scan *s)
  * to worker takes longer than fetching. */
 static enum ih_status fetch(struct scan *s, struct ih_error *err)
 {
-    const unsigned n_ready = n_inputs_ready(s);
+    const unsigned n_ready = s->options.mask.has_labels ? 1 : n_inputs_ready(s);
     struct slot *slots = new_slots(s, n_ready < 1            ? 1
                                       : n_ready < FETCH_MOST ? n_ready
                                                              : FETCH_MOST);
@@ -470,7 +470,7 @@ static void *work(void *argument)
 static struct ih_jpeg_queue_options queue_options(const struct ih_scan_options *o)
 {
     const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
-                        o->decode.takes_frames || o->makes_thumbnails ||
+                        o->decode.takes_frames || o->makes_thumbnails || o->mask.has_labels ||
                         o->measure.clip_high >= IH_BINS;
     return (struct ih_jpeg_queue_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
                                           .max_pixels = o->decode.max_pixels,

@@ -4,8 +4,9 @@
  * --by=folder groups by the folder in an image's name, "data/cats" for data/cats/1.jpg and "." for
  * a name without a folder. --by=format, --by=size and --by=samples group by what a record has,
  * "png", "640x480" and "uint16"; failed inputs have a group of their own, because their records
- * lack all three. --by=LIST.csv groups by the list's lines. A group's total that a result file
- * holds is added to the group of its name. So the groups of parts add up to those of the whole.
+ * lack all three. --by=label groups by the label of --labels. --by=LIST.csv groups by the list's
+ * lines. A group's total that a result file holds is added to the group of its name. So the groups
+ * of parts add up to those of the whole.
  */
 #include "stages/stage.h"
 
@@ -16,8 +17,9 @@
 #include <string.h>
 
 struct group {
-    char *name;        /* owned */
-    struct ih_sum sum; /* by value: a set of classes has few groups */
+    char *name;         /* owned */
+    unsigned label_end; /* of --by=label, the label plus 1; else 0 */
+    struct ih_sum sum;  /* by value: a set of classes has few groups */
 };
 
 /* A line of the list. */
@@ -29,7 +31,7 @@ enum { NAME_TEXT_MAX = 48 }; /* of two 64-bit numbers */
 
 struct ih_by {
     bool takes_images;
-    enum { BY_LIST, BY_FOLDER, BY_FORMAT, BY_SIZE, BY_SAMPLES } what;
+    enum { BY_LIST, BY_FOLDER, BY_FORMAT, BY_LABEL, BY_SIZE, BY_SAMPLES } what;
     char *list;             /* owned; the text that members point into; NULL: none */
     struct member *members; /* owned; sorted by name */
     size_t n_members;
@@ -147,6 +149,7 @@ enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct i
 {
     static const char *const names[] = {[BY_FOLDER] = "folder",
                                         [BY_FORMAT] = "format",
+                                        [BY_LABEL] = "label",
                                         [BY_SIZE] = "size",
                                         [BY_SAMPLES] = "samples"};
     enum ih_status status = IH_OK;
@@ -213,6 +216,8 @@ static const char *name_of(const struct ih_by *g, const struct ih_result *r,
     }
     if (!name && g->what == BY_SIZE)
         snprintf(text, NAME_TEXT_MAX, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
+    if (!name && g->what == BY_LABEL)
+        snprintf(text, NAME_TEXT_MAX, r->has_label ? "%u" : "(no label)", r->label);
     if (!name && g->what == BY_SAMPLES && r->status == IH_OK)
         print_samples(r, text);
     if (!name && g->what != BY_LIST) {
@@ -230,15 +235,16 @@ static const char *name_of(const struct ih_by *g, const struct ih_result *r,
 }
 
 /* The group of this name, a new one if there is none. NULL: out of memory. */
-static struct group *find_group(struct ih_by *g, const char *name, size_t n)
+static struct group *find_group(struct ih_by *g, const char *name, size_t n, unsigned label_end)
 {
     size_t first = 0, end = g->n;
     while (first < end) {
         const size_t i = first + (end - first) / 2;
-        const int order = strncmp(g->groups[i]->name, name, n);
-        if (order == 0 && g->groups[i]->name[n] == '\0')
+        const struct group *const at = g->groups[i];
+        const int order = strncmp(at->name, name, n);
+        if (order == 0 && at->name[n] == '\0' && at->label_end == label_end)
             return g->groups[i];
-        if (order < 0)
+        if (at->label_end != label_end ? at->label_end - 1 < label_end - 1 : order < 0)
             first = i + 1;
         else
             end = i;
@@ -258,6 +264,7 @@ static struct group *find_group(struct ih_by *g, const char *name, size_t n)
         return NULL;
     }
     made->name = own;
+    made->label_end = label_end;
     made->sum.total = g->empty;
     memmove(g->groups + first + 1, g->groups + first, (g->n - first) * sizeof *g->groups);
     g->groups[first] = made;
@@ -279,7 +286,8 @@ enum ih_status ih_by_take(struct ih_by *g, const struct ih_result *result, bool 
             return ih_error_set(err, IH_MEMORY, "out of memory");
         return IH_OK;
     }
-    struct group *group = find_group(g, name, n);
+    const bool is_of_label = result->has_label && (result->group || g->what == BY_LABEL);
+    struct group *group = find_group(g, name, n, is_of_label ? result->label + 1 : 0);
     return group ? ih_sum_add(&group->sum, result, err)
                  : ih_error_set(err, IH_MEMORY, "out of memory");
 }
@@ -290,6 +298,8 @@ void ih_by_end(const struct ih_by *g, void (*give)(void *user, struct ih_result 
     for (size_t i = 0; i < g->n; i++) {
         ih_sum_result(&g->groups[i]->sum, &result);
         result.path = result.group = g->groups[i]->name;
+        result.has_label = g->groups[i]->label_end > 0;
+        result.label = result.has_label ? g->groups[i]->label_end - 1 : 0;
         give(user, &result);
     }
 }

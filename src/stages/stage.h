@@ -80,8 +80,9 @@ bool ih_total_end(struct ih_total_stage *stage, const struct ih_joint_measure *o
 struct ih_by;
 
 /*
- * by      "folder", "format", "size", "samples", or the path of a list; NULL: only totals of groups
- * are added empty   what each group's total begins with; copied
+ * by      "folder", "format", "label", "size", "samples", or the path of a list; NULL: only totals
+ *         of groups are added
+ * empty   what each group's total begins with; copied
  *
  * Returns IH_OK with *stage, owned by the caller; IH_IO or IH_CORRUPT for the list; or IH_MEMORY.
  */
@@ -94,7 +95,8 @@ void ih_by_close(struct ih_by *stage); /* NULL is allowed */
 enum ih_status ih_by_take(struct ih_by *stage, const struct ih_result *result, bool selected,
                           struct ih_error *err);
 
-/* Gives the total of each group, in the order of their names, byte by byte. */
+/* Gives the total of each group, in the order of their names, byte by byte; before them those of
+ * labels, in the order of the numbers. */
 void ih_by_end(const struct ih_by *stage, void (*give)(void *user, struct ih_result *group),
                void *user);
 
