@@ -65,6 +65,7 @@ static enum ih_status open_png(struct ih_reader *src, const struct ih_decode_opt
     s->file.budget = options->budget;
     s->file.sample_range = options->sample_range;
     s->file.takes_native = options->takes_native;
+    s->file.takes_indices = options->takes_indices;
     if (!options->takes_frames && options->sample_range.high == 0)
         s->fast = ih_png_fast_open(&s->file, options, info);
     if (!s->fast)

@@ -52,7 +52,7 @@ struct ih_image_info {
     unsigned n_bins;       /* of the type: all samples are below it; 0: IH_BINS */
     unsigned source_depth; /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
-    unsigned scaled_max; /* samples of 0 to this were scaled to 255; 0: the largest of that depth */
+    unsigned scaled_max;   /* samples of 0 to this were scaled to 255; 0: 2^source_depth - 1 */
     struct ih_extremes extremes;
     unsigned warnings;      /* set of enum ih_warning */
     bool has_nodata;        /* samples of a value stand for no data, and are to be counted apart: */

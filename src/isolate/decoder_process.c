@@ -438,6 +438,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.sample_range = options->sample_range;
     request.nodata = options->nodata;
     request.takes_native = options->takes_native;
+    request.takes_indices = options->takes_indices;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
     request.file_bytes = UINT64_MAX;
@@ -517,6 +518,7 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     p->info->n_bins = r.info.n_bins;
     p->info->source_depth = r.info.source_depth;
     p->info->levels = r.info.levels; /* may be any */
+    p->info->scaled_max = r.info.scaled_max < IH_BINS ? r.info.scaled_max : 0;
     p->info->has_nodata = has_nodata;
     p->info->nodata = has_nodata ? r.info.nodata : 0;
     return receive_names(p, &r, err);

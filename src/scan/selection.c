@@ -132,7 +132,7 @@ static enum ih_status load_file(struct ih_mask *mask, const char *path,
     ih_budget_init(&own, budget ? budget->size_bytes : UINT64_MAX);
     with.budget = &own;
     with.takes_frames = false;
-    with.takes_native = mask->has_labels;
+    with.takes_native = with.takes_indices = mask->has_labels;
     enum ih_status status = ih_reader_open_path(&src, path, err);
     if (status == IH_OK && ih_reader_identity(&src, &id))
         status = ih_check_not_output(&id, outputs, n_outputs, err);
@@ -167,8 +167,10 @@ enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char
         return ih_error_set(err, IH_MEMORY, "out of memory");
     snprintf(path, size, "%s/%s", folder, name);
     bool is_there = ih_path_stat(path, &st, 0) == 0;
-    for (size_t i = 0; i < n_tried && !is_there; i++)
-        is_there = ih_path_stat(strcpy(end, endings[i]), &st, 0) == 0;
+    for (size_t i = 0; i < n_tried && !is_there; i++) {
+        strcpy(end, endings[i]);
+        is_there = ih_path_stat(path, &st, 0) == 0;
+    }
     if (!is_there) /* the message names the first */
         strcpy(end, endings[0]);
     enum ih_status status = load_file(mask, path, outputs, n_outputs, decode, budget, err);

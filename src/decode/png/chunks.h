@@ -28,7 +28,7 @@ struct ih_png_file {
     size_t size, capacity;
     size_t position;                     /* of ih_png_file_read */
     struct ih_sample_range sample_range; /* only the streaming path applies it */
-    bool takes_native;
+    bool takes_native, takes_indices;
 };
 
 /* Reads on until `end` bytes are held. False: the input ends before, reading failed, or size_max or

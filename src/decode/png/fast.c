@@ -82,6 +82,10 @@ struct ih_png_fast *ih_png_fast_open(struct ih_png_file *file,
         ih_png_fast_close(p);
         return NULL;
     }
+    if (file->takes_indices && image->colour == IH_PNG_PALETTE) {
+        p->chunks.image.palette.n_channels = 1;
+        info->scaled_max = UINT8_MAX;
+    }
     unsigned pixel_bits = ih_png_samples(image) * image->depth;
     p->step = pixel_bits < 8 ? 1 : pixel_bits / 8;
     p->row_bytes = (size_t)ih_png_row_bytes(image) + 1;

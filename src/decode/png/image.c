@@ -109,6 +109,10 @@ enum ih_status ih_png_expand_palette(const struct ih_png_palette *palette, const
     if (greatest >= palette->n_entries)
         return ih_error_set(err, IH_CORRUPT, "damaged PNG: colour %u of a palette of %u", greatest,
                             palette->n_entries);
+    if (palette->n_channels == 1) {
+        memmove(dst, indices, width);
+        return IH_OK;
+    }
     if (palette->n_channels == 4) {
         for (uint32_t x = 0; x < width; x++)
             memcpy(dst + (size_t)4 * x, palette->colours[indices[x]], 4);

@@ -23,7 +23,7 @@ enum ih_png_colour {
 
 struct ih_png_palette {
     unsigned n_entries;
-    unsigned n_channels;     /* 3, or 4 where tRNS gives alphas */
+    unsigned n_channels;     /* 3, or 4 where tRNS gives alphas; 1: pixels are the indices */
     uint8_t colours[256][4]; /* red, green, blue, alpha; alpha is 255 past the end of tRNS */
 };
 

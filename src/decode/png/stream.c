@@ -210,9 +210,13 @@ static void stream_read_header(struct ih_png_stream *s, struct ih_image_info *in
 
     s->pass = interlace == PNG_INTERLACE_NONE ? NOT_INTERLACED : 0;
     s->n_channels = png_get_channels(s->png, s->info);
-    if (colour == PNG_COLOR_TYPE_PALETTE)
+    if (colour == PNG_COLOR_TYPE_PALETTE) {
         stream_load_palette(s);
-    else if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
+        if (s->file->takes_indices) {
+            s->palette.n_channels = s->n_channels = 1;
+            info->scaled_max = UINT8_MAX;
+        }
+    } else if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
         s->n_channels++;
     info->order.kind = interlace == PNG_INTERLACE_NONE ? IH_PIXEL_ORDER_ROWS : IH_PIXEL_ORDER_ADAM7;
     info->width = s->width;
