@@ -495,12 +495,19 @@ END
   ./imghist photos/ --csv=stats | sort | diff <(sort merged.csv) -
 }
 
-@test "recipes: a region, and masks" {
+@test "recipes: a region, masks, and zones" {
   recipe '--region'
   # 5 x 5 of 10 x 10 pixels from row 2 on: the white pixels of b.jpg are all in row 0
   grep -q '^photos/b.jpg,.*,gray,25,225,9.000000,' shown || fail "$(cat shown)"
   mkdir masks
   for name in a b c; do { echo "P2 10 10 1" && printf '1 %.0s' {1..10} && printf '0 %.0s' {1..90}; } >masks/$name.jpg; done
+  mkdir segments # 20 pixels of label 1, one of label 255, the others of 0
+  for name in a b c; do
+    { echo "P2 10 10 255 255" && printf '1 %.0s' {1..20} && printf '0 %.0s' {1..79}; } >segments/$name.pgm
+  done
+  recipe '--labels'
+  [ "$(grep -c '^photos/[abc].jpg#[01],[01],gray,\(79\|20\),' zones.csv)" -eq 6 ] || fail "$(cat zones.csv)"
+  [ "$(grep ',gray,' classes.csv | cut -d, -f1,5 | paste -sd' ')" = "0,237 1,60" ] || fail "$(cat classes.csv)"
   recipe '--mask'
   grep -q '^photos/b.jpg,.*,gray,10,2550,255.000000,' shown || fail "$(cat shown)"
   grep -q '^photos/c.jpg,.*,gray,10,1000,100.000000,' shown || fail "$(cat shown)"
