@@ -227,10 +227,9 @@ static const struct {
 
 /* Options about decoding, which result files do not need. Those about the machine, as --device,
  * stay allowed: a wrapper may always pass them. */
-static const char *const of_images[] = {"frames",       "raw-preview", "raw-sensor", "max-pixels",
-                                        "lenient",      "bands",       "isolate",    "thumbnails",
-                                        "list-skipped", "timeout",     "kernel",     "jpeg",
-                                        "labels"};
+static const char *const of_images[] = {
+    "frames",     "raw-preview",  "raw-sensor", "max-pixels", "lenient", "bands", "isolate",
+    "thumbnails", "list-skipped", "timeout",    "kernel",     "jpeg",    "labels"};
 
 /* ---- the rules ---- */
 

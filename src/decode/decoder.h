@@ -76,7 +76,7 @@ struct ih_decode_options {
      */
     struct ih_nodata nodata;
 
-    bool takes_indices;      /* PNG: a palette image is gray, of the indices as they are */
+    bool takes_indices; /* PNG: a palette image is gray, of the indices as they are */
     /* Of camera raw files, one or none: */
     bool takes_raw_previews; /* decode the JPEG preview */
     bool takes_raw_sensors;  /* decode the sensor's values, which always are native */

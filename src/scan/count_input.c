@@ -276,19 +276,22 @@ static enum ih_status count_labels(const struct ih_scan_options *options,
     uint32_t label = 0;
     result->decoder_version = result->library = decode->decoder->version;
     result->counted_by = "cpu";
-    const enum ih_status status = ih_zones_count(
-        &zones, &options->mask, options->mask.one ? options->mask.one : mask, decode, result);
+    const struct ih_mask *const labels = options->mask.one ? options->mask.one : mask;
+    enum ih_status status =
+        ih_zones_count(&zones, &options->mask, &options->bands, labels, decode, result);
     if (status == IH_OK) {
         if (decode->info.n_frames > 1 || ih_decode_has_next(decode))
             result->info.warnings |= IH_WARNING_MORE_IMAGES;
         const struct ih_result common = *result;
         ih_zones_next(&zones, &label, result);
+        status = result->status;
         for (next = common; ih_zones_next(&zones, &label, &next); next = common) {
             const struct ih_times times = result->times;
             result->times = (struct ih_times){0}; /* the last has those of the image */
             const bool goes_on = frames->take(frames->user, 1, result);
             *result = next;
             result->times = times;
+            status = next.status;
             if (!goes_on)
                 break;
         }

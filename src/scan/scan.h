@@ -92,31 +92,6 @@ enum ih_status ih_selection_start(struct ih_selection *s, const struct ih_image_
 size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixels,
                          size_t pixel_bytes);
 
-/* ---- zones.c ---- */
-
-/* The pixels of an image, counted apart for each label. All zero: none; release it with
- * ih_zones_reset. */
-struct ih_zones {
-    struct ih_count_spec spec;
-    struct ih_bands_counter *zones; /* owned: [capacity], n of them in use */
-    uint32_t n, capacity;
-    uint32_t *numbers; /* owned: [IH_LABELS_MAX], the place of a label's zone, plus 1; 0: none */
-    uint8_t *pixels;   /* owned: a stripe */
-};
-enum { IH_LABELS_MAX = 65536 };
-
-/* Counts the image that decode is at. labels: of its size. Sets times of the result, and info when
- * all is counted. Returns IH_OK; IH_LIMIT if the sizes differ, if the counts take too much memory
- * or if all labels are ignored; IH_MEMORY; or the error of the image. */
-enum ih_status ih_zones_count(struct ih_zones *zones, const struct ih_mask_options *options,
-                              const struct ih_mask *labels, struct ih_decode *decode,
-                              struct ih_result *result);
-
-/* Moves the zone of the next label, at or after *label, into the result. Returns false after the
- * last. */
-bool ih_zones_next(struct ih_zones *zones, uint32_t *label, struct ih_result *result);
-void ih_zones_reset(struct ih_zones *zones);
-
 /* ---- bands.c ---- */
 
 /* The channels that are counted, by their numbers from 1: alpha is the last. */
@@ -144,6 +119,32 @@ enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands 
 void ih_band_pass_keep(const struct ih_band_pass *p, uint8_t *pixels, size_t n_pixels);
 
 void ih_band_pass_reset(struct ih_band_pass *p);
+
+/* ---- zones.c ---- */
+
+/* The pixels of an image, counted apart for each label. All zero: none; release it with
+ * ih_zones_reset. */
+struct ih_zones {
+    struct ih_count_spec spec;
+    struct ih_band_pass bands;
+    struct ih_bands_counter *zones; /* owned: [capacity], n of them in use */
+    uint32_t n, capacity;
+    uint32_t *numbers; /* owned: [IH_LABELS_MAX], the place of a label's zone, plus 1; 0: none */
+    uint8_t *pixels;   /* owned: a stripe */
+};
+enum { IH_LABELS_MAX = 65536 };
+
+/* Counts the image that decode is at. labels: of its size. Sets times of the result, and info when
+ * all is counted. Returns IH_OK; IH_LIMIT if the sizes differ, if the counts take too much memory
+ * or if all labels are ignored; IH_MEMORY; or the error of the image. */
+enum ih_status ih_zones_count(struct ih_zones *zones, const struct ih_mask_options *options,
+                              const struct ih_bands *bands, const struct ih_mask *labels,
+                              struct ih_decode *decode, struct ih_result *result);
+
+/* Moves the zone of the next label, at or after *label, into the result. Returns false after the
+ * last. */
+bool ih_zones_next(struct ih_zones *zones, uint32_t *label, struct ih_result *result);
+void ih_zones_reset(struct ih_zones *zones);
 
 /* ---- nodata.c ---- */
 

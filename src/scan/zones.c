@@ -94,26 +94,28 @@ static void add_floats(struct ih_histogram *h, const uint8_t *pixels, size_t n)
     }
 }
 
-/* Counts n pixels of a label, which are changed. type: of the decoded samples */
-static void add_run(struct ih_bands_counter *zone, struct ih_nodata_pass *nodata,
-                    enum ih_sample_type type, bool skips_transparent, uint8_t *pixels, size_t n)
+/* Counts n decoded pixels of a label, which are changed. */
+static void add_run(const struct ih_zones *z, struct ih_bands_counter *zone,
+                    struct ih_nodata_pass *nodata, bool skips_transparent, uint8_t *pixels,
+                    size_t n)
 {
-    const unsigned n_channels = zone->spec.layout.n_channels;
+    const enum ih_sample_type type = z->bands.info.type;
     if (skips_transparent)
-        n = ih_samples_drop_transparent(pixels, n, n_channels, type);
-    ih_keys_make(type, pixels, n * n_channels);
+        n = ih_samples_drop_transparent(pixels, n, z->bands.n_stored, type);
+    ih_band_pass_keep(&z->bands, pixels, n);
+    ih_keys_make(type, pixels, n * z->spec.layout.n_channels);
     if (nodata->has_key) { /* pixels without data are added to the zone, not apart */
         nodata->apart = zone->totals;
-        n = ih_nodata_keep(nodata, pixels, n);
+        n = ih_nodata_keep(nodata, pixels, NULL, n);
         zone->totals = nodata->apart;
     } else if (nodata->n_floats || nodata->reduced) {
-        n = ih_nodata_keep(nodata, pixels, n);
+        n = ih_nodata_keep(nodata, pixels, NULL, n);
     }
     if (zone->spec.type == IH_FLOAT32)
         add_floats(&zone->totals, pixels, n);
     else
         ih_bands_add(zone, pixels, n);
-    for (unsigned c = 0; c < nodata->n_tested && nodata->n_floats; c++) {
+    for (unsigned c = 0; c < z->spec.layout.n_channels && nodata->n_floats; c++) {
         ih_specials(&zone->totals, c)[IH_NAN] -= nodata->n_floats[c];
         ih_specials(&zone->totals, c)[IH_NODATA] += nodata->n_floats[c];
         nodata->n_floats[c] = 0;
@@ -123,10 +125,10 @@ static void add_run(struct ih_bands_counter *zone, struct ih_nodata_pass *nodata
 /* Cuts the pixels of a stripe where the label changes. */
 static enum ih_status add_stripe(struct ih_zones *z, const struct ih_mask_options *options,
                                  const struct ih_mask *labels, struct ih_nodata_pass *nodata,
-                                 struct ih_pixel_order_walk *walk, enum ih_sample_type type,
-                                 bool skips_transparent, size_t n_pixels, struct ih_error *err)
+                                 struct ih_pixel_order_walk *walk, bool skips_transparent,
+                                 size_t n_pixels, struct ih_error *err)
 {
-    const size_t pixel_bytes = ih_pixel_bytes(z->spec.layout.n_channels, type);
+    const size_t pixel_bytes = ih_pixel_bytes(z->bands.n_stored, z->bands.info.type);
     struct ih_pixel_order_run run;
     uint8_t *at = z->pixels;
     for (size_t n = 0; n < n_pixels && ih_pixel_order_next(walk, n_pixels - n, &run); n += run.n) {
@@ -141,7 +143,7 @@ static enum ih_status add_stripe(struct ih_zones *z, const struct ih_mask_option
             struct ih_bands_counter *const zone = find_zone(z, options, label, err);
             if (!zone)
                 return err->status;
-            add_run(zone, nodata, type, skips_transparent, at, n_same);
+            add_run(z, zone, nodata, skips_transparent, at, n_same);
         }
     }
     return IH_OK;
@@ -154,7 +156,7 @@ static enum ih_status count_stripes(struct ih_zones *z, const struct ih_mask_opt
 {
     struct ih_error *const err = &result->error;
     const struct ih_image_info *const info = &decode->info;
-    const enum ih_sample_type type = info->type;
+    const size_t pixel_bytes = ih_pixel_bytes(info->layout.n_channels, info->type);
     const bool skips_transparent =
         result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && info->layout.has_alpha;
     const size_t row_bytes = ih_decode_row_bytes(decode);
@@ -168,13 +170,12 @@ static enum ih_status count_stripes(struct ih_zones *z, const struct ih_mask_opt
     for (size_t n_pixels = 1;;) {
         const uint64_t start_ns = ih_clock_ns();
         enum ih_status status =
-            ih_decode_read(decode, z->pixels,
-                           n_bytes / ih_pixel_bytes(info->layout.n_channels, type), &n_pixels, err);
+            ih_decode_read(decode, z->pixels, n_bytes / pixel_bytes, &n_pixels, err);
         const uint64_t decoded_ns = ih_clock_ns();
         result->times.decode_ns += decoded_ns - start_ns;
         if (status == IH_OK && n_pixels > 0)
-            status = add_stripe(z, options, labels, nodata, &walk, type, skips_transparent,
-                                n_pixels, err);
+            status =
+                add_stripe(z, options, labels, nodata, &walk, skips_transparent, n_pixels, err);
         result->times.count_ns += ih_clock_ns() - decoded_ns;
         if (status != IH_OK || n_pixels == 0)
             return status;
@@ -182,13 +183,16 @@ static enum ih_status count_stripes(struct ih_zones *z, const struct ih_mask_opt
 }
 
 enum ih_status ih_zones_count(struct ih_zones *z, const struct ih_mask_options *options,
-                              const struct ih_mask *labels, struct ih_decode *decode,
-                              struct ih_result *result)
+                              const struct ih_bands *bands, const struct ih_mask *labels,
+                              struct ih_decode *decode, struct ih_result *result)
 {
     struct ih_error *const err = &result->error;
     const struct ih_image_info *const info = &decode->info;
-    struct ih_nodata_pass nodata;
-    enum ih_status status = ih_nodata_start(&nodata, info, &result->measure, err);
+    struct ih_nodata_pass nodata = {.has_key = false};
+    enum ih_status status = ih_band_pass_start(&z->bands, bands, info, err);
+    ih_measure_levels(&result->measure, &z->bands.info);
+    if (status == IH_OK)
+        status = ih_nodata_start(&nodata, &z->bands.info, &result->measure, false, err);
     z->spec = nodata.spec;
     if (status == IH_OK)
         status = ih_measure_image(&result->measure, &z->spec, err);
@@ -206,6 +210,9 @@ enum ih_status ih_zones_count(struct ih_zones *z, const struct ih_mask_options *
     nodata.apart = (struct ih_histogram){.bins = NULL}; /* the zones' */
     ih_nodata_reset(&nodata);
     result->info = *info;
+    result->info.layout = z->bands.info.layout;
+    result->info.levels = z->bands.info.levels;
+    result->info.band_names = NULL;
     return status;
 }
 
@@ -219,6 +226,11 @@ bool ih_zones_next(struct ih_zones *z, uint32_t *label, struct ih_result *result
     ih_bands_end(&z->zones[z->numbers[*label] - 1], h);
     ih_histogram_derive(h, &z->spec);
     ih_histogram_set_apart(h);
+    if (ih_band_names_copy(&h->band_names, z->bands.info.band_names, h->layout.n_channels,
+                           &result->error) != IH_OK) {
+        ih_histogram_reset(h);
+        result->status = IH_MEMORY;
+    }
     result->has_label = true;
     result->label = *label;
     z->numbers[*label] = 0;
@@ -232,5 +244,6 @@ void ih_zones_reset(struct ih_zones *z)
     free(z->zones);
     free(z->numbers);
     free(z->pixels);
+    ih_band_pass_reset(&z->bands);
     *z = (struct ih_zones){.n = 0};
 }

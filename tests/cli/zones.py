@@ -229,6 +229,9 @@ def one_by_one(folder):
         if dtype == np.uint16 and i % 2:
             options, n_bins = [], 256
             flat = ((flat.astype(np.int64) * 510 + 65535) // 131070).astype(np.uint8)
+        if n > 4 and i % 2:
+            options.append("--bands=2,4-5")
+            names, flat = ["band2", "band4", "band5"], flat[:, [1, 3, 4]]
         if n in (2, 4) and i % 3 == 0:
             options.append("--alpha=skip-transparent")
             how["skips"] = True
