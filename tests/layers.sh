@@ -32,7 +32,7 @@ symbols() {
     may["jpeg_gpu"] = "jpeg_gpu device decode histogram base kernels"
     may["chart"]    = "chart histogram base third_party stb"
     may["output"]   = "output histogram base public third_party stb"
-    may["scan"]     = "scan jpeg_gpu device decode histogram base public"
+    may["scan"]     = "scan jpeg_gpu device count decode histogram base public"
     may["records"]  = "records scan output histogram base public"
     may["stages"]   = "stages output histogram base"
     may["library"]  = "library chart records scan output device decode histogram base public"   # what implements imghist.h

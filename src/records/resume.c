@@ -200,12 +200,16 @@ static bool has_no_inputs(const struct ih_reader *src, const struct ih_records *
     return is_torn && memcmp(head, start, n) == 0;
 }
 
-/* Whether the record is of a run that began with the same name. status: of reading it. */
+/* Whether the record is of a run that began with the same name, or with an image of that file.
+ * status: of reading it. */
 static bool is_first_input(const struct ih_inputs *in, enum ih_status status,
                            const struct ih_result *first_record)
 {
-    return status == IH_OK && first_record && first_record->inputs_hash && in->n_held > 0 &&
-           strcmp(in->held[0].path, first_record->path) == 0;
+    if (status != IH_OK || !first_record || !first_record->inputs_hash || in->n_held == 0)
+        return false;
+    const size_t n = strlen(in->held[0].path);
+    return strncmp(in->held[0].path, first_record->path, n) == 0 &&
+           (first_record->path[n] == '\0' || (first_record->frame && first_record->path[n] == '#'));
 }
 
 /*

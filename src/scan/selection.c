@@ -90,8 +90,9 @@ static enum ih_status load(struct ih_mask *mask, struct ih_reader *src,
                               "it is not gray, but has %u channels; convert it to gray",
                               d.info.layout.n_channels);
     else if (strcmp(d.info.format, "jpeg") == 0) /* of noise around edges, few pixels are 0 */
-        status = ih_error_set(err, IH_UNSUPPORTED, "JPEG does not keep its %s; save it as PNG",
-                              mask->has_labels ? "labels" : "zeros");
+        status = ih_error_set(err, IH_UNSUPPORTED, "JPEG does not keep its %s; save the %s as PNG",
+                              mask->has_labels ? "labels" : "zeros",
+                              mask->has_labels ? "labels" : "mask");
     else if (mask->has_labels && (!ih_is_unsigned(d.info.type) || d.info.source_depth > 16))
         status =
             ih_error_set(err, IH_UNSUPPORTED, "labels are unsigned integers of 16 bits or fewer");

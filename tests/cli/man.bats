@@ -155,7 +155,7 @@ extract_readme() {
   photos
   sed -e 's/\\(ti/~/g' -e 's/\\-/-/g' "$FORMATS" | sed -n '/^\.SH CONDITIONS/,/^\.TE/p' |
     awk -F'\t' 'NF == 4 && $1 != "field" { print $4 }' >conditions
-  [ "$(wc -l <conditions)" -eq 30 ]
+  [ "$(wc -l <conditions)" -eq 31 ]
   while read -r condition; do
     imghist photo.png --against=photo.jpg --where "$condition"
     assert_status 0

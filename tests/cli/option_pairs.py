@@ -63,6 +63,11 @@ SAME = {
     ("nodata", "region"): "no pixel of the region has the value", ("nodata", "mask"): "the same",
     ("bands", "raw"): "a line of text does not show the alpha that is left out", ("bands", "raw-depth"): "the same",
     ("bands", "size"): "the same", ("frames", "bands"): "images of several frames are gray", ("lenient", "bands"): "so is the irregular one",
+    ("lenient", "labels"): "its file has another size than the label image", ("lenient", "ignore-label"): "the same",
+    ("ignore-label", "max-pixels"): "images of the size of the label image are too large",
+    ("ignore-label", "against"): "the reference has another size than the label image",
+    ("ignore-label", "check"): "no image has this label alone",
+    ("nodata", "ignore-label"): "no pixel of the other labels has the value",
     ("name", "fail-fast"): "the run stops before standard input",
     ("raw-sensor", "check"): "both sensors are whole",
 }

@@ -244,7 +244,7 @@ each_option() {
   while read -r option; do
     case $option in
       --raw=*) refused "--jpeg: cannot be used with --raw: " a.pgm --jpeg=gpu "$option" ;;
-      --isolate | --frames | --thumbnails | --kernel=* | --region=* | --mask=* | --bands=* | --nodata=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
+      --isolate | --frames | --thumbnails | --kernel=* | --region=* | --mask=* | --labels=* | --bands=* | --nodata=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
       --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"
