@@ -12,6 +12,7 @@
 #include "base/dynlib.h"
 #include "decode/whole_file.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <openexr.h>
 #include <stdlib.h>
@@ -263,6 +264,7 @@ static enum ih_status plan_blocks(struct exr_state *s, struct ih_image_info *inf
     if (ih_decode_check_pixels(s->full_width, s->full_height, s->max_pixels, err) != IH_OK)
         return err->status;
     const uint64_t n_pixels = (uint64_t)s->full_width * s->full_height;
+    assert(s->n_channels > 0);
     if (s->full_width > INT32_MAX / ih_pixel_bytes(s->n_channels, s->type))
         return ih_error_set(err, IH_LIMIT, "OpenEXR too wide: %u pixels of %u channels",
                             s->full_width, s->n_channels);

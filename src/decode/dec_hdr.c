@@ -78,7 +78,7 @@ static enum ih_status open_hdr(struct ih_reader *src, const struct ih_decode_opt
 {
     static const char rgbe[] = "FORMAT=32-bit_rle_rgbe";
     struct hdr_state *s = state;
-    char line[LINE_MAX], rows[11], columns[11], rest;
+    char line[LINE_MAX] = "", rows[11], columns[11], rest;
     size_t n_allowed = HEADER_BYTES_MAX;
     bool is_rgbe = false;
     do {

@@ -176,7 +176,7 @@ static enum ih_status unpack(struct sensor_state *s, int fill, uint64_t *n_equal
 
 static enum ih_status unpack_whole(struct sensor_state *s, struct ih_error *err)
 {
-    uint64_t n_equal, n_again;
+    uint64_t n_equal = 0, n_again = 0;
     enum ih_status status = unpack(s, FILL, &n_equal, err);
     if (status != IH_OK || n_equal == 0)
         return status;
