@@ -49,7 +49,7 @@ static enum ih_status read_values(struct ih_mask *mask, struct ih_decode *d, str
             const size_t row = (size_t)(run.y * mask->width);
             for (size_t i = 0; i < run.n; i++, at++) {
                 const size_t to = row + (size_t)((int64_t)run.x + (int64_t)i * run.x_step);
-                if (mask->has_labels)
+                if (mask->labels)
                     mask->labels[to] = label_of(&d->info, stripe, at);
                 else
                     mask->values[to] = stripe[at];
@@ -65,9 +65,9 @@ static uint64_t hash_of(const struct ih_mask *mask)
 {
     const size_t n = (size_t)(mask->width * mask->height);
     uint64_t hash = ih_hash_number(ih_hash_number(IH_HASH_START, mask->width), mask->height);
-    if (mask->has_labels)
+    if (mask->labels)
         hash = ih_hash(hash, mask->labels, n * sizeof *mask->labels);
-    for (size_t i = 0; i < n && !mask->has_labels; i++) {
+    for (size_t i = 0; i < n && mask->values; i++) {
         const uint8_t is_counted = mask->values[i] != 0;
         hash = ih_hash(hash, &is_counted, 1);
     }
