@@ -25,7 +25,14 @@ struct html_state {
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64 };
+enum { SMALL_CURVES = 4, SMALL_BARS = 64, SMALL_LEVELS = 64, BANDS_MAX = 8 /* as on charts */ };
+
+/* The bands that are drawn of an image without colours. */
+static unsigned n_drawn_bands(const struct ih_layout *layout)
+{
+    const unsigned n = layout->n_channels - layout->has_alpha;
+    return layout->n_colours > 0 ? 0U : n < BANDS_MAX ? n : (unsigned)BANDS_MAX;
+}
 
 static void put_value(FILE *f, const struct ih_field_value *value)
 {
@@ -36,23 +43,26 @@ static void put_value(FILE *f, const struct ih_field_value *value)
         fputs(ih_put_number(number, value) > number ? number : "null", f);
 }
 
-/* One character for each bar of each colour channel, and of the luma of a colour image; then the
- * pixels of a bar of full height. The highest bar that is no spike has it. Only an empty bar has
- * the height 0. */
+/* One character for each bar of each colour channel and of the luma of a colour image, or of each
+ * drawn band; then the pixels of a bar of full height. The highest bar that is no spike has it.
+ * Only an empty bar has the height 0. */
 static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
-    static const unsigned planes[SMALL_CURVES] = {0, 1, 2, IH_LUMA};
-    const unsigned n_curves = h->layout.n_colours > 1 ? SMALL_CURVES - !ih_has_luma(h) : 1;
+    const unsigned n_bands = n_drawn_bands(&h->layout);
+    const unsigned n_curves = h->layout.n_colours > 1 ? SMALL_CURVES - (ih_has_luma(h) ? 0U : 1U)
+                              : n_bands > 0           ? n_bands
+                                                      : 1U;
     const struct ih_shown shown = ih_histogram_shown(h);
-    uint64_t bars[SMALL_CURVES * SMALL_BARS] = {0}, filled[SMALL_CURVES * SMALL_BARS];
+    uint64_t bars[BANDS_MAX * SMALL_BARS] = {0}, filled[BANDS_MAX * SMALL_BARS];
     const size_t n = (size_t)n_curves * SMALL_BARS;
-    char heights[SMALL_CURVES * SMALL_BARS];
+    char heights[BANDS_MAX * SMALL_BARS];
     size_t n_filled = 0;
     for (unsigned c = 0; c < n_curves; c++) {
+        const unsigned plane = n_bands == 0 && c == SMALL_CURVES - 1 ? IH_LUMA : c;
         uint64_t folded[IH_BINS];
         if (shown.is_span)
-            ih_histogram_fold_plane(h, shown, planes[c], folded);
-        const uint64_t *const values = shown.is_span ? folded : ih_bins(h, planes[c]);
+            ih_histogram_fold_plane(h, shown, plane, folded);
+        const uint64_t *const values = shown.is_span ? folded : ih_bins(h, plane);
         for (unsigned v = 0; v < shown.n_values; v++)
             bars[c * SMALL_BARS + v * SMALL_BARS / shown.n_values] += values[v];
     }
@@ -77,6 +87,26 @@ static void put_shown(FILE *f, struct ih_shown shown)
         fprintf(f, "%u", shown.n_values);
 }
 
+/* The name of a channel in the file, or null, and what is counted apart; nothing without both. */
+static void put_name_and_specials(FILE *f, const struct ih_histogram *h, unsigned plane)
+{
+    const char *const name = ih_histogram_band_name(h, plane), *before = ",\"";
+    const uint64_t *const n = ih_specials(h, plane);
+    const bool has_specials =
+        n[IH_NAN] || n[IH_POSITIVE_INFINITY] || n[IH_NEGATIVE_INFINITY] || n[IH_NODATA];
+    if (!*name && !has_specials)
+        return;
+    putc(',', f);
+    ih_json_put_string_in_html(f, *name ? name : NULL);
+    for (unsigned i = 0; i < IH_SPECIALS; i++)
+        if (n[i] > 0) {
+            fprintf(f, "%s%llu %s", before, (unsigned long long)n[i], ih_special_names[i]);
+            before = ", ";
+        }
+    if (has_specials)
+        putc('"', f);
+}
+
 /* The statistics of each plane by its name; those of gray are those of its luma too. */
 static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_columns *columns)
 {
@@ -95,6 +125,7 @@ static void put_channels(FILE *f, struct ih_record_view *view, const struct ih_c
             putc(c == columns->of_channel ? '[' : ',', f);
             put_value(f, &value);
         }
+        put_name_and_specials(f, h, p);
         putc(']', f);
         before = ",";
     }
@@ -238,8 +269,8 @@ static void put_total(FILE *f, const struct html_state *s)
     fputs(",\"bins\":{", f);
     for (unsigned i = 0; i < h->n_planes && total.n_images > 0 && !s->is_mixed; i++) {
         const unsigned p = ih_nth_plane(h, i);
-        if (p >= n_colours && (p != IH_LUMA || n_colours == 1))
-            continue; /* alpha; the luma of gray */
+        if (p >= n_colours + n_drawn_bands(&h->layout) && (p != IH_LUMA || n_colours == 1))
+            continue; /* alpha; the luma of gray; bands that are not drawn */
         fprintf(f, "%s\"%s\":", p ? "," : "", ih_histogram_plane(h, p));
         uint64_t bars[IH_BINS];
         ih_histogram_fold_plane(h, shown, p, bars);

@@ -548,6 +548,52 @@ gray.mean
 END
 }
 
+# Ten bands of 4 pixels, 10 b to 10 b + 3, in two images; the first and the third have names. Mean 10 b + 1.5, stddev sqrt(5) / 2.
+@test "html: bands are lines, with their names in the file and the statistics of each" {
+  browser
+  "$IMGHIST" --list | grep '^  tiff ' | grep -qv 'not in this build' || skip "no TIFF in this build"
+  python3 - <<'END'
+import struct
+xml = b'<GDALMetadata><Item name="DESCRIPTION" sample="0" role="description">Coast</Item><Item name="DESCRIPTION" sample="2" role="description">NIR &amp;lt; 1</Item></GDALMetadata>'
+data = bytes(10 * b + i for i in range(4) for b in range(1, 11))
+tags = [(256, 3, 1, 2), (257, 3, 1, 2), (258, 3, 10, 300), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 400), (277, 3, 1, 10), (278, 3, 1, 2),
+        (279, 4, 1, 40), (42112, 2, len(xml), 440)]
+file = b"II*\0" + struct.pack("<LH", 8, len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + bytes(4)
+file = file.ljust(300, b"\0") + struct.pack("<10H", *[8] * 10)
+open("bands.tif", "wb").write(file.ljust(400, b"\0") + data + xml)
+END
+  cp bands.tif again.tif
+  imghist_ok bands.tif again.tif --html=r.html
+  in_browser r.html '
+    const texts = s => [...document.querySelectorAll(s)].map(e => e.textContent);
+    const lines = s => [...document.querySelectorAll(s + " path")].map(e => e.getAttribute("class") + " " + e.style.stroke);
+    say(texts("#total .legend > span").join(", "));
+    say(new Set(lines("#total")).size + " " + lines("#total")[7] + " " + lines("#body tr").length);
+    const svg = document.querySelector("#total .histogram"), b = svg.getBoundingClientRect();
+    svg.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: b.left + b.width * 30.5 / 256, clientY: b.top + 5}));
+    say(texts("#tip div").slice(0, 4).join(", "));
+    document.querySelector("#body tr").click();
+    say(texts("#detail .legend > span").length);
+    say([...document.querySelectorAll("#channels tr")].map(tr => [...tr.children].map(e => e.textContent).join(" ")).filter((_, i) => /^([013]|10)$/.test(i)).join("; "));
+  ' >said
+  diff said - <<'END'
+band1 (Coast), band2, band3 (NIR < 1), band4, band5, band6, band7, band8, 8 of 10 bands are drawn
+8 edge band var(--band1) 16
+value 30, band1 0 %, band2 0 %, band3 25.0 %
+9
+ mean stddev min median max; band1 (Coast) 11.5 1.118 10 11 13; band3 (NIR < 1) 31.5 1.118 30 31 33; band10 101.5 1.118 100 101 103
+END
+}
+
+# 0.5, 1.5, NaN, NaN, infinity
+@test "html: the panel has what floats count apart" {
+  browser
+  printf '\x00\x00\x00\x3F\x00\x00\xC0\x3F\x00\x00\xC0\x7F\x00\x00\xC0\x7F\x00\x00\x80\x7F' >f.raw
+  imghist_ok f.raw --raw=1 --raw-depth=f32le --size=5x1 --html=f.html
+  in_browser f.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' >said
+  grep -q '^Not in bins of gray2 nan, 1 positive_infinity' said || fail "$(cat said)"
+}
+
 @test "html: a page of native bins without thumbnails has no picture" {
   browser
   printf 'P5 2 1 1023\n\x00\x05\x03\xFF' >ten.pgm
