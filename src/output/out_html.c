@@ -170,7 +170,9 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         put_value(f, &value);
         putc(',', f);
     }
-    if (result->status == IH_OK) {
+    if (result->is_total && result->n_images == 0) { /* a group in which all have failed */
+        fprintf(f, "%llu,null,null", (unsigned long long)result->n_failed);
+    } else if (result->status == IH_OK) {
         put_small_histogram(f, &result->histogram);
         putc(',', f);
         put_channels(f, &view, s->to.options.columns);

@@ -255,6 +255,24 @@ d 3 7
 END
 }
 
+@test "html: a group of failed images has their number and no histogram" {
+  browser
+  page
+  echo text >d/worse.png
+  imghist_status 1 d --by=format --html=groups.html
+  in_browser groups.html '
+    say([...document.querySelectorAll("#body tr")].map(tr => [...tr.children].map(e => e.textContent).slice(0, 2).join(" ")).shift());
+    [...document.querySelectorAll("#body tr")].shift().click();
+    say(document.getElementById("values").textContent + " " + document.querySelectorAll("#detail svg.histogram").length);
+    document.getElementById("sheet-view").click();
+    say([...document.querySelectorAll(".tile")].shift().textContent)' >said
+  diff said - <<'END'
+(failed) 2 failed
+(failed)2 failed 0
+2 failed(failed)
+END
+}
+
 @test "html: a page with distances names their reference and explains them" {
   browser
   page
