@@ -603,6 +603,25 @@ value 30, band1 0 %, band2 0 %, band3 25.0 %
 END
 }
 
+# Of about 3e-7, and of 0.1234567 and its double.
+@test "html: no number and no name of a field is cut in the table, nor broken on the contact sheet" {
+  browser
+  printf '\xBD\x37\x06\x34\x38\xE9\x96\x34' >small.raw
+  printf '\xE9\xD6\xFC\x3D\xE9\xD6\x7C\x3E' >large.raw
+  imghist_ok *.raw --raw=1 --raw-depth=f32le --size=2x1 --html=r.html
+  in_browser r.html '
+    const cut = [...document.querySelectorAll("#body td:not(.path), th code")].filter(e => e.scrollWidth > e.clientWidth);
+    say("cut: " + cut.map(e => e.textContent).join(" "));
+    say(Math.max(...[...document.querySelectorAll("#body td")].map(e => e.textContent.length)) > 7);
+    document.getElementById("sheet-view").click();
+    say(new Set([...document.querySelectorAll("#sheet .axis span")].map(e => e.offsetHeight)).size)' >said
+  diff said - <<'END'
+cut: 
+true
+1
+END
+}
+
 # 0.5, 1.5, NaN, NaN, infinity
 @test "html: the panel has what floats count apart" {
   browser
