@@ -286,6 +286,21 @@ END
   [ "$(cat said)" = true ]
 }
 
+# 0 and 16 against 255 of red: all of the mean, 255 - 8; against 0 and 3 x 255: (0 + 255 + 239 + 239) / 4.
+@test "html: chosen percentiles and shares are of luma, and distances have a fixed number of decimals" {
+  browser
+  page
+  imghist_status 1 d --against=d/dark.pgm --percentiles=0.1 '--share=<=100,>250' --html=r.html
+  in_browser r.html '
+    say([...document.querySelectorAll("#body tr")].slice(1).map(tr => [...tr.children].slice(-2).map(e => e.textContent).join(" ")).join(", "));
+    document.querySelectorAll("#body tr")[3].click(); /* white.pgm */
+    say([...document.querySelectorAll("#detail dt")].map(e => e.textContent.trim() + ": " + e.nextSibling.textContent).filter(t => /^(P0\.|Share|KS|EMD)/.test(t)).join("; "))' >said
+  diff said - <<'END'
+0.000 0.00, 1.000 247.00, 0.750 183.25
+KS: 0.750; EMD: 183.25; P0.1 of luma p0.1: 0; Share of luma <= 100 share_le_100: 25.0 %; Share of luma > 250 share_gt_250: 75.0 %
+END
+}
+
 @test "html: the contact sheet shows names, clip marks and errors, in the order that is asked for" {
   browser
   page
