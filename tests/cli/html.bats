@@ -91,7 +91,7 @@ file
 broken.png
 white.pgm
 red.ppm white.pgm
-2 of 4 images
+2 of 4 files
 d/red.ppm ../d/red.ppm
 true
 4
@@ -136,8 +136,8 @@ status == "bad"
 
 END
   diff said - <<'END'
-3 of 4 images: dark.pgm red.ppm white.pgm
-1 of 4 images: broken.png
+3 of 4 files: dark.pgm red.ppm white.pgm
+1 of 4 files: broken.png
 column 32: a field, number or quoted text is missing: 
 column 1: no field 'brightness'; imghist-formats(5) has the fields: 
 column 1: no field 'blown'; did you mean blown_any?: 
@@ -151,7 +151,7 @@ column 15: a closing parenthesis is missing:
 column 15: 'and' or 'or' is missing: 
 column 15: write and, or, not: 
 column 1: status is never 'bad', but one of ok, error: 
-4 images: broken.png dark.pgm red.ppm white.pgm
+4 files, 1 failed: broken.png dark.pgm red.ppm white.pgm
 END
 }
 
@@ -490,6 +490,16 @@ END
   grep -q '"title":"A \\u003cday> out","folder":"photos/"' named.html || fail "$(grep -o '"title".\{50\}' named.html)"
 }
 
+@test "html: a page of one image has its name as title, unless there is another title" {
+  browser
+  dot photos/a.pgm
+  for title in '' mine; do
+    imghist_ok photos --html=one.html ${title:+"--title=$title"}
+    in_browser one.html 'say(document.title + " " + document.getElementById("title").textContent)'
+  done >said
+  diff said - <<<$'a.pgm a.pgm\nmine mine'
+}
+
 @test "html: totals of result files are in the total of the page" {
   page
   imghist_status 1 d --total-only --ndjson -o total.ndjson
@@ -514,8 +524,8 @@ END
   browser
   dot a.pgm
   imghist_ok a.pgm --where 'width > 1' --html=empty.html
-  in_browser empty.html 'say(document.getElementById("total").textContent); say(document.getElementById("count").textContent);' >said
-  [ "$(cat said)" = $'No image matches width > 1\n0 images' ] || fail "$(cat said)"
+  in_browser empty.html 'for (const id of ["total", "count", "body"]) say(document.getElementById(id).textContent); say(document.querySelector("#facts dt").textContent)' >said
+  [ "$(cat said)" = $'No image matches width > 1.\n0 images\nNo image matches width > 1.\nImages that match' ] || fail "$(cat said)"
   imghist_ok a.pgm --where 'width < 2' --html=one.html
   in_browser one.html 'say(document.querySelector("#total h2").textContent)' >said
   [ "$(cat said)" = 'All images with width < 2' ] || fail "$(cat said)"
