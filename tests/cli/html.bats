@@ -626,6 +626,12 @@ value 30, band1 0 %, band2 0 %, band3 25.0 %
 9
  mean stddev min median max; band1 (Coast) 11.5 1.118 10 11 13; band3 (NIR < 1) 31.5 1.118 30 31 33; band10 101.5 1.118 100 101 103
 END
+  filtered r.html >said <<<$'band3.mean > 31\nband3.mean > 32\nband11.max > 0'
+  diff said - <<'END'
+2 images: bands.tif again.tif
+0 of 2 images: 
+0 of 2 images: 
+END
 }
 
 # Of about 3e-7, and of 0.1234567 and its double.
