@@ -115,7 +115,7 @@ static void add_facts(const struct ih_comparison *c, bool in_percent, struct ih_
         if (!in_percent && side->histogram.n_pixels < c->sides[1 - i].histogram.n_pixels &&
             n < IH_LABEL_MAX) {
             ih_label_megapixels(size, c->sides[1 - i].histogram.n_pixels);
-            snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", drawn as %.32s", size);
+            snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", scaled to %.32s megapixels", size);
         }
     }
 }

@@ -262,9 +262,9 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist_fails 2 "c.png" --diff d.png c.png --chart=c.png
   cmp c.png d.png
   imghist_ok --diff "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" --chart=c.svg -q # of different sizes
-  grep -qF 'lines: 1 image, 0.03 megapixels, drawn as 0.15' c.svg || fail "$(grep megapixels c.svg)"
+  grep -qF 'lines: 1 image, 0.03 megapixels, scaled to 0.15 megapixels' c.svg || fail "$(grep megapixels c.svg)"
   imghist_ok --diff "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" --chart=c.svg -q --scale-y=percent
-  ! grep -qE 'drawn as|>pixels<' c.svg || fail "counts on an axis of percent"
+  ! grep -qE 'scaled to|>pixels<' c.svg || fail "counts on an axis of percent"
 }
 
 @test "diff: the pages have every column, key and field" {
