@@ -257,14 +257,16 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
         else
             ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
-    if (r->info.n_not_counted && ih_layout_is_plain(r->info.layout) &&
-        is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
-        static const char *const counted[IH_PIXEL_CHANNELS_MAX] = {
+    if (r->info.n_not_counted && is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
+        static const char *const plain[IH_PIXEL_CHANNELS_MAX] = {
             "gray was", "gray and alpha were", "red, green and blue were",
             "red, green, blue and alpha were"};
+        const unsigned n = r->info.layout.n_channels;
+        char bands[40];
+        snprintf(bands, sizeof bands, "%u channels were", n);
         ih_messages_note(m, path, "only %s counted; %u further sample%s of each pixel %s not",
-                         counted[r->info.layout.n_channels - 1], r->info.n_not_counted,
-                         r->info.n_not_counted == 1 ? "" : "s",
+                         ih_layout_is_plain(r->info.layout) ? plain[n - 1] : bands,
+                         r->info.n_not_counted, r->info.n_not_counted == 1 ? "" : "s",
                          r->info.n_not_counted == 1 ? "was" : "were");
     }
     if (r->info.warnings & IH_WARNING_MASKED && is_noted(m, IH_NOTE_MASKED))
