@@ -220,6 +220,8 @@ static unsigned few_bits(const struct ih_result *r)
 static void note_depth(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
     const struct ih_options *o = m->options;
+    if (o->measure.range.high == 0) /* neither is given */
+        return;
     const bool has_depth = ih_option_is_given(o, "depth"), is_scaled = r->info.source_depth == 16;
     const uint32_t high = r->measure.range.high;
     if (!r->is_total && !is_scaled && (has_depth || ih_option_is_given(o, "range"))) {

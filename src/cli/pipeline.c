@@ -237,6 +237,7 @@ void ih_pipeline_resume(struct ih_pipeline *p, uint64_t size_bytes)
 /* What a worker makes of a result. */
 struct product {
     bool is_selected, is_matched; /* by --where, by --fail-if */
+    bool is_left_out;             /* by --top; nothing is rendered */
     struct ih_field_value key;    /* of --sort; a text is in bytes, from key_at on */
     size_t key_at;
     size_t ends[1 + SINKS_MAX]; /* in bytes: of the line of --fail-if and the key, and of each
@@ -244,14 +245,21 @@ struct product {
     char bytes[];
 };
 
-/* The key of --sort. Its text is written. */
+/* The key of --sort. A text lives as long as the result and the view. */
+static struct ih_field_value key_of(const struct ih_options *o, const struct ih_result *result,
+                                    struct ih_record_view *view)
+{
+    ih_record_view_init(view, result);
+    view->linear = o->columns.linear;
+    return ih_named_field_value(&o->sort, view);
+}
+
+/* The same; a text is written. */
 static struct ih_field_value write_key(const struct ih_options *o, const struct ih_result *result,
                                        FILE *f)
 {
     struct ih_record_view view;
-    ih_record_view_init(&view, result);
-    view.linear = o->columns.linear;
-    const struct ih_field_value key = ih_named_field_value(&o->sort, &view);
+    const struct ih_field_value key = key_of(o, result, &view);
     if (key.type == IH_TYPE_TEXT)
         fwrite(key.text, 1, strlen(key.text) + 1, f);
     return key;
@@ -353,15 +361,28 @@ static bool needs_products(const struct ih_pipeline *p)
     return p->writes_images || p->options->where || p->options->against;
 }
 
-/* Selects a result and renders it. Threads: any. Returns as render. */
-static struct product *make(struct ih_pipeline *p, const struct ih_result *result)
+/* Whether --top leaves a record out. Only in the thread that takes results in order. */
+static bool is_left_out(const struct ih_pipeline *p, const struct ih_result *result)
+{
+    struct ih_record_view view;
+    if (p->options->n_top == 0 || p->options->fail_if)
+        return false;
+    const struct ih_field_value key = key_of(p->options, result, &view);
+    return !ih_top_wants(p->top, &key);
+}
+
+/* Selects a result and renders it. Threads: any, but those of --top in_order. Returns as render. */
+static struct product *make(struct ih_pipeline *p, const struct ih_result *result, bool in_order)
 {
     const bool is_selected = ih_where_take(p->options->where, result);
-    if (is_selected && p->writes_images)
+    const bool is_out = is_selected && p->writes_images && in_order && is_left_out(p, result);
+    if (is_selected && p->writes_images && !is_out)
         return render(p, result);
     struct product *product = calloc(1, sizeof *product);
-    if (product)
+    if (product) {
         product->is_selected = is_selected;
+        product->is_left_out = is_out;
+    }
     return product;
 }
 
@@ -380,7 +401,7 @@ void *ih_pipeline_finish(void *pipeline, const struct ih_input *input, struct ih
         ih_result_compute_stats(result);
     if (p->options->against && ih_against_take(&p->reference, result, &ignored) != IH_OK)
         return NULL;
-    return make(p, result);
+    return make(p, result, false);
 }
 
 /* ---- in order: results are added up and written ---- */
@@ -523,13 +544,13 @@ static void take_result(struct ih_pipeline *p, const struct ih_item *item,
             compare(p, &compared);
             result = &compared;
         }
-        product = made = make(p, result);
+        product = made = make(p, result, true);
         if (!made)
             give_up(p, IH_EXIT_FAILED, result->path, "out of memory");
     }
     const bool selected = !product || product->is_selected;
     add_up(p, item, result, selected);
-    if (selected && product && p->writes_images) {
+    if (selected && product && p->writes_images && !product->is_left_out) {
         pthread_mutex_lock(&p->lock);
         judge(p, result, product);
         (p->top && !result->is_total ? sort_result : write_result)(p, result, product);

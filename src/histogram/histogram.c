@@ -548,29 +548,45 @@ static void set_exact(const struct ih_float_sums *sums, struct ih_stats *s)
         s->percentile[i] = fmax(s->percentile[i], s->min);
 }
 
-void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
-                       const struct ih_measure *measure, struct ih_stats *out)
+/* What is added to the values of integers, so that none is below 0. */
+static uint64_t offset_of(enum ih_sample_type type)
+{
+    return ih_is_float(type) ? 0 : (uint64_t)-ih_bin_value(type, 0);
+}
+
+void ih_stats_sum(const struct ih_histogram *h, unsigned plane, const struct ih_measure *measure,
+                  struct ih_stats *out)
 {
     assert(ih_plane_name(h->layout, plane));
     const uint64_t *const bins = ih_bins(h, plane), *const specials = ih_specials(h, plane);
     const unsigned last = h->n_bins - 1;
-    const bool is_float = ih_is_float(h->type);
-    const uint64_t offset = is_float ? 0 : (uint64_t)-ih_bin_value(h->type, 0);
-    unsigned first_bin = 0, last_bin = last;
+    const uint64_t offset = offset_of(h->type);
     memset(out, 0, sizeof *out);
     out->nan = specials[IH_NAN];
     out->positive_infinity = specials[IH_POSITIVE_INFINITY];
     out->negative_infinity = specials[IH_NEGATIVE_INFINITY];
     out->nodata = specials[IH_NODATA];
     out->count = ih_count_range(bins, 0, last); /* of a total's alpha: less than n_pixels */
-    out->sum = is_float ? 0 : *ih_sum(h, plane) - offset * out->count;
+    out->sum = ih_is_float(h->type) ? 0 : *ih_sum(h, plane) - offset * out->count;
     if (ih_is_unsigned(h->type)) {
         out->crushed = ih_count_range(bins, 0, measure->clip_low);
         out->blown = ih_count_range(bins, measure->clip_high, last);
     }
+    out->mean = out->count == 0 ? (double)NAN
+                : offset == 0   ? (double)*ih_sum(h, plane) / (double)out->count
+                                : (double)(int64_t)out->sum / (double)out->count;
+}
+
+void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
+                       const struct ih_measure *measure, struct ih_stats *out)
+{
+    const uint64_t *const bins = ih_bins(h, plane);
+    const bool is_float = ih_is_float(h->type);
+    unsigned first_bin = 0, last_bin = h->n_bins - 1;
+    ih_stats_sum(h, plane, measure, out);
     out->skewness = out->kurtosis = (double)NAN;
     if (out->count == 0) {
-        out->mean = out->stddev = out->mode_share = (double)NAN;
+        out->stddev = out->mode_share = (double)NAN;
         return;
     }
     while (bins[first_bin] == 0)
@@ -586,10 +602,8 @@ void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
             set_exact(ih_floats(h, plane), out);
         return;
     }
-    const double mean = (double)*ih_sum(h, plane) / (double)out->count;
-    const uint64_t centre = (uint64_t)(mean + 0.5);
-    out->mean = offset == 0 ? mean : (double)(int64_t)out->sum / (double)out->count;
-    describe_values(bins, h->type, first_bin, last_bin, (double)centre - (double)offset,
+    const uint64_t centre = (uint64_t)((double)*ih_sum(h, plane) / (double)out->count + 0.5);
+    describe_values(bins, h->type, first_bin, last_bin, (double)centre - (double)offset_of(h->type),
                     (double)(int64_t)(*ih_sum(h, plane) - centre * out->count) / (double)out->count,
                     out);
     unsigned step = 0;

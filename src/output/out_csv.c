@@ -200,6 +200,23 @@ static void image_long(const struct csv_state *s, FILE *f, const char *name,
     }
 }
 
+static void put_text(FILE *f, const char *text)
+{
+    char field[NAME_BYTES];
+    make_field(field, "", text);
+    fputs(field, f);
+}
+
+/* Numbers need no large buffer: a compiler that guards the stack touches all of its pages. */
+static void put_value(FILE *f, const struct ih_field_value *value)
+{
+    char number[IH_REAL_MAX];
+    if (value->type == IH_TYPE_TEXT)
+        put_text(f, value->text);
+    else
+        fwrite(number, 1, (size_t)(ih_put_number(number, value) - number), f);
+}
+
 /* One row with all columns of records. */
 static void image_fields(const struct csv_state *s, FILE *f, const char *name,
                          const struct ih_result *r)
@@ -209,16 +226,11 @@ static void image_fields(const struct csv_state *s, FILE *f, const char *name,
     view.linear = s->to.options.columns->linear;
     fputs(name, f);
     for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
-        const struct ih_field_value value = ih_record_value(&view, *c);
-        char text[NAME_BYTES];
         if ((*c)->field.kind == IH_FIELD_FILE)
             continue; /* the name */
-        if (value.type == IH_TYPE_TEXT)
-            make_field(text, "", value.text);
-        else
-            ih_put_number(text, &value);
+        const struct ih_field_value value = ih_record_value(&view, *c);
         putc(',', f);
-        fputs(text, f);
+        put_value(f, &value);
     }
     putc('\n', f);
 }
@@ -228,7 +240,6 @@ static void put_chosen(FILE *f, const struct ih_named_field *field, struct ih_re
                        const char *name, unsigned plane)
 {
     const unsigned kind = field->column.field.kind;
-    char text[NAME_BYTES];
     if (kind == IH_FIELD_FILE) {
         fputs(name, f);
         return;
@@ -240,11 +251,7 @@ static void put_chosen(FILE *f, const struct ih_named_field *field, struct ih_re
     const struct ih_field_value value = field->is_of_row
                                             ? ih_channel_value(view, plane, &field->column)
                                             : ih_named_field_value(field, view);
-    if (value.type == IH_TYPE_TEXT)
-        make_field(text, "", value.text);
-    else
-        ih_put_number(text, &value);
-    fputs(text, f);
+    put_value(f, &value);
 }
 
 /* --fields: a row, or one for each channel in the layout stats. */

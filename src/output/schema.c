@@ -266,23 +266,41 @@ void ih_record_view_init(struct ih_record_view *v, const struct ih_result *r)
     memset(v->kept, 0, sizeof v->kept);
 }
 
-/* The entropy of statistics that a view keeps, until it is asked for. */
+/* Statistics that a view keeps are computed as far as they are asked for. Until then this is the
+ * deviation, or the entropy. */
 #define NOT_COMPUTED (-1.0)
+enum extent { SUMS, VALUES, ENTROPY };
+
+static enum extent extent_of(const struct ih_column *c)
+{
+    static const size_t sums[] = {offsetof(struct ih_stats, count), offsetof(struct ih_stats, sum),
+                                  offsetof(struct ih_stats, mean),
+                                  offsetof(struct ih_stats, crushed),
+                                  offsetof(struct ih_stats, blown)};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (c->field.offset_bytes == sums[i])
+            return SUMS;
+    return c->field.offset_bytes == offsetof(struct ih_stats, entropy) ? ENTROPY : VALUES;
+}
 
 static const struct ih_stats *view_stats(struct ih_record_view *v, unsigned plane,
-                                         bool with_entropy)
+                                         enum extent extent)
 {
     const struct ih_result *const r = v->result;
     if (r->stats)
         return &r->stats[ih_plane_at(&r->histogram, plane)];
     const unsigned at = ih_plane_at(&r->histogram, plane);
     struct ih_stats *const stats = &v->stats[at % IH_STATS_KEPT];
-    if (v->kept[at % IH_STATS_KEPT] != at + 1) {
+    const bool is_kept = v->kept[at % IH_STATS_KEPT] == at + 1;
+    if (extent == SUMS && !is_kept && !ih_is_float(r->histogram.type)) {
+        ih_stats_sum(&r->histogram, plane, &r->measure, stats);
+        stats->stddev = NOT_COMPUTED;
+    } else if (!is_kept || (extent > SUMS && stats->stddev == NOT_COMPUTED)) {
         ih_stats_describe(&r->histogram, plane, &r->measure, stats);
         stats->entropy = NOT_COMPUTED;
     }
     v->kept[at % IH_STATS_KEPT] = at + 1;
-    if (with_entropy && stats->entropy == NOT_COMPUTED)
+    if (extent == ENTROPY && stats->entropy == NOT_COMPUTED)
         stats->entropy = ih_stats_entropy(&r->histogram, plane, stats);
     return stats;
 }
@@ -299,7 +317,7 @@ static const struct ih_clipped *view_clipped(struct ih_record_view *v, unsigned 
 
 const struct ih_stats *ih_view_stats(struct ih_record_view *v, unsigned plane)
 {
-    return view_stats(v, plane, true);
+    return view_stats(v, plane, ENTROPY);
 }
 
 static const struct ih_field_value none = {.type = IH_TYPE_NONE};
@@ -398,8 +416,7 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
         value.digits = is_float ? IH_DIGITS_NINE : IH_DIGITS_DECIMALS;
         return value;
     }
-    const struct ih_stats *const stats =
-        view_stats(v, plane, c->field.offset_bytes == offsetof(struct ih_stats, entropy));
+    const struct ih_stats *const stats = view_stats(v, plane, extent_of(c));
     const void *const at = (const char *)stats + c->field.offset_bytes;
     if (c->field.kind == IH_FIELD_REAL) {
         struct ih_field_value value = real_value(*(const double *)at);
