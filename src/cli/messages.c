@@ -260,12 +260,12 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
             ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
     if (r->info.n_not_counted && is_noted(m, IH_NOTE_EXTRA_SAMPLES)) {
-        static const char *const plain[IH_PIXEL_CHANNELS_MAX] = {
-            "gray was", "gray and alpha were", "red, green and blue were",
-            "red, green, blue and alpha were"};
+        static const char *const plain[IH_PIXEL_CHANNELS_MAX] = {"gray was", "gray and alpha were",
+                                                                 "red, green and blue were",
+                                                                 "red, green, blue and alpha were"};
         const unsigned n = r->info.layout.n_channels;
         char bands[40];
-        snprintf(bands, sizeof bands, "%u channels were", n);
+        snprintf(bands, sizeof bands, "%u channel%s", n, n == 1 ? " was" : "s were");
         ih_messages_note(m, path, "only %s counted; %u further sample%s of each pixel %s not",
                          ih_layout_is_plain(r->info.layout) ? plain[n - 1] : bands,
                          r->info.n_not_counted, r->info.n_not_counted == 1 ? "" : "s",

@@ -516,10 +516,14 @@ static void add_up(struct ih_pipeline *p, const struct ih_item *item,
     const enum ih_status status =
         o->compares ? ih_diff_take(&p->diff, item->source > 0, result, selected, &reason)
                     : ih_total_take(&p->total, result, selected, &reason);
-    if (status != IH_OK)
+    if (status != IH_OK) {
+        ih_pipeline_flush(p); /* the records before it */
         give_up(p, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
-    if (ih_by_take(p->by, result, selected, &reason) != IH_OK)
+    }
+    if (ih_by_take(p->by, result, selected, &reason) != IH_OK) {
+        ih_pipeline_flush(p);
         give_up(p, ih_exit_of(reason.status), result->path, reason.message);
+    }
 }
 
 /* Compares a result with the reference, which must not be empty. */

@@ -44,6 +44,7 @@ raw() {
   "$IMGHIST" u.raw --raw=1 --raw-depth=16le --bins=native --ndjson >u.ndjson
   imghist s.ndjson f.ndjson --total --csv=stats
   assert_fails 1 "s.raw has samples of int16, f.raw of float16: counts of different samples are not added"
+  assert_output_has "s.raw,4,1,gray,4,1," # what was counted before is written
   imghist u.ndjson s.ndjson --total --csv=stats
   assert_fails 1 "u.raw has samples of uint16, s.raw of int16"
   imghist --diff s.ndjson f.ndjson

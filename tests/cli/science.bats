@@ -55,6 +55,12 @@ random() {
   random exr 120
   imghist_ok ./*.exr --bins=native --ndjson -o a.ndjson
   python3 "$TESTS/cli/science.py" check a.ndjson first >checked || fail "$(cat checked)"
+  grep '"not_counted"' a.ndjson | grep '"name":"band' >partly # as notes say, whatever is counted
+  [ -s partly ]
+  for file in $(sed -n 's/.*"file":"\([^"]*\)".*/\1/p' partly | head -n 3); do
+    imghist_ok "$file" --csv
+    assert_stderr_has "of each pixel w"
+  done
 }
 
 @test "science: what of OpenEXR is not supported" {
