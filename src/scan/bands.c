@@ -53,7 +53,7 @@ static enum ih_status check(const struct ih_bands *bands, struct ih_layout store
                ? IH_OK
                : ih_error_set(err, IH_UNSUPPORTED,
                               "its bands 1 to 3 are red, green and blue: select all three or none, "
-                              "and choose among their results, as with --fields=file,red.mean");
+                              "and choose among their results");
 }
 
 enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands *bands,

@@ -32,7 +32,7 @@ static struct ih_bands_counter *find_zone(struct ih_zones *z, const struct ih_ma
     if (bytes_max && z->n >= bytes_max / each_bytes) {
         ih_error_set(err, IH_LIMIT,
                      "it has more than %" PRIu32 " labels of %" PRIu64 " KiB, and each thread may "
-                     "take %" PRIu64 " MiB of --memory for them",
+                     "take %" PRIu64 " MiB for them",
                      z->n, each_bytes >> 10, bytes_max >> 20);
         err->limit = IH_LIMIT_MAX_MEMORY;
         return NULL;

@@ -3,7 +3,12 @@
 
 load helpers
 
-setup_file() { "$IMGHIST" --list | grep '^  tiff ' | grep -qv 'not in this build' || skip "no TIFF in this build"; }
+setup() {
+  unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
+  export LC_ALL=C TERM=dumb
+  cd "$BATS_TEST_TMPDIR" || return 1
+  "$IMGHIST" --list | grep '^  tiff ' | grep -qv 'not in this build' || skip "no TIFF in this build"
+}
 
 # bands FILE N PHOTOMETRIC [NODATA [XML]]: a TIFF of 4 x 2 pixels, uint16; band b of pixel i is 1000 * b + i. NODATA and
 # XML are those of GDAL's tags.

@@ -3,7 +3,10 @@
 
 load helpers
 
-setup_file() {
+setup() {
+  unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
+  export LC_ALL=C TERM=dumb
+  cd "$BATS_TEST_TMPDIR" || return 1
   needs python3
   "$IMGHIST" --list | grep -q '^  sensor .*LibRaw [0-9]' || skip "no LibRaw in this build"
 }
