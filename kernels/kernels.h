@@ -157,7 +157,7 @@ enum {
     IH_GPU_WIDE_SHARED_BYTES = 129 << 10 /* of a block, that the kernel needs */
 };
 
-/* Signed samples and floats are counted by their keys (keys.h), of which there are 65,536. */
+/* A signed or float sample has one of 65,536 keys (keys.h), and each key has a counter. */
 enum ih_gpu_samples { IH_GPU_UNSIGNED, IH_GPU_SIGNED, IH_GPU_FLOAT };
 
 struct ih_gpu_wide_args {

@@ -3,7 +3,6 @@
 #include "output/file.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- output ---- */
@@ -370,11 +369,11 @@ static enum ih_status set_labels(const struct ih_setting *s)
 
 static enum ih_status set_ignored(const struct ih_setting *s)
 {
-    const size_t n = strspn(s->value, "0123456789");
-    if (n == 0 || n > 5 || s->value[n] || atoi(s->value) >= IH_LABELS_MAX)
+    uint64_t label;
+    if (!ih_parse_number(s->value, false, IH_LABELS_MAX - 1, &label))
         return ih_error_set(s->err, IH_USAGE, "'%s' is not a label, 0 to %d", s->value,
                             IH_LABELS_MAX - 1);
-    s->options->ignored_end = (unsigned)atoi(s->value) + 1;
+    s->options->ignored_end = (unsigned)label + 1;
     return IH_OK;
 }
 

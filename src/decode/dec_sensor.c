@@ -30,7 +30,6 @@ enum { QUIET = LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLB
     F(void, libraw_set_dataerror_handler, (libraw_data_t *, data_callback, void *)) \
     F(int, libraw_open_buffer, (libraw_data_t *, raw_file *, size_t))               \
     F(int, libraw_unpack, (libraw_data_t *))                                        \
-    F(int, libraw_COLOR, (libraw_data_t *, int, int))                               \
     F(const char *, libraw_unpack_function_name, (libraw_data_t *))                 \
     F(const char *, libraw_strerror, (int))
 

@@ -133,7 +133,7 @@ static inline const char *ih_histogram_plane(const struct ih_histogram *h, unsig
     return name ? name : "";
 }
 
-/* The name of a plane in the file; "": it has none there. */
+/* Returns the name that the file gives a plane, or "" if it gives none. */
 static inline const char *ih_histogram_band_name(const struct ih_histogram *h, unsigned plane)
 {
     return h->band_names && plane < h->layout.n_channels ? h->band_names[plane].text : "";

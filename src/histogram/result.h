@@ -33,20 +33,20 @@ static inline void ih_extremes_add(struct ih_extremes *to, uint32_t sample)
     ih_extremes_join(to, (struct ih_extremes){sample, sample + 1});
 }
 
-/* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
- * a decoder that does not know it leaves it 0. */
 /* Of a sensor's values: where the signal begins, for each channel, and where it ends. */
 enum { IH_LEVELS_CHANNELS = 4 };
 struct ih_levels {
     uint16_t black[IH_LEVELS_CHANNELS], white; /* white 0: not known */
 };
 
+/* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
+ * a decoder that does not know it leaves it 0. */
 struct ih_image_info {
     const char *format;      /* static: the decoder's name, "png" */
     uint64_t width, height;  /* pixels; for raw samples the number of pixels and 1 */
     struct ih_layout layout; /* of the decoded samples */
-    /* [n_channels] (ih_band_name_set), owned by whoever opened the decoder; NULL: the file has no
-     * names. NULL in results: the histogram has them. */
+    /* The file's names of the channels, [n_channels], set by ih_band_name_set. Whoever opened the
+     * decoder owns them. NULL if the file has none, and in results: their histogram has them. */
     struct ih_band_name *band_names;
     enum ih_sample_type type;
     unsigned n_bins;       /* of the type: all samples are below it; 0: IH_BINS */

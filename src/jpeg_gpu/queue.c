@@ -14,7 +14,7 @@
  * with 16 cores, see docs/performance.md. */
 enum { ENOUGH_FILES = 512 };
 #define ENOUGH_BYTES ((size_t)16 << 20)
-/* A batch of progressive photos takes 0.25 s, however many they are. */
+/* A batch of progressive photos takes about 0.25 s, of 14 as of 250 photos. */
 #define ENOUGH_PROGRESSIVE_BYTES ((size_t)64 << 20)
 
 /* A GPU is faster than the cores from about 100 progressive photos or 300 crops on that it decodes

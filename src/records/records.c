@@ -27,7 +27,7 @@ struct reader {
     uint64_t has[FIELD_WORDS]; /* bits of the fields of ih_schema that it has */
     char *bytes;               /* of its name; NULL: they are UTF-8 */
     char *reduction;
-    char *names[IH_PLANES_MAX], *names_in_file[IH_PLANES_MAX]; /* the latter may be NULL */
+    char *names[IH_PLANES_MAX], *names_in_file[IH_PLANES_MAX]; /* in the file; NULL: no name */
     unsigned n_channels;                                       /* luma included, if it is counted */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */

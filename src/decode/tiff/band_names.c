@@ -1,8 +1,7 @@
 /*
  * Names of bands, which GDAL writes as XML into a tag of its own:
  *
- *     <GDALMetadata><Item name="DESCRIPTION" sample="3"
- * role="description">NIR</Item></GDALMetadata>
+ *     <Item name="DESCRIPTION" sample="3" role="description">NIR</Item>
  *
  * The text is searched for such items and not checked: what it lacks or breaks costs a name. The
  * channels of OME-XML are not read: which of them a page holds depends on tables of the whole file.
