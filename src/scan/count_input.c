@@ -285,7 +285,7 @@ static enum ih_status count_labels(const struct ih_scan_options *options,
         const struct ih_result common = *result;
         ih_zones_next(&zones, &label, result);
         status = result->status;
-        for (next = common; ih_zones_next(&zones, &label, &next); next = common) {
+        for (next = common; frames && ih_zones_next(&zones, &label, &next); next = common) {
             const struct ih_times times = result->times;
             result->times = (struct ih_times){0}; /* the last has those of the image */
             const bool goes_on = frames->take(frames->user, 1, result);
