@@ -15,12 +15,22 @@ enum ih_status ih_reader_open_fd(struct ih_reader *s, int fd, struct ih_error *e
 {
     assert(!s->is_open);
     struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+    const bool has_identity = fstat(fd, &st) == 0;
+    if (has_identity && S_ISDIR(st.st_mode))
         return ih_error_errno(err, EISDIR, "cannot read");
     uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_READER_BUFFER_BYTES);
     if (!buffer)
         return ih_error_errno(err, ENOMEM, "cannot read");
-    *s = (struct ih_reader){.fd = fd, .is_open = true, .buffer = buffer, .next = buffer};
+    *s = (struct ih_reader){.fd = fd,
+                            .is_open = true,
+                            .buffer = buffer,
+                            .next = buffer,
+                            .has_identity = has_identity,
+                            .file_bytes = UINT64_MAX};
+    if (has_identity)
+        s->identity = (struct ih_file_identity){st.st_dev, st.st_ino};
+    if (has_identity && S_ISREG(st.st_mode))
+        s->file_bytes = (uint64_t)st.st_size;
     return IH_OK;
 }
 
@@ -65,7 +75,8 @@ enum ih_status ih_reader_open_function(struct ih_reader *s, ih_read_function rea
                             .buffer = buffer,
                             .next = buffer,
                             .read = read,
-                            .read_user = user};
+                            .read_user = user,
+                            .file_bytes = UINT64_MAX};
     return IH_OK;
 }
 
@@ -83,18 +94,6 @@ void ih_reader_reset(struct ih_reader *s)
     s->buffer = NULL;
 }
 
-static bool regular_bytes(const struct ih_reader *s, uint64_t *n_bytes)
-{
-    struct stat st;
-    *n_bytes = s->file_bytes;
-    if (s->has_file_bytes)
-        return *n_bytes != UINT64_MAX;
-    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    *n_bytes = (uint64_t)st.st_size;
-    return true;
-}
-
 bool ih_reader_size(const struct ih_reader *s, uint64_t *n_bytes)
 {
     *n_bytes = s->memory_bytes;
@@ -102,7 +101,8 @@ bool ih_reader_size(const struct ih_reader *s, uint64_t *n_bytes)
         return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    return s->is_from_start && regular_bytes(s, n_bytes);
+    *n_bytes = s->file_bytes;
+    return s->is_from_start && s->file_bytes != UINT64_MAX;
 }
 
 size_t ih_reader_read_at(const struct ih_reader *s, uint64_t offset, void *dst, size_t size_bytes)
@@ -150,17 +150,13 @@ void ih_reader_preload(struct ih_reader *s, const uint8_t *bytes, size_t size_by
     s->n_left = size_bytes;
     s->at_end = at_end;
     s->is_from_start = is_from_start;
-    s->has_file_bytes = true;
     s->file_bytes = file_bytes;
 }
 
 bool ih_reader_identity(const struct ih_reader *s, struct ih_file_identity *id)
 {
-    struct stat st;
-    if (!s->is_open || s->fd < 0 || fstat(s->fd, &st) != 0)
-        return false;
-    *id = (struct ih_file_identity){st.st_dev, st.st_ino};
-    return true;
+    *id = s->identity;
+    return s->has_identity;
 }
 
 enum ih_status ih_check_not_output(const struct ih_file_identity *input,
@@ -201,8 +197,8 @@ static enum ih_status read_once(struct ih_reader *s, uint8_t *dst, size_t size, 
     if (ih_time_limit_check(&s->time, err) != IH_OK)
         return err->status;
     if (s->read_errno == 0 && !s->at_end) {
-        uint64_t n_bytes, start_ns = ih_clock_ns();
-        const bool may_wait = s->time.limit_s && !regular_bytes(s, &n_bytes);
+        const uint64_t start_ns = ih_clock_ns();
+        const bool may_wait = s->time.limit_s && s->file_bytes == UINT64_MAX;
         if (may_wait)
             ih_time_limit_pause(&s->time);
         n = read_bytes(s, dst, size);
@@ -241,18 +237,17 @@ enum ih_status ih_reader_peek(struct ih_reader *s, size_t wanted, const uint8_t 
 
 bool ih_reader_size_left(const struct ih_reader *s, uint64_t *n_bytes)
 {
-    uint64_t file_bytes;
     *n_bytes = s->n_left;
     if (s->read)
         return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    if (!regular_bytes(s, &file_bytes))
+    if (s->file_bytes == UINT64_MAX)
         return false;
     off_t position = lseek(s->fd, 0, SEEK_CUR);
     if (position < 0)
         return false;
-    *n_bytes += file_bytes > (uint64_t)position ? file_bytes - (uint64_t)position : 0;
+    *n_bytes += s->file_bytes > (uint64_t)position ? s->file_bytes - (uint64_t)position : 0;
     return true;
 }
 

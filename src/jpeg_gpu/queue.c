@@ -460,8 +460,8 @@ void ih_jpeg_queue_close(struct ih_jpeg_queue *q)
 
 /* Opens a regular file that begins as a JPEG does. Returns false for every other input, and after
  * errors: the worker reports them. */
-static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih_reader *src,
-                      uint64_t *n_bytes, bool *is_progressive)
+static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, bool is_regular,
+                      struct ih_reader *src, uint64_t *n_bytes, bool *is_progressive)
 {
     static const uint8_t begin[] = {0xff, IH_JPEG_SOI, 0xff};
     struct ih_file_identity id;
@@ -469,7 +469,8 @@ static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, struct ih
     struct stat st;
     const uint8_t *head;
     size_t n_head;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe would take its data */
+    if (!is_regular &&
+        (stat(path, &st) != 0 || !S_ISREG(st.st_mode))) /* opening a pipe would take its data */
         return false;
     if (ih_reader_open_path(src, path, &ignored) != IH_OK)
         return false;
@@ -585,12 +586,12 @@ static enum ih_jpeg_reason submit(struct pool *p, struct ih_reader *src, size_t 
     return reason;
 }
 
-bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, struct ih_reader *src,
-                       void *ticket, struct ih_result *result)
+bool ih_jpeg_queue_try(struct ih_jpeg_queue *q, const char *path, bool is_regular,
+                       struct ih_reader *src, void *ticket, struct ih_result *result)
 {
     uint64_t n_bytes;
     bool is_progressive;
-    if (!path || !may_decode(q) || !open_jpeg(q, path, src, &n_bytes, &is_progressive))
+    if (!path || !may_decode(q) || !open_jpeg(q, path, is_regular, src, &n_bytes, &is_progressive))
         return false;
     struct pool *p = &q->pools[is_progressive ? PROGRESSIVE : SEQUENTIAL];
     enum ih_jpeg_reason reason = check_sessions(p);

@@ -64,14 +64,15 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
 /*
  * Queues a file for a GPU if it is a JPEG that the kernels take. May wait for room in a batch.
  *
- * path     NULL: the input is not a file to be opened by path
- * src      the worker's own, closed before and after
- * result   owned by the queue until deliver if the file was taken; else invalid
+ * path        NULL: the input is not a file to be opened by path
+ * is_regular  it is known to be a regular file; else the file system is asked first
+ * src         the worker's own, closed before and after
+ * result      owned by the queue until deliver if the file was taken; else invalid
  *
  * Returns whether it was taken; if not, the worker counts the input. Threads: any.
  */
-bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, struct ih_reader *src,
-                       void *ticket, struct ih_result *result);
+bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, bool is_regular,
+                       struct ih_reader *src, void *ticket, struct ih_result *result);
 
 /* No more files come than those that workers have: batches do not wait to be filled. */
 void ih_jpeg_queue_end(struct ih_jpeg_queue *queue);

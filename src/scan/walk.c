@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* d_type of readdir(3) */
 #include "scan/walk.h"
 
 #include "base/path.h"
@@ -12,11 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A directory that is being walked: its sorted names and the next one. */
+struct entry {
+    char *name;   /* owned */
+    bool is_file; /* a regular file; false: it is not known */
+};
+
+/* A directory that is being walked: its sorted entries and the next one. */
 struct level {
     size_t n_path; /* its path is the first n_path bytes of the deepest level's */
-    char **names;
-    size_t n_names, next;
+    struct entry *entries;
+    size_t n_entries, next;
     uint64_t n_before; /* inputs given before it */
 };
 
@@ -37,9 +43,9 @@ struct ih_walk {
     size_t n_levels;
 };
 
-static int compare_bytes(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
 static char *join(const char *directory, const char *name)
@@ -54,13 +60,13 @@ static char *join(const char *directory, const char *name)
 
 static void level_release(struct level *level)
 {
-    for (size_t i = 0; i < level->n_names; i++)
-        free(level->names[i]);
-    free(level->names);
+    for (size_t i = 0; i < level->n_entries; i++)
+        free(level->entries[i].name);
+    free(level->entries);
 }
 
-/* Reads all names that are not hidden, unsorted. Returns 0, or an errno. */
-static int read_names(DIR *dir, struct level *level)
+/* Reads all entries that are not hidden, unsorted. Returns 0, or an errno. */
+static int read_entries(DIR *dir, struct level *level)
 {
     size_t capacity = 0;
     for (;;) {
@@ -70,17 +76,17 @@ static int read_names(DIR *dir, struct level *level)
             return errno;
         if (entry->d_name[0] == '.')
             continue;
-        if (level->n_names == capacity) {
+        if (level->n_entries == capacity) {
             capacity = capacity ? capacity * 2 : 64;
-            char **grown = realloc(level->names, capacity * sizeof *grown);
+            struct entry *grown = realloc(level->entries, capacity * sizeof *grown);
             if (!grown)
                 return ENOMEM;
-            level->names = grown;
+            level->entries = grown;
         }
         char *name = strdup(entry->d_name);
         if (!name)
             return ENOMEM;
-        level->names[level->n_names++] = name;
+        level->entries[level->n_entries++] = (struct entry){name, entry->d_type == DT_REG};
     }
 }
 
@@ -91,7 +97,7 @@ static int descend(struct ih_walk *w, char *path)
     struct level level = {.n_path = strlen(path), .n_before = w->n_given};
     const int fd = ih_path_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    int error = dir ? read_names(dir, &level) : errno;
+    int error = dir ? read_entries(dir, &level) : errno;
     if (dir)
         closedir(dir);
     else if (fd >= 0)
@@ -102,8 +108,8 @@ static int descend(struct ih_walk *w, char *path)
         free(path);
         return error ? error : ENOMEM;
     }
-    if (level.n_names)
-        qsort(level.names, level.n_names, sizeof *level.names, compare_bytes);
+    if (level.n_entries)
+        qsort(level.entries, level.n_entries, sizeof *level.entries, compare_names);
     w->levels = grown;
     w->levels[w->n_levels++] = level;
     free(w->path);
@@ -170,11 +176,12 @@ static bool give_skipped(struct ih_input *input, char *path, const char *why)
 static bool take_entry(struct ih_walk *w, struct ih_input *input)
 {
     struct level *level = &w->levels[w->n_levels - 1];
-    struct stat st;
-    char *path = join(w->path, level->names[level->next++]);
+    struct stat st = {.st_mode = S_IFREG};
+    const struct entry *const entry = &level->entries[level->next++];
+    char *path = join(w->path, entry->name);
     if (!path)
         return give_error(input, NULL, false, ENOMEM, "cannot read");
-    bool exists = ih_path_stat(path, &st, AT_SYMLINK_NOFOLLOW) == 0,
+    bool exists = entry->is_file || ih_path_stat(path, &st, AT_SYMLINK_NOFOLLOW) == 0,
          is_link = exists && S_ISLNK(st.st_mode);
     if (!exists && errno != ENOENT)
         return give_error(input, path, false, errno, "cannot read");
@@ -365,7 +372,7 @@ static bool next_input(struct ih_walk *w, struct ih_input *input)
         int error = 0;
         if (w->n_levels > 0) {
             struct level *level = &w->levels[w->n_levels - 1];
-            if (level->next < level->n_names) {
+            if (level->next < level->n_entries) {
                 if (take_entry(w, input))
                     return true;
             } else {
@@ -418,7 +425,7 @@ double ih_walk_n_left(const struct ih_walk *w)
     double n_left = 0; /* below the level */
     for (size_t k = w->n_levels; k-- > 0;) {
         const struct level *level = &w->levels[k];
-        const double n_names = (double)(level->n_names - level->next);
+        const double n_names = (double)(level->n_entries - level->next);
         n_left += level->next == 0 ? n_names
                                    : n_names * ((double)(w->n_given - level->n_before) + n_left) /
                                          (double)level->next;

@@ -69,7 +69,8 @@ static bool offer(struct scan *s, struct worker *w, struct slot *slot)
         return false;
     slot->is_queued = true; /* first, because it may finish before the call returns */
     atomic_fetch_add(&s->n_queued, 1);
-    if (ih_jpeg_queue_try(s->jpeg_queue, input->path, &w->src, slot, &slot->result))
+    if (ih_jpeg_queue_try(s->jpeg_queue, input->path, input->is_in_folder, &w->src, slot,
+                          &slot->result))
         return true;
     slot->is_queued = false;
     atomic_fetch_sub(&s->n_queued, 1); /* needs no signal: this worker goes on with the input */
