@@ -1,7 +1,7 @@
 #include "records/chain.h"
 
 #include "base/path.h"
-#include "records/records.h"
+#include "records/read_ahead.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -301,6 +301,9 @@ static void shards_close(struct shards *s)
 
 /* ---- the records of result files, one file after the other ---- */
 
+/* A smaller file is read in the time that a thread takes to start. */
+enum { AHEAD_BYTES = 1 << 18 };
+
 /* A file of a shard (--shard) gives no items of its own. When all files of its run have come, their
  * records follow. */
 struct result_files {
@@ -312,9 +315,10 @@ struct result_files {
     /* The file that is read: */
     const char *path, *file; /* borrowed; file NULL: none */
     bool is_resumed;
-    bool is_first;              /* no record has been read */
-    struct ih_reader *src;      /* owned; NULL: not open */
-    struct ih_records *records; /* owned; reads src */
+    bool is_first;               /* no record has been read */
+    struct ih_reader *src;       /* owned; NULL: not open */
+    struct ih_records *records;  /* owned; reads src */
+    struct ih_read_ahead *ahead; /* owned; reads records; NULL: they are read one by one */
 
     struct shards *shards;              /* owned; until all of a run have come; NULL: none */
     bool is_merging, has_merged_images; /* all shards have come; and gave images */
@@ -338,6 +342,8 @@ static void begin_file(struct result_files *f, const char *path, const char *fil
 
 static void close_file(struct result_files *f)
 {
+    ih_read_ahead_close(f->ahead);
+    f->ahead = NULL;
     close_stream(f->src, f->records);
     f->src = NULL;
     f->records = NULL;
@@ -417,13 +423,26 @@ static bool is_empty(const struct ih_records *records)
     return n_bytes == 0;
 }
 
+/* Reads the next record of the open file. The bytes of a pipe may be long in coming, so no thread
+ * waits for them. */
+static enum ih_status read_record(struct result_files *f, const struct ih_result **result,
+                                  struct ih_error *err)
+{
+    uint64_t size_bytes;
+    if (!f->is_first && !f->ahead && ih_reader_size(f->src, &size_bytes) &&
+        size_bytes >= AHEAD_BYTES)
+        f->ahead = ih_read_ahead_open(f->records);
+    return f->ahead ? ih_read_ahead_next(f->ahead, result, err)
+                    : ih_records_next(f->records, result, err);
+}
+
 /* Gives the next record of the file, or closes it. */
 static enum ih_status next_record(struct result_files *f, struct ih_error *err)
 {
     const struct ih_result *result = NULL;
     f->item.path = f->item.result_file = f->path;
     const enum ih_status opened = f->src ? IH_OK : open_file(f, err);
-    enum ih_status status = opened == IH_OK ? ih_records_next(f->records, &result, err) : opened;
+    enum ih_status status = opened == IH_OK ? read_record(f, &result, err) : opened;
     const bool is_first = f->is_first;
     f->is_first = false;
     if (status == IH_OK && !result && is_first && !f->is_resumed && is_empty(f->records))

@@ -749,8 +749,17 @@ struct ih_records {
     bool is_document, has_ended; /* JSON; its end was read */
     bool has_groups;             /* of a document */
     bool has_images, has_total;  /* beside each other, they would count twice */
-    struct reader reader;
+    struct reader own, *reader;  /* of the record that is read: own, or a kept record's */
 };
+
+struct ih_kept_record {
+    struct reader reader;
+    char *line; /* owned; NULL: none */
+    size_t capacity;
+};
+
+/* A larger line and its counters are not kept for the next record. */
+enum { KEPT_LINE_BYTES = 1 << 16 };
 
 /* ---- lines ---- */
 
@@ -769,19 +778,40 @@ enum ih_status ih_records_open(struct ih_reader *src, struct ih_records **record
     }
     r->src = src;
     r->capacity = r->part_bytes = BUFFER_BYTES;
+    r->reader = &r->own;
     *records = r;
     return IH_OK;
+}
+
+static void reader_reset(struct reader *r)
+{
+    free(r->room);
+    free(r->floats);
+    ih_band_names_reset(&r->band_names);
+    *r = (struct reader){.room = NULL};
 }
 
 void ih_records_close(struct ih_records *r)
 {
     if (!r)
         return;
-    free(r->reader.room);
-    free(r->reader.floats);
-    ih_band_names_reset(&r->reader.band_names);
+    reader_reset(&r->own);
     free(r->buffer);
     free(r);
+}
+
+struct ih_kept_record *ih_kept_record_new(void)
+{
+    return calloc(1, sizeof(struct ih_kept_record));
+}
+
+void ih_kept_record_free(struct ih_kept_record *kept)
+{
+    if (!kept)
+        return;
+    reader_reset(&kept->reader);
+    free(kept->line);
+    free(kept);
 }
 
 bool ih_records_is_document(const struct ih_records *r)
@@ -925,7 +955,7 @@ static bool records_read_line(struct ih_records *r, struct ih_json_in *in, bool 
         if (!is_last)
             return ih_json_next_is(in, '\0') || ih_json_fail(in, "text after the end");
     }
-    if (!records_read_record(&r->reader, in))
+    if (!records_read_record(r->reader, in))
         return false;
     *has_record = true;
     if (is_last && !ih_json_token(in, '}'))
@@ -942,17 +972,39 @@ static bool is_ours(const struct ih_records *r)
     size_t i = 0;
     while (ih_schema[i].field.kind != IH_FIELD_SCHEMA)
         i++;
-    return r->line > 1 || r->is_document || (r->reader.has[i / 64] >> i % 64 & 1);
+    return r->line > 1 || r->is_document || (r->reader->has[i / 64] >> i % 64 & 1);
 }
 
-enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **result,
-                               struct ih_error *err)
+/* Moves a line to memory of its own. */
+static enum ih_status keep_line(struct ih_kept_record *kept, char **line, size_t n_bytes,
+                                struct ih_error *err)
+{
+    if (n_bytes > kept->capacity) {
+        char *const grown = realloc(kept->line, n_bytes);
+        if (!grown)
+            return ih_error_set(err, IH_MEMORY, "out of memory");
+        kept->line = grown;
+        kept->capacity = n_bytes;
+    }
+    *line = memcpy(kept->line, *line, n_bytes);
+    return IH_OK;
+}
+
+/* kept: NULL: the record is borrowed. Adds the bytes of its line to *n_bytes. */
+static enum ih_status read_next(struct ih_records *r, struct ih_kept_record *kept,
+                                const struct ih_result **result, size_t *n_bytes,
+                                struct ih_error *err)
 {
     bool has_record = false;
     *result = NULL;
+    r->reader = kept ? &kept->reader : &r->own;
     while (!has_record) {
         struct ih_json_in in = {.p = NULL};
-        const enum ih_status status = next_line(r, &in.p, err);
+        enum ih_status status = next_line(r, &in.p, err);
+        const size_t n = in.p ? strlen(in.p) + 1 : 0;
+        *n_bytes += n;
+        if (status == IH_OK && kept && in.p)
+            status = keep_line(kept, &in.p, n, err);
         if (status != IH_OK)
             return status;
         if (!in.p)
@@ -974,18 +1026,38 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
         return !r->is_document || r->has_ended
                    ? IH_OK
                    : ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": cut short", r->line);
-    *result = &r->reader.result;
-    if (r->reader.result.is_end)
+    *result = &r->reader->result;
+    if (r->reader->result.is_end)
         return IH_OK;
-    const bool is_of_all = r->reader.result.is_total && !r->reader.result.group;
+    const bool is_of_all = r->reader->result.is_total && !r->reader->result.group;
     r->has_images = r->has_images || !is_of_all;
     r->has_total = r->has_total || is_of_all;
-    if (r->has_images && r->has_total && !r->reader.result.n_shards)
+    if (r->has_images && r->has_total && !r->reader->result.n_shards)
         return ih_error_set(err, IH_CORRUPT,
                             "line %" PRIu64 ": a total beside the records that it sums; leave out "
                             "one or the other",
                             r->line);
     return IH_OK;
+}
+
+enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **result,
+                               struct ih_error *err)
+{
+    size_t n_bytes = 0;
+    return read_next(r, NULL, result, &n_bytes, err);
+}
+
+enum ih_status ih_records_next_kept(struct ih_records *r, struct ih_kept_record *kept,
+                                    const struct ih_result **result, size_t *n_bytes,
+                                    struct ih_error *err)
+{
+    if (kept->capacity > KEPT_LINE_BYTES) {
+        reader_reset(&kept->reader);
+        free(kept->line);
+        kept->line = NULL;
+        kept->capacity = 0;
+    }
+    return read_next(r, kept, result, n_bytes, err);
 }
 
 enum ih_status ih_records_peek(struct ih_records *r, struct ih_records_place *place,

@@ -36,6 +36,17 @@ enum ih_status ih_records_open(struct ih_reader *src, struct ih_records **record
 enum ih_status ih_records_next(struct ih_records *records, const struct ih_result **result,
                                struct ih_error *err);
 
+/* The memory of one record, which stays valid after the next. NULL: out of memory. */
+struct ih_kept_record;
+struct ih_kept_record *ih_kept_record_new(void);
+void ih_kept_record_free(struct ih_kept_record *kept); /* NULL is allowed */
+
+/* As ih_records_next, but *result is borrowed until kept is used again or freed. Adds the bytes of
+ * the record's line to *n_bytes. */
+enum ih_status ih_records_next_kept(struct ih_records *records, struct ih_kept_record *kept,
+                                    const struct ih_result **result, size_t *n_bytes,
+                                    struct ih_error *err);
+
 /* *offset: of the byte after the last line that was read. False: that line has no line feed. */
 bool ih_records_offset(const struct ih_records *records, uint64_t *offset);
 

@@ -4,7 +4,7 @@
 
 #include "histogram/total.h"
 #include "output/output.h"
-#include "records/records.h"
+#include "records/read_ahead.h"
 
 #include <math.h>
 
@@ -347,35 +347,104 @@ TEST(totals_near_the_limit)
 
 /* ---- native bins ---- */
 
-/* Records that NumPy made (tests/records/native.ndjson) are read, and written as the same bytes. */
-static void check_native(const struct file *file)
+/* Reads n bytes of lines, of a thread or not, and writes the records again. Returns the status of
+ * the end. *text: owned by the caller. */
+static enum ih_status write_again(const void *bytes, size_t n, bool ahead, char **text,
+                                  size_t *n_text, struct ih_error *err)
 {
     struct ih_reader src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *result = NULL;
     struct ih_output_options options = {.columns = plain_columns()};
-    struct ih_error err;
+    enum ih_status status;
     void *state = NULL;
-    char *text = NULL;
-    size_t n;
-    FILE *f = open_memstream(&text, &n);
-    assert_int_equal(ih_output_open(&ih_output_ndjson, f, &options, &state, &err), IH_OK);
-    ih_reader_open_memory(&src, file->bytes, file->size);
-    assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
-    while (ih_records_next(records, &result, &err) == IH_OK && result)
+    FILE *f = open_memstream(text, n_text);
+    assert_int_equal(ih_output_open(&ih_output_ndjson, f, &options, &state, err), IH_OK);
+    ih_reader_open_memory(&src, bytes, n);
+    assert_int_equal(ih_records_open(&src, &records, err), IH_OK);
+    struct ih_read_ahead *const a = ahead ? ih_read_ahead_open(records) : NULL;
+    assert_true(!ahead || a);
+    while ((status = a ? ih_read_ahead_next(a, &result, err)
+                       : ih_records_next(records, &result, err)) == IH_OK &&
+           result)
         assert_true(write_record(&ih_output_ndjson, state, result));
     ih_output_close(&ih_output_ndjson, state);
     fclose(f);
-    assert_int_equal(n, file->size);
-    assert_memory_equal(text, file->bytes, n);
+    ih_read_ahead_close(a);
     ih_records_close(records);
     ih_reader_reset(&src);
+    return status;
+}
+
+/* Records that NumPy made (tests/records/native.ndjson) are read, and written as the same bytes. */
+static void check_native(const struct file *file)
+{
+    struct ih_error err;
+    char *text = NULL;
+    size_t n;
+    assert_int_equal(write_again(file->bytes, file->size, false, &text, &n, &err), IH_OK);
+    assert_int_equal(n, file->size);
+    assert_memory_equal(text, file->bytes, n);
     free(text);
 }
 
 TEST(native)
 {
     assert_int_equal(for_each("records", "native.", check_native), 1);
+}
+
+/* ---- a thread reads ahead ---- */
+
+/* Lines with spaces after the first comma: many are short, some longer than the memory kept. */
+enum { AHEAD_COPIES = 150, AHEAD_SPACES = 100 * 1000 };
+
+static void check_ahead(const struct file *file)
+{
+    struct ih_error err = {0};
+    char *lines = NULL, *text = NULL;
+    size_t n_lines, n, n_records = 0;
+    FILE *f = open_memstream(&lines, &n_lines);
+    for (unsigned i = 0; i < AHEAD_COPIES; i++) {
+        const char *const comma = memchr(file->bytes, ',', file->size);
+        const size_t n_before = (size_t)(comma + 1 - (const char *)file->bytes);
+        fwrite(file->bytes, 1, n_before, f);
+        fprintf(f, "%*s", i % 7 == 3 ? AHEAD_SPACES : 0, "");
+        fwrite(comma + 1, 1, file->size - n_before, f);
+    }
+    fclose(f);
+    for (size_t i = 0; i < n_lines; i++)
+        n_records += lines[i] == '\n';
+    assert_int_equal(write_again(lines, n_lines, true, &text, &n, &err), IH_OK);
+    assert_int_equal(n, AHEAD_COPIES * file->size);
+    for (unsigned i = 0; i < AHEAD_COPIES; i++)
+        assert_memory_equal(text + i * file->size, file->bytes, file->size);
+    free(text);
+    /* The records before a damaged line come first. */
+    assert_int_equal(write_again(lines, n_lines - 100, true, &text, &n, &err), IH_CORRUPT);
+    assert_in_range(n, (AHEAD_COPIES - 1) * file->size, AHEAD_COPIES * file->size - 1);
+    char line[40];
+    snprintf(line, sizeof line, "line %zu: ", n_records);
+    assert_memory_equal(err.message, line, strlen(line));
+    free(text);
+    /* Closed long before the end. */
+    struct ih_reader src = {0};
+    struct ih_records *records = NULL;
+    const struct ih_result *result = NULL;
+    ih_reader_open_memory(&src, (const uint8_t *)lines, n_lines);
+    assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
+    struct ih_read_ahead *const a = ih_read_ahead_open(records);
+    assert_non_null(a);
+    assert_int_equal(ih_read_ahead_next(a, &result, &err), IH_OK);
+    assert_non_null(result);
+    ih_read_ahead_close(a);
+    ih_records_close(records);
+    ih_reader_reset(&src);
+    free(lines);
+}
+
+TEST(ahead)
+{
+    assert_int_equal(for_each("records", "native.", check_ahead), 1);
 }
 
 TEST(native_ranges)
