@@ -21,16 +21,10 @@ enum ih_status ih_reader_open_fd(struct ih_reader *s, int fd, struct ih_error *e
     uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_READER_BUFFER_BYTES);
     if (!buffer)
         return ih_error_errno(err, ENOMEM, "cannot read");
-    *s = (struct ih_reader){.fd = fd,
-                            .is_open = true,
-                            .buffer = buffer,
-                            .next = buffer,
-                            .has_identity = has_identity,
-                            .file_bytes = UINT64_MAX};
+    *s = (struct ih_reader){
+        .fd = fd, .is_open = true, .buffer = buffer, .next = buffer, .has_identity = has_identity};
     if (has_identity)
         s->identity = (struct ih_file_identity){st.st_dev, st.st_ino};
-    if (has_identity && S_ISREG(st.st_mode))
-        s->file_bytes = (uint64_t)st.st_size;
     return IH_OK;
 }
 
@@ -75,8 +69,7 @@ enum ih_status ih_reader_open_function(struct ih_reader *s, ih_read_function rea
                             .buffer = buffer,
                             .next = buffer,
                             .read = read,
-                            .read_user = user,
-                            .file_bytes = UINT64_MAX};
+                            .read_user = user};
     return IH_OK;
 }
 
@@ -94,6 +87,18 @@ void ih_reader_reset(struct ih_reader *s)
     s->buffer = NULL;
 }
 
+static bool regular_bytes(const struct ih_reader *s, uint64_t *n_bytes)
+{
+    struct stat st;
+    *n_bytes = s->file_bytes;
+    if (s->has_file_bytes)
+        return *n_bytes != UINT64_MAX;
+    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *n_bytes = (uint64_t)st.st_size;
+    return true;
+}
+
 bool ih_reader_size(const struct ih_reader *s, uint64_t *n_bytes)
 {
     *n_bytes = s->memory_bytes;
@@ -101,8 +106,7 @@ bool ih_reader_size(const struct ih_reader *s, uint64_t *n_bytes)
         return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    *n_bytes = s->file_bytes;
-    return s->is_from_start && s->file_bytes != UINT64_MAX;
+    return s->is_from_start && regular_bytes(s, n_bytes);
 }
 
 size_t ih_reader_read_at(const struct ih_reader *s, uint64_t offset, void *dst, size_t size_bytes)
@@ -150,6 +154,7 @@ void ih_reader_preload(struct ih_reader *s, const uint8_t *bytes, size_t size_by
     s->n_left = size_bytes;
     s->at_end = at_end;
     s->is_from_start = is_from_start;
+    s->has_file_bytes = true;
     s->file_bytes = file_bytes;
 }
 
@@ -197,8 +202,8 @@ static enum ih_status read_once(struct ih_reader *s, uint8_t *dst, size_t size, 
     if (ih_time_limit_check(&s->time, err) != IH_OK)
         return err->status;
     if (s->read_errno == 0 && !s->at_end) {
-        const uint64_t start_ns = ih_clock_ns();
-        const bool may_wait = s->time.limit_s && s->file_bytes == UINT64_MAX;
+        uint64_t n_bytes, start_ns = ih_clock_ns();
+        const bool may_wait = s->time.limit_s && !regular_bytes(s, &n_bytes);
         if (may_wait)
             ih_time_limit_pause(&s->time);
         n = read_bytes(s, dst, size);
@@ -237,17 +242,18 @@ enum ih_status ih_reader_peek(struct ih_reader *s, size_t wanted, const uint8_t 
 
 bool ih_reader_size_left(const struct ih_reader *s, uint64_t *n_bytes)
 {
+    uint64_t file_bytes;
     *n_bytes = s->n_left;
     if (s->read)
         return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    if (s->file_bytes == UINT64_MAX)
+    if (!regular_bytes(s, &file_bytes))
         return false;
     off_t position = lseek(s->fd, 0, SEEK_CUR);
     if (position < 0)
         return false;
-    *n_bytes += s->file_bytes > (uint64_t)position ? s->file_bytes - (uint64_t)position : 0;
+    *n_bytes += file_bytes > (uint64_t)position ? file_bytes - (uint64_t)position : 0;
     return true;
 }
 

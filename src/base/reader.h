@@ -36,10 +36,11 @@ struct ih_reader {
     struct ih_time_limit time; /* set after opening, or all 0; exceeded: reading fails */
     const uint8_t *memory;     /* the caller's memory from its start; NULL for a file */
     size_t memory_bytes;
-    bool has_identity; /* of the file: */
+    bool has_file_bytes; /* ih_reader_preload has set file_bytes */
+    uint64_t file_bytes;
+    bool has_identity; /* of a file */
     struct ih_file_identity identity;
-    uint64_t file_bytes; /* of a regular file when it was opened; UINT64_MAX: another kind */
-    uint64_t read_ns;    /* time in open(2) and read(2) since the reader was opened */
+    uint64_t read_ns; /* time in open(2) and read(2) since the reader was opened */
 };
 
 /* Opens a file. Returns IH_OK, IH_MEMORY, or IH_IO with the system's reason. Refuses directories.
@@ -96,8 +97,8 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
 enum ih_status ih_reader_peek(struct ih_reader *s, size_t wanted, const uint8_t **bytes,
                               size_t *size_bytes, struct ih_error *err);
 
-/* Stores the number of unread bytes of memory or of a regular file. Returns false if it is unknown.
- * */
+/* Stores the number of unread bytes of memory or of a regular file as it is now. Returns false if
+ * it is unknown. */
 bool ih_reader_size_left(const struct ih_reader *s, uint64_t *n_bytes);
 
 /* Copies up to size_bytes from any place of the input into dst, without consuming them. Returns

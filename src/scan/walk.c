@@ -184,7 +184,7 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     bool exists = entry->is_file || ih_path_stat(path, &st, AT_SYMLINK_NOFOLLOW) == 0,
          is_link = exists && S_ISLNK(st.st_mode);
     if (!exists && errno != ENOENT)
-        return give_error(input, path, false, errno, "cannot read");
+        return give_error(input, path, false, errno, "cannot open");
     if (is_link && ih_path_stat(path, &st, 0) != 0)
         return give_skipped(input, path, "a link to nothing");
     if (is_link && S_ISDIR(st.st_mode))

@@ -233,7 +233,7 @@ deep() {
 
 @test "paths: a path of more than 64 KiB is an error, not a shortened name" {
   deep 66 || skip "the shell cannot make them"
-  imghist_fails 1 "cannot read: File name too long" d --csv
+  imghist_fails 1 "cannot open: File name too long" d --csv
   assert_output ""
 }
 
@@ -361,7 +361,7 @@ END
   chmod 444 d/closed
   imghist_as_user d --csv=stats
   chmod 755 d/closed
-  assert_fails 1 "imghist: d/closed/a: cannot read: Permission denied"
+  assert_fails 1 "imghist: d/closed/a: cannot open: Permission denied"
   assert_output_has $'\nd/open/b,'
 }
 
