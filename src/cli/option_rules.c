@@ -91,6 +91,7 @@ static const struct {
      "group where the parts are merged"},
     {"by", NULL, "resume", NULL, NULL,
      "its file holds the records of all inputs; group that file afterwards"},
+    {"against", NULL, "by", "band", NULL, "a reference has all bands"},
     {"against", NULL, "diff", NULL, NULL, "it compares two inputs already"},
     {"against", NULL, "shard", NULL, NULL, needs_whole_run},
     {"against", NULL, "resume", NULL, NULL, needs_whole_run},

@@ -537,9 +537,9 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
     if (o->by && !*o->by)
-        return refuse(o, "by",
-                      "needs a value: folder, format, label, size, samples or the name of a list",
-                      err);
+        return refuse(
+            o, "by",
+            "needs a value: folder, band, format, label, size, samples or the name of a list", err);
     if (o->by && o->chart.format && !o->with_total && !o->chart.is_sheet)
         return refuse(o, "by", "one chart for many groups: name a directory, or add --total", err);
     const enum ih_status status = set_references(o, err);

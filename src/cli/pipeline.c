@@ -132,7 +132,7 @@ enum ih_status ih_pipeline_open(struct ih_pipeline *p, const char **subject, str
         *subject = o->by;
         status = ih_by_open(o->by, &p->total.sum.total, &p->by, err);
         if (o->by && status != IH_OK && status != IH_MEMORY)
-            ih_error_append(err, "--by=folder|format|label|size|samples|FILE");
+            ih_error_append(err, "--by=folder|band|format|label|size|samples|FILE");
     }
     if (status == IH_OK && o->is_sorted)
         status = ih_top_open(o->is_descending, o->n_top, o->finds_copies,

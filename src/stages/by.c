@@ -4,9 +4,10 @@
  * --by=folder groups by the folder in an image's name, "data/cats" for data/cats/1.jpg and "." for
  * a name without a folder. --by=format, --by=size and --by=samples group by what a record has,
  * "png", "640x480" and "uint16"; failed inputs have a group of their own, because their records
- * lack all three. --by=label groups by the label of --labels. --by=LIST.csv groups by the list's
- * lines. A group's total that a result file holds is added to the group of its name. So the groups
- * of parts add up to those of the whole.
+ * lack all three. --by=label groups by the label of --labels. --by=band gives each stored channel
+ * of an image to the group of its name in the file, or of ours ("band4", "red"); luma is none.
+ * --by=LIST.csv groups by the list's lines. A group's total that a result file holds is added to
+ * the group of its name. So the groups of parts add up to those of the whole.
  */
 #include "stages/stage.h"
 
@@ -19,6 +20,7 @@
 struct group {
     char *name;         /* owned */
     unsigned label_end; /* of --by=label, the label plus 1; else 0 */
+    uint64_t image;     /* of --by=band: the number of the last one added */
     struct ih_sum sum;  /* by value: a set of classes has few groups */
 };
 
@@ -31,13 +33,14 @@ enum { NAME_TEXT_MAX = 48 }; /* of two 64-bit numbers */
 
 struct ih_by {
     bool takes_images;
-    enum { BY_LIST, BY_FOLDER, BY_FORMAT, BY_LABEL, BY_SIZE, BY_SAMPLES } what;
+    enum { BY_LIST, BY_FOLDER, BY_BAND, BY_FORMAT, BY_LABEL, BY_SIZE, BY_SAMPLES } what;
     char *list;             /* owned; the text that members point into; NULL: none */
     struct member *members; /* owned; sorted by name */
     size_t n_members;
     struct ih_total empty;
     struct group **groups; /* sorted by name */
     size_t n, capacity;
+    uint64_t n_images; /* of --by=band */
     uint64_t n_left_out;
     char *left_out; /* owned; the name of the first; NULL: none */
 };
@@ -147,11 +150,9 @@ static enum ih_status read_list(struct ih_by *g, const char *path, struct ih_err
 enum ih_status ih_by_open(const char *by, const struct ih_total *empty, struct ih_by **stage,
                           struct ih_error *err)
 {
-    static const char *const names[] = {[BY_FOLDER] = "folder",
-                                        [BY_FORMAT] = "format",
-                                        [BY_LABEL] = "label",
-                                        [BY_SIZE] = "size",
-                                        [BY_SAMPLES] = "samples"};
+    static const char *const names[] = {
+        [BY_FOLDER] = "folder", [BY_BAND] = "band", [BY_FORMAT] = "format",
+        [BY_LABEL] = "label",   [BY_SIZE] = "size", [BY_SAMPLES] = "samples"};
     enum ih_status status = IH_OK;
     struct ih_by *g = calloc(1, sizeof *g);
     if (!g)
@@ -272,6 +273,54 @@ static struct group *find_group(struct ih_by *g, const char *name, size_t n, uns
     return made;
 }
 
+/* Adds a channel as an image of its own, which borrows the counters. The group's name decides which
+ * band it is, so that images of a group agree. Extremes and clip counts are of all channels. */
+static enum ih_status add_band(struct group *group, const struct ih_result *r, unsigned plane,
+                               struct ih_error *err)
+{
+    const struct ih_histogram *const h = &r->histogram;
+    struct ih_band_name name = {.number = 0};
+    struct ih_result band = *r;
+    unsigned number = 0;
+    char end;
+    if (sscanf(group->name, "band%4u%c", &number, &end) == 1 && number <= IH_CHANNELS_MAX)
+        name.number = (uint16_t)(number > 1 ? number : 0);
+    snprintf(name.text, sizeof name.text, "%s", ih_histogram_band_name(h, plane));
+    band.measure.luma = &ih_luma_none;
+    band.info.layout = (struct ih_layout){1, 0, false};
+    band.info.extremes = (struct ih_extremes){0, 0};
+    band.histogram = (struct ih_histogram){.type = h->type,
+                                           .n_bins = h->n_bins,
+                                           .layout = band.info.layout,
+                                           .n_planes = 1,
+                                           .n_pixels = h->n_pixels,
+                                           .bins = ih_bins(h, plane),
+                                           .sums = ih_sum(h, plane),
+                                           .specials = h->specials + ih_plane_at(h, plane),
+                                           .floats = h->floats ? ih_floats(h, plane) : NULL,
+                                           .band_names = &name};
+    return ih_sum_add(&group->sum, &band, err);
+}
+
+/* Of channels with the same name in the file, the first has the group of this name. */
+static enum ih_status take_bands(struct ih_by *g, const struct ih_result *r, struct ih_error *err)
+{
+    const struct ih_histogram *const h = &r->histogram;
+    enum ih_status status = IH_OK;
+    g->n_images++;
+    for (unsigned p = 0; p < h->layout.n_channels && status == IH_OK; p++) {
+        const char *const own = ih_histogram_plane(h, p), *name = ih_histogram_band_name(h, p);
+        struct group *group = *name ? find_group(g, name, strlen(name), 0) : NULL;
+        if (!*name || (group && group->image == g->n_images))
+            group = find_group(g, own, strlen(own), 0);
+        if (!group)
+            return ih_error_set(err, IH_MEMORY, "out of memory");
+        group->image = g->n_images;
+        status = add_band(group, r, p, err);
+    }
+    return status;
+}
+
 enum ih_status ih_by_take(struct ih_by *g, const struct ih_result *result, bool selected,
                           struct ih_error *err)
 {
@@ -279,6 +328,8 @@ enum ih_status ih_by_take(struct ih_by *g, const struct ih_result *result, bool 
     size_t n;
     if (!result->group && (!g->takes_images || !selected || result->is_total))
         return IH_OK;
+    if (!result->group && g->what == BY_BAND && result->status == IH_OK)
+        return take_bands(g, result, err);
     const char *name = name_of(g, result, text, &n);
     if (!name) {
         g->n_left_out++;

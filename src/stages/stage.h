@@ -80,9 +80,8 @@ bool ih_total_end(struct ih_total_stage *stage, const struct ih_joint_measure *o
 struct ih_by;
 
 /*
- * by      "folder", "format", "label", "size", "samples", or the path of a list; NULL: only totals
- *         of groups are added
- * empty   what each group's total begins with; copied
+ * by      "folder", "band", "format", "label", "size", "samples", or the path of a list; NULL: only
+ * totals of groups are added empty   what each group's total begins with; copied
  *
  * Returns IH_OK with *stage, owned by the caller; IH_IO or IH_CORRUPT for the list; or IH_MEMORY.
  */

@@ -62,6 +62,36 @@ rgb.tif" ] || fail "$output"
   imghist_fails 1 "counts of different bands are not added" a.tif rgb.tif --total-only --csv=stats
 }
 
+# table ARGUMENT...: file, channel, count and sum of each row, as "a,b,c,d a,b,c,d".
+table() { "$IMGHIST" "$@" -q --csv=stats --fields=file,channel,count,sum | tail -n +2 | paste -sd' '; }
+
+# Of 8 pixels, band b has the sum 8000 b + 28.
+@test "bands: --by=band, over images of other bands, and of names in another order" {
+  item() { echo "<Item name=\"DESCRIPTION\" sample=\"$1\" role=\"description\">$2</Item>"; }
+  bands a.tif 3 1
+  bands b.tif 4 1
+  bands n.tif 3 1 "" "<GDALMetadata>$(item 0 NIR)$(item 1 red)</GDALMetadata>"
+  bands m.tif 3 1 "" "<GDALMetadata>$(item 0 red)$(item 1 NIR)$(item 2 NIR)</GDALMetadata>"
+  bands rgb.tif 3 2
+  set -- a.tif b.tif n.tif m.tif rgb.tif --bins=native
+  local all="NIR,band1,16,24056 band1,band1,16,16056 band2,band2,16,32056 band3,band3,32,96112 band4,band4,8,32028 blue,band1,8,24028 green,band1,8,16028 red,band1,24,32084"
+  [ "$(table "$@" --by=band)" = "$all" ] || fail "$(table "$@" --by=band)"
+  imghist_ok a.tif b.tif --by=band --csv=stats --bins=native
+  grep -F "$("$IMGHIST" a.tif b.tif --bands=2 --bins=native --total-only --csv=stats | sed -n '2s/(total)/band2/p')" <<<"$output" || fail "$output"
+  "$IMGHIST" "$@" -q --by=band --ndjson -o groups.ndjson
+  [ "$(jq -c '[.group, .n_images, .channels[0].name_in_file, .luma_weights]' groups.ndjson | paste -sd' ')" = '["NIR",2,"NIR","none"] ["band1",2,null,"none"] ["band2",2,null,"none"] ["band3",4,null,"none"] ["band4",1,null,"none"] ["blue",1,null,"none"] ["green",1,null,"none"] ["red",3,null,"none"]' ] ||
+    fail "$(cat groups.ndjson)"
+  "$IMGHIST" -q groups.ndjson --ndjson | cmp - groups.ndjson || fail "read back"
+  for part in 1 2; do "$IMGHIST" "$@" -q --shard=$part/2 --ndjson -o part$part.ndjson; done
+  "$IMGHIST" -q part*.ndjson --by=band --ndjson | cmp - groups.ndjson || fail "merged parts"
+  [ "$(table groups.ndjson a.tif --bins=native --by=band)" = "NIR,band1,16,24056 band1,band1,24,24084 band2,band2,24,48084 band3,band3,40,120140 band4,band4,8,32028 blue,band1,8,24028 green,band1,8,16028 red,band1,24,32084" ] || fail "added"
+  printf 'P5 2 1 255\n\1\2' >gray.pgm
+  printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\7\200' >alpha.pam
+  damaged bad.png
+  [ "$(table gray.pgm alpha.pam bad.png --by=band)" = "(failed),luma,0,0 alpha,band1,1,128 gray,band1,3,10" ] || fail "$(table gray.pgm alpha.pam bad.png --by=band)"
+  imghist_refused 2 "--against: cannot be used with --by=band: a reference has all bands" a.tif --by=band --against=total --csv=images
+}
+
 @test "bands: text and charts, which draw up to eight" {
   bands a.tif 12 1
   imghist_quiet a.tif --text=full

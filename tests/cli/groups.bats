@@ -57,7 +57,7 @@ list_of_groups() {
   done
   printf 'a,b\na,c\n' >bad.list
   imghist_fails 1 "bad.list: 'a' stands in it twice" d --by=bad.list --csv
-  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|format|label|size|samples|FILE)" d --by=nowhere --csv
+  imghist_fails 1 "nowhere: cannot open it: No such file or directory (--by=folder|band|format|label|size|samples|FILE)" d --by=nowhere --csv
 }
 
 @test "groups: formats and sizes, also of merged records, and failures" {

@@ -117,7 +117,7 @@ END
 2 | did you mean mean_luma? | ./imghist a.pgm --where 'mean_lum > 5'
 2 | did you mean blown_any? | ./imghist a.pgm --where 'blownany > 5%'
 2 | no field 'nope'; --fields=help lists them | ./imghist a.pgm --fields=nope
-2 | --by: needs a value: folder, format, label, size, samples or the name of a list | ./imghist a.pgm --by=
+2 | --by: needs a value: folder, band, format, label, size, samples or the name of a list | ./imghist a.pgm --by=
 2 | status is never 'failed', but one of ok, error | ./imghist a.pgm --where "status == 'failed'"
 2 | format is never 'jpg', but one of png, jpeg, | ./imghist a.pgm --where "format == 'JPG'"
 2 | quote a text | ./imghist a.pgm --where 'status == error'

@@ -268,6 +268,11 @@ END
   grep -q '^  samples counted apart: 1 nodata$' shown || fail "$(cat shown)"
   recipe 'two.csv'
   [ "$(cut -d, -f4 two.csv | paste -sd' ')" = "channel band1 band3" ] || fail "$(cat two.csv)"
+  mkdir scenes
+  cp deep/dem.tif scenes
+  printf 'P5 2 1 65535\n\100\7\100\11' >scenes/sea.pgm
+  recipe 'scenes/'
+  [ "$(paste -sd' ' bands.csv)" = "file,channel,count,mean,p01,p99 band1,band1,99,50.000000,1,99 band2,band2,99,100.000000,2,198 band3,band3,99,150.000000,3,297 gray,band1,2,16392.000000,16391,16393" ] || fail "$(cat bands.csv)"
   recipe 'floats.csv'
   grep -qE ',gray,3,,2.5[0]*,0.816496581,' floats.csv || fail "$(cat floats.csv)"
 }
