@@ -21,6 +21,8 @@ struct html_state {
     uint64_t n_records;
     struct ih_total total;
     bool is_mixed; /* images of different bins, which have no total */
+    /* Of records; with the fingerprint, by which the page finds copies. */
+    const struct ih_column *columns[IH_N_FIELDS + IH_CHOSEN_MAX + 2];
 };
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -165,7 +167,7 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
     ih_record_view_init(&view, result);
     view.linear = s->to.options.columns->linear;
     putc('[', f);
-    for (const struct ih_column *const *c = s->to.options.columns->of_record; *c; c++) {
+    for (const struct ih_column *const *c = s->columns; *c; c++) {
         const struct ih_field_value value = ih_record_value(&view, *c);
         put_value(f, &value);
         putc(',', f);
@@ -203,6 +205,13 @@ static void html_begin(void *state)
     const struct ih_output_options *const options = &s->to.options;
     FILE *const stream = s->to.stream;
     ih_total_init(&s->total, &IH_MEASURE_DEFAULT);
+    size_t n = 0;
+    for (; options->columns->of_record[n]; n++)
+        s->columns[n] = options->columns->of_record[n];
+    for (size_t i = 0; i < IH_N_FIELDS; i++)
+        if ((ih_schema[i].in & IH_OF_COPIES) &&
+            !ih_column_find(s->columns, ih_schema[i].name, strlen(ih_schema[i].name)))
+            s->columns[n++] = &ih_schema[i];
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
     ih_json_put_string_in_html(stream, options->title);
@@ -216,7 +225,7 @@ static void html_begin(void *state)
     ih_json_put_string_in_html(stream, options->where);
     fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s", IH_MARKED_PERCENT,
             options->thumbnails ? "true" : "false");
-    put_names(stream, "columns", options->columns->of_record);
+    put_names(stream, "columns", s->columns);
     put_names(stream, "statistics", options->columns->of_channel);
     fputs(",\"rows\":[", stream);
 }

@@ -286,6 +286,48 @@ END
   [ "$(cat said)" = true ]
 }
 
+@test "html: images with equal histograms are marked as copies, on the screen and on paper" {
+  browser
+  page
+  pgm d/other.pgm 2 1 '\x10\x00' # dark.pgm, mirrored
+  ppm d/third.ppm 1 2 '\x00\x00\x00\x10\x10\x10' # the same in colours, rotated
+  pgm d/white2.pgm 2 2 '\xFF\x00\xFF\xFF'
+  imghist_status 1 d --html=r.html
+  in_browser r.html '
+    const rows = () => [...document.querySelectorAll("#body tr")].map(tr => [tr.querySelector(".path").textContent, tr.lastChild.textContent].join("|")).filter(t => t.includes("group")).join(" ");
+    say(rows());
+    document.querySelector("th[data-name=copies] button").click(); say(rows());
+    say([...document.querySelectorAll("#facts dt")].filter(e => e.textContent === "Copies").map(e => e.nextSibling.textContent).join());
+    say(document.getElementById("copies").hidden + " " + /do not prove equal pictures/.test(document.getElementById("copies").textContent));
+    document.querySelector("#body tr").click();
+    say(document.querySelector("#detail dl").textContent.match(/^Equal histogram, copy group 1(.*)Pixels/)[1]);
+    document.getElementById("sheet-view").click();
+    say([...document.querySelectorAll(".tile")].filter(e => /copy group/.test(e.textContent)).length);
+    const filter = document.getElementById("filter"), delay = setTimeout;
+    setTimeout = f => f();
+    for (const text of ["copy group", "copy group 2", "fingerprint == \"'"$("$IMGHIST" d/white.pgm --ndjson --fields=fingerprint -q | cut -d'"' -f4)"'\""]) {
+      filter.value = text; filter.oninput();
+      say(document.getElementById("count").textContent);
+    }
+    setTimeout = delay;' >said
+  diff said - <<'END'
+dark.pgm|group 1 other.pgm|group 1 third.ppm|group 1 white.pgm|group 2 white2.pgm|group 2
+dark.pgm|group 1 other.pgm|group 1 third.ppm|group 1 white.pgm|group 2 white2.pgm|group 2
+5 images in 2 groups
+false true
+other.pgm, third.ppm
+5
+5 of 7 files
+2 of 7 files
+2 of 7 files
+END
+  in_browser out/r.html 'say(document.querySelectorAll("th[data-name=copies]").length + " " + document.getElementById("copies").hidden + " " + document.getElementById("facts").textContent.includes("Copies"))' >said
+  [ "$(cat said)" = "0 true false" ] || fail "$(cat said)"
+  imghist_status 1 d d --by=format --html=groups.html # totals are no copies
+  in_browser groups.html 'say(document.querySelectorAll("th[data-name=copies]").length)' >said
+  [ "$(cat said)" = 0 ] || fail "$(cat said)"
+}
+
 # 0 and 16 against 255 of red: all of the mean, 255 - 8; against 0 and 3 x 255: (0 + 255 + 239 + 239) / 4.
 @test "html: chosen percentiles and shares are of luma, and distances have a fixed number of decimals" {
   browser

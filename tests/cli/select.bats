@@ -152,7 +152,7 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_ok ramp.pgm --percentiles=0.5,25,99.5 --text=lines
   [[ ${lines[0]} == *"      p0.5       p25     p99.5  name" && ${lines[1]} == *"         1        25       100  ramp.pgm" ]] || fail "lines"
   imghist_status 1 ramp.pgm gone.pgm --percentiles=0.5,99,99.5 --html=page.html
-  grep -qE '"crushed_all_share","warnings","p0.5","p99.5"\],"statistics"' page.html && grep -qE '^\["ramp.pgm",.*,null,1,100,"' page.html || fail "page"
+  grep -qE '"crushed_all_share","warnings","p0.5","p99.5","fingerprint"\],"statistics"' page.html && grep -qE '^\["ramp.pgm",.*,null,1,100,"[0-9a-f]{16}","' page.html || fail "page"
   grep -qE '^\["gone.pgm",.*,null,null,null,null' page.html || fail "page, failures"
   "$IMGHIST" ramp.pgm --percentiles=0.5 --ndjson -o new.ndjson
   cmp <("$IMGHIST" new.ndjson --csv) <("$IMGHIST" ramp.pgm --csv) || fail "read back"
