@@ -12,6 +12,7 @@ enum ih_status ih_bands_begin(struct ih_bands_counter *c, const struct ih_count_
 {
     ih_histogram_reset(&c->totals);
     c->spec = *spec;
+    c->has_bits = false;
     return ih_histogram_init(&c->totals, spec, err);
 }
 
@@ -42,10 +43,12 @@ static void add_colours(struct ih_bands_counter *c, const uint8_t *p, size_t n, 
     struct ih_histogram *const h = &c->totals;
     uint64_t *const luma = ih_has_luma(h) ? ih_bins(h, IH_LUMA) : NULL;
     for (; n > 0; n--, p += step) {
-        uint16_t v[3];
+        uint32_t v[3];
         unsigned n_low = 0, n_high = 0;
         for (unsigned k = 0; k < 3; k++) {
             v[k] = is_wide ? load_2(p + 2 * k) : p[k];
+            if (c->has_bits) /* of signed samples: luma of floats is none */
+                v[k] = (uint32_t)(int16_t)v[k];
             n_low += v[k] <= c->spec.clip_low;
             n_high += v[k] >= c->spec.clip_high;
         }
@@ -73,11 +76,8 @@ void ih_bands_add(struct ih_bands_counter *c, const void *pixels, size_t n_pixel
 void ih_bands_end(struct ih_bands_counter *c, struct ih_histogram *out)
 {
     struct ih_histogram *const h = &c->totals;
-    h->adds_up = true;
-    for (unsigned i = 0; i < ih_own_planes(h); i++) {
-        uint64_t n_binned = 0;
-        h->sums[i] = ih_add_values(h->bins + (size_t)i * h->n_bins, h->n_bins, &n_binned);
-        h->adds_up &= n_binned == h->n_pixels;
-    }
+    if (c->has_bits)
+        ih_histogram_make_keys(h);
+    ih_histogram_sum_up(h);
     *out = ih_histogram_take(h);
 }

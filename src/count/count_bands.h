@@ -10,6 +10,7 @@
 /* Zero at first; release it with ih_bands_reset. */
 struct ih_bands_counter {
     struct ih_count_spec spec;
+    bool has_bits;              /* as that of ih_native_counter */
     struct ih_histogram totals; /* owned until ih_bands_end */
 };
 
@@ -17,7 +18,8 @@ struct ih_bands_counter {
 enum ih_status ih_bands_begin(struct ih_bands_counter *counter, const struct ih_count_spec *spec,
                               struct ih_error *err);
 
-/* pixels: keys [n_pixels][n_channels], of any alignment, all below n_bins; borrowed. */
+/* pixels: keys or, with has_bits, samples: [n_pixels][n_channels], of any alignment, all below
+ * n_bins; borrowed. */
 void ih_bands_add(struct ih_bands_counter *counter, const void *pixels, size_t n_pixels);
 
 /* *out owns the counts. */

@@ -11,8 +11,9 @@
 struct ih_native_counter {
     struct ih_count_spec spec;
     struct ih_histogram totals; /* multiples of 256; owned until ih_native_end */
-    bool has_totals;            /* false: the bins of totals are not set, none is needed yet */
-    bool has_narrow;            /* n_counted and sums lack the pixels of totals */
+    bool has_bits;   /* set after begin: samples are no keys yet, the result is of keys */
+    bool has_totals; /* false: the bins of totals are not set, none is needed yet */
+    bool has_narrow; /* n_counted and sums lack the pixels of totals */
     uint64_t n_counted[IH_PIXEL_CHANNELS_MAX + 1]; /* pixels in totals: [ih_own_planes] */
     uint8_t *tables;  /* [n_copies][ih_own_planes][n_bins], owned, 0 at first: the rest of the
                          totals */
@@ -25,7 +26,8 @@ struct ih_native_counter {
 enum ih_status ih_native_begin(struct ih_native_counter *counter, const struct ih_count_spec *spec,
                                struct ih_error *err);
 
-/* pixels: uint16 [n_pixels][n_channels], of any alignment, all below n_bins; borrowed. */
+/* pixels: keys or, with has_bits, samples: uint16 [n_pixels][n_channels], of any alignment, all
+ * below n_bins; borrowed. */
 void ih_native_add(struct ih_native_counter *counter, const void *pixels, size_t n_pixels);
 
 /* Completes all planes, sums and joint clip counts, which *out owns. Only begin may follow. */

@@ -59,6 +59,7 @@ struct ih_backend {
 
     /* As the ih_lane_ calls of the same name. */
     enum ih_status (*begin)(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
+    void (*make_keys)(void *lane); /* NULL: ih_lane_end does */
     enum ih_status (*stripe)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
                              struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
@@ -150,6 +151,12 @@ const char *ih_lane_description(const struct ih_lane *lane);
 /* Starts an image and drops an unfinished one. spec is copied. IH_OK, IH_MEMORY or IH_DEVICE. */
 enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *spec,
                              struct ih_error *err);
+
+/*
+ * Called first for an image that has begun, of about n_pixels. Returns whether the lane makes keys
+ * of samples of 16 bits: they come as they are stored. Else the caller makes keys of samples.
+ */
+bool ih_lane_make_keys(struct ih_lane *lane, uint64_t n_pixels);
 
 /*
  * Hands out a buffer for the next pixels.

@@ -228,6 +228,12 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
     return ih_counter_begin(&l->counter, cpu_methods[l->index], spec, err);
 }
 
+static void cpu_make_keys(void *lane)
+{
+    struct cpu_lane *l = lane;
+    l->native.has_bits = l->bands.has_bits = true; /* of the one that has begun */
+}
+
 /* Replaces the buffer. The old contents are not needed, so it is freed first to keep the peak low.
  * Below PTRDIFF_MAX, rounding up to a cache line cannot overflow. */
 static enum ih_status grow(struct cpu_stripe *stripe, size_t min_bytes, struct ih_error *err)
@@ -359,6 +365,7 @@ const struct ih_backend ih_backend_cpu = {
     .lane_open = cpu_lane_open,
     .lane_close = cpu_lane_close,
     .begin = cpu_begin,
+    .make_keys = cpu_make_keys,
     .stripe = cpu_stripe,
     .count = cpu_count,
     .count_here = cpu_count_here,

@@ -21,7 +21,8 @@
 
 enum {
     STAGED_STRIPE_BYTES = 1 << 20,
-    STAGED_BYTES_MAX = 64 << 20 /* in all lanes of a device */
+    STAGED_BYTES_MAX = 64 << 20, /* in all lanes of a device */
+    KEYS_PIXELS = 1 << 19 /* of fewer, a pass over the samples takes less than one over the bins */
 };
 
 /* A stripe in plain memory, for a unit that has not started. */
@@ -36,6 +37,7 @@ struct ih_lane {
     const struct ih_backend *backend;
     void *unit;                   /* that the lane is bound to: the device's, or the stand-in */
     void *lane;                   /* the backend's lane on it; NULL: bound to none yet */
+    bool makes_keys;              /* of samples of this image */
     struct staged_stripe *staged; /* [n_staged], owned */
     size_t n_staged;              /* stripes allocated for this image */
     size_t n_counted;             /* those filled: ih_lane_count has their pixels */
@@ -184,6 +186,8 @@ static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
                               : bind(l, l->device->backend, next_unit(l->device), err);
     if (status == IH_OK)
         status = l->backend->begin(l->lane, &l->spec, err);
+    if (status == IH_OK && l->makes_keys && l->backend->make_keys)
+        l->backend->make_keys(l->lane);
     for (size_t i = 0; status == IH_OK && i < l->n_counted; i++)
         status = count_staged(l, &l->staged[i], err);
     drop_staged(l);
@@ -198,8 +202,24 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     if (l->n_staged > 0)
         drop_staged(l);
     l->spec = *spec;
+    l->makes_keys = false;
     const enum ih_status status = choose_unit(l, err);
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
+}
+
+/* The CPU counts samples as they are stored and makes keys when it folds its tables, at no cost. Of
+ * further bands, and of a GPU, the bins become those of keys in the end, and a GPU makes no luma of
+ * samples without keys. */
+bool ih_lane_make_keys(struct ih_lane *l, uint64_t n_pixels)
+{
+    const bool has_luma = l->spec.layout.n_colours == 3 && l->spec.luma != &ih_luma_none;
+    const bool is_early = l->lane && l->backend->make_keys;
+    const bool is_free = is_early && ih_layout_is_plain(l->spec.layout);
+    l->makes_keys = ih_sample_bytes(l->spec.type) == 2 && !ih_is_unsigned(l->spec.type) &&
+                    (is_free || n_pixels >= KEYS_PIXELS) && (is_early || !has_luma);
+    if (l->makes_keys && is_early)
+        l->backend->make_keys(l->lane);
+    return l->makes_keys;
 }
 
 /* Allocates a staged stripe. Returns NULL if the device has started, if the staged stripes of all
@@ -286,6 +306,10 @@ enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const ch
             return status;
     }
     const enum ih_status status = l->backend->end(l->lane, out, kernel, err);
+    if (status == IH_OK && l->makes_keys && !l->backend->make_keys) {
+        ih_histogram_make_keys(out);
+        ih_histogram_sum_up(out);
+    }
     if (status == IH_OK && !ih_histogram_consistent(out)) {
         ih_histogram_reset(out);
         return ih_error_set(err, IH_DEVICE, "counting failed: the counts of %s do not add up",

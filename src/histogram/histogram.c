@@ -295,6 +295,9 @@ static void move_out(struct ih_histogram *h, unsigned at, unsigned first, unsign
                      enum ih_special to)
 {
     uint64_t *const bins = h->bins + (size_t)at * h->n_bins;
+    if (bins[first] == 0 &&
+        memcmp(bins + first, bins + first + 1, (last - first) * sizeof *bins) == 0)
+        return; /* of most images */
     for (unsigned v = first; v <= last; v++) {
         h->specials[at][to] += bins[v];
         h->sums[at] -= v * bins[v];
@@ -324,7 +327,7 @@ void ih_histogram_make_keys(struct ih_histogram *h)
 {
     enum { HALF = IH_NATIVE_BINS_MAX / 2 };
     for (unsigned i = 0; i < ih_own_planes(h); i++) {
-        uint64_t *const bins = h->bins + (size_t)i * h->n_bins, ignored = 0;
+        uint64_t *const bins = h->bins + (size_t)i * h->n_bins;
         const bool is_float = ih_is_float(h->type);
         for (unsigned v = 0; v < HALF; v++) {
             const uint64_t n = bins[v];
@@ -340,7 +343,16 @@ void ih_histogram_make_keys(struct ih_histogram *h)
             bins[HALF] += bins[HALF - 1];
             bins[HALF - 1] = 0;
         }
-        h->sums[i] = ih_add_values(bins, h->n_bins, &ignored);
+    }
+}
+
+void ih_histogram_sum_up(struct ih_histogram *h)
+{
+    h->adds_up = true;
+    for (unsigned i = 0; i < ih_own_planes(h); i++) {
+        uint64_t n_binned = 0;
+        h->sums[i] = ih_add_values(h->bins + (size_t)i * h->n_bins, h->n_bins, &n_binned);
+        h->adds_up &= n_binned == h->n_pixels;
     }
 }
 

@@ -91,22 +91,12 @@ static inline uint64_t *ih_specials(const struct ih_histogram *h, unsigned plane
  * that are no values. Called once, after counting. */
 void ih_histogram_set_apart(struct ih_histogram *h);
 
-/*
- * Samples of 16 bits may be counted as they are, without keys, if there is no luma: a bin is then
- * that of the key with these bits. That saves a pass over the samples of a large image and costs
- * one over the bins.
- *
- * n_pixels   of the image, about
- */
-static inline bool ih_keys_can_wait(const struct ih_count_spec *spec, uint64_t n_pixels)
-{
-    enum { LEAST = 1 << 19 };
-    return n_pixels >= LEAST && ih_sample_bytes(spec->type) == 2 && !ih_is_unsigned(spec->type) &&
-           (spec->luma == &ih_luma_none || spec->layout.n_colours == 1);
-}
-
-/* Moves the bins of such samples to their keys. Called once, before ih_histogram_set_apart. */
+/* Moves the bins of samples of 16 bits that were counted as they are, without keys, to those of
+ * their keys. Called once, before ih_histogram_set_apart. */
 void ih_histogram_make_keys(struct ih_histogram *h);
+
+/* Sets the sums of all planes, and whether their bins add up to the pixels. */
+void ih_histogram_sum_up(struct ih_histogram *h);
 
 /* The exact sums of a valid plane of float32 samples. */
 static inline struct ih_float_sums *ih_floats(const struct ih_histogram *h, unsigned plane)

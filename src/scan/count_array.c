@@ -176,13 +176,14 @@ static enum ih_status count_here(const struct view *v, uint64_t n_columns, struc
 
 /* Counts rows where they lie if that is possible, and the rest through stripes. lane: has begun. */
 static enum ih_status count_view(const struct view *v, bool drops_pixels, bool has_luma,
-                                 bool keys_wait, struct ih_lane *lane, struct ih_time_limit *time,
+                                 bool makes_keys, struct ih_lane *lane, struct ih_time_limit *time,
                                  struct ih_error *err)
 {
     const unsigned n_channels = v->a.n_channels;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.type);
     const bool counts_here = ih_lane_counts_here(lane);
-    const bool is_key = keys_wait || ih_is_unsigned(v->native.type) || v->native.type == IH_FLOAT32;
+    const bool is_key =
+        makes_keys || ih_is_unsigned(v->native.type) || v->native.type == IH_FLOAT32;
     const bool starts_slowly = has_luma || ih_is_native(v->native.type);
     const uint64_t least = starts_slowly ? HERE_LEAST_SLOW : HERE_LEAST;
     uint8_t mask[HERE_STRIPE_BYTES], *const masked = v->a.mask ? mask : NULL;
@@ -218,7 +219,7 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
         if (drops_pixels)
             n = masked ? drop_masked(v, stripe, masked, n)
                        : ih_samples_drop_transparent(stripe, n, n_channels, v->native.type);
-        if (!keys_wait)
+        if (!makes_keys)
             ih_keys_make(v->native.type, stripe, n * n_channels);
         if (v->nodata)
             n = ih_nodata_keep(v->nodata, stripe, masked, n);
@@ -455,22 +456,20 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     struct ih_error *err = &result->error;
     const bool drops_pixels =
         o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec.layout.has_alpha;
-    const bool keys_wait =
-        !has_nodata && ih_keys_can_wait(&spec, array->width * array->height / rows->n_threads);
     struct ih_array taken;
     if (result->status == IH_OK)
         result->status = ih_nodata_begin(&nodata, &spec, err);
     if (result->status == IH_OK)
         result->status = ih_lane_begin(lane, &spec, err);
+    const bool makes_keys = result->status == IH_OK && !has_nodata &&
+                            ih_lane_make_keys(lane, array->width * array->height / rows->n_threads);
     while (result->status == IH_OK &&
            take_rows(array, rows, ih_lane_counts_here(lane), &taken) > 0) {
         const struct view v = view_of(&taken, &native, has_nodata ? &nodata : NULL);
-        result->status = count_view(&v, drops_pixels, has_luma, keys_wait, lane, &time, err);
+        result->status = count_view(&v, drops_pixels, has_luma, makes_keys, lane, &time, err);
     }
     if (result->status == IH_OK)
         result->status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
-    if (result->status == IH_OK && keys_wait)
-        ih_histogram_make_keys(&result->histogram);
     if (result->status == IH_OK)
         ih_nodata_end(&nodata, &result->histogram);
     if (result->status == IH_OK)

@@ -52,7 +52,7 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
                                     struct ih_selection *selection,
                                     const struct ih_band_pass *bands, struct ih_nodata_pass *nodata,
                                     struct ih_thumbnail *thumbnail, struct ih_decode *decode,
-                                    bool keys_wait, struct ih_lane *lane, struct ih_result *result)
+                                    struct ih_lane *lane, struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
@@ -63,6 +63,8 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         result->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && stored.has_alpha;
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, spec, err);
+    const bool makes_keys = status == IH_OK && !decode->info.has_nodata &&
+                            ih_lane_make_keys(lane, decode->info.width * decode->info.height);
     const size_t planes_bytes = !selection && !bands->from && !thumbnail &&
                                         !decode->info.has_nodata && ih_lane_takes_planes(lane)
                                     ? ih_decode_planes_bytes(decode)
@@ -89,7 +91,7 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
             n_pixels = ih_samples_drop_transparent(buffer, n_pixels, stored.n_channels, type);
         if (status == IH_OK)
             ih_band_pass_keep(bands, buffer, n_pixels);
-        if (status == IH_OK && !keys_wait)
+        if (status == IH_OK && !makes_keys)
             ih_keys_make(type, buffer, n_pixels * spec->layout.n_channels);
         if (status == IH_OK && decode->info.has_nodata)
             n_pixels = ih_nodata_keep(nodata, buffer, NULL, n_pixels);
@@ -162,15 +164,13 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
         status = check_bins(options, &spec, info->has_nodata, err);
     if (status == IH_OK)
         status = ih_nodata_begin(&nodata, &spec, err);
-    const bool keys_wait =
-        !info->has_nodata && info->width > 0 && ih_keys_can_wait(&spec, info->width * info->height);
     if (status == IH_OK && has_thumbnail)
         status = ih_thumbnail_start(&thumbnail, info, err);
     if (status == IH_OK && has_selection)
         status = ih_selection_start(&selection, info, m->region, used, err);
     if (status == IH_OK)
         status = count_stripes(&spec, has_selection ? &selection : NULL, &bands, &nodata,
-                               has_thumbnail ? &thumbnail : NULL, decode, keys_wait, lane, result);
+                               has_thumbnail ? &thumbnail : NULL, decode, lane, result);
     if (status == IH_OK && has_selection && selection.n_kept == 0)
         status = ih_error_set(err, IH_LIMIT, "the mask selects no pixel of the %s",
                               m->region ? "region" : "image");
@@ -186,8 +186,6 @@ static enum ih_status count_image(const struct ih_scan_options *options, const s
         result->histogram.band_names = bands.info.band_names;
         bands.info.band_names = NULL;
     }
-    if (status == IH_OK && keys_wait)
-        ih_histogram_make_keys(&result->histogram);
     if (status == IH_OK)
         ih_histogram_set_apart(&result->histogram);
     result->times.count_ns += lap(&last_ns);

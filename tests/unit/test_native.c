@@ -7,6 +7,7 @@
  */
 #include "tests/support/library_data.h"
 
+#include "count/count_bands.h"
 #include "count/count_native.h"
 #include "device/backend.h"
 #include <dirent.h>
@@ -252,6 +253,82 @@ TEST(counter_of_few_values)
     free(odd);
     free(v);
     ih_native_reset(&c);
+}
+
+/* Samples that get their keys after counting: noise, runs, 0 and -0, and few values. */
+TEST(counter_of_samples_without_keys)
+{
+    enum { N = 300001, FIRST = 1000 };
+    static const enum ih_sample_type types[] = {IH_INT16, IH_FLOAT16, IH_BFLOAT16};
+    uint16_t *v = malloc(2 * N * IH_PIXEL_CHANNELS_MAX);
+    uint16_t *keys = malloc(2 * N * IH_PIXEL_CHANNELS_MAX);
+    struct ih_native_counter c = {.tables = NULL};
+    uint64_t random = 3;
+    assert_non_null(v);
+    assert_non_null(keys);
+    for (unsigned k = 0; k < 4 * 3 * IH_PIXEL_CHANNELS_MAX; k++) {
+        const unsigned kind = k % 4, n_channels = 1 + k / 4 % IH_PIXEL_CHANNELS_MAX;
+        const enum ih_sample_type type = types[k / 4 / IH_PIXEL_CHANNELS_MAX];
+        const struct ih_count_spec spec = {IH_LAYOUT(n_channels),
+                                           type,
+                                           65536,
+                                           type == IH_INT16 ? &ih_luma_bt709 : &ih_luma_none,
+                                           0,
+                                           65535};
+        const size_t n = kind == 3 ? N : 50000;
+        struct ih_histogram h;
+        fill(v, n * n_channels, kind == 3 ? 3000 : 65536, kind % 3, &random);
+        for (size_t i = 0; i < n * n_channels; i++) {
+            if (kind == 2 && v[i] == 65535)
+                v[i] = 0x8000; /* -0, or the least integer */
+            keys[i] = type == IH_INT16 ? (uint16_t)(v[i] + 0x8000)
+                      : v[i] < 0x8000  ? (uint16_t)(v[i] + 0x8000)
+                      : v[i] == 0x8000 ? 0x8000
+                                       : (uint16_t)(0xFFFF - v[i]);
+        }
+        struct plain p = count_plainly(&spec, keys, n);
+        p.any_low = p.any_high = p.all_low = p.all_high = 0;
+        assert_int_equal(ih_native_begin(&c, &spec, NULL), IH_OK);
+        c.has_bits = true;
+        ih_native_add(&c, v, n - FIRST);
+        ih_native_add(&c, v + (n - FIRST) * n_channels, FIRST);
+        if (n_channels != 2)
+            assert_int_equal(c.has_narrow, kind == 3);
+        ih_native_end(&c, &h);
+        assert_plain(&h, &p, &spec);
+    }
+    free(v);
+    free(keys);
+    ih_native_reset(&c);
+}
+
+/* The same of further bands, against keys that come from the caller. */
+TEST(bands_of_samples_without_keys)
+{
+    enum { N = 2000, N_CHANNELS = 5 };
+    static uint16_t v[N * N_CHANNELS];
+    const struct ih_count_spec spec = {{N_CHANNELS, 3, false}, IH_INT16, 65536,
+                                       &ih_luma_bt709,         0,        65535};
+    struct ih_bands_counter c = {.has_bits = false};
+    struct ih_histogram h[2];
+    uint64_t random = 4;
+    fill(v, N * N_CHANNELS, 65536, 0, &random);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(ih_bands_begin(&c, &spec, NULL), IH_OK);
+        c.has_bits = i == 0;
+        ih_bands_add(&c, v, N);
+        ih_bands_end(&c, &h[i]);
+        assert_true(h[i].adds_up);
+        for (unsigned k = 0; k < N * N_CHANNELS; k++)
+            v[k] = (uint16_t)(v[k] + 0x8000);
+    }
+    const size_t n_planes = N_CHANNELS + 1;
+    assert_int_equal(h[0].n_planes, n_planes);
+    assert_memory_equal(h[0].bins, h[1].bins, n_planes * 65536 * sizeof *h[0].bins);
+    assert_memory_equal(h[0].sums, h[1].sums, n_planes * sizeof *h[0].sums);
+    ih_histogram_reset(&h[0]);
+    ih_histogram_reset(&h[1]);
+    ih_bands_reset(&c);
 }
 
 TEST(colour_without_luma)
