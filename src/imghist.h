@@ -235,7 +235,8 @@ enum ih_limit {
     IH_LIMIT_TIMEOUT,    /* ih_settings.timeout */
     /* Status is IH_UNKNOWN: */
     IH_LIMIT_RAW_CHANNELS, /* ih_settings.raw_channels, if the file holds bare samples */
-    IH_LIMIT_RAW_PREVIEW   /* ih_settings.raw_preview, for camera raw files */
+    IH_LIMIT_RAW_PREVIEW,  /* ih_settings.raw_preview, for camera raw files */
+    IH_LIMIT_AXES          /* ih_settings.axes; status is IH_UNSUPPORTED */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -391,6 +392,10 @@ struct ih_settings {
      * (ih_stats.nodata), in no bin and no statistic, each channel for itself, but not of alpha.
      * "none": none do. Default: those that a file says (GDAL_NODATA, BLANK). Not in GPU memory. */
     const char *nodata;
+    /* What the dimensions of NPY arrays are: "HWC", "CHW", "NHW", "NHWC" or "NCHW", with up to
+     * IH_CHANNELS_MAX channels; of N images, the first is counted. "auto" (default): height and
+     * width, and perhaps 1 to 4 channels. */
+    const char *axes;
 };
 
 /*

@@ -75,5 +75,5 @@ const char *ih_warning_words(enum ih_warning warning)
 
 bool ih_limit_is_known(enum ih_limit limit)
 {
-    return (unsigned)limit <= IH_LIMIT_RAW_PREVIEW; /* the last one */
+    return (unsigned)limit <= IH_LIMIT_AXES; /* the last one */
 }

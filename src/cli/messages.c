@@ -119,6 +119,7 @@ void ih_explain_error(const char *path, struct ih_error *err)
         [IH_LIMIT_TIMEOUT] = "--timeout raises it",
         [IH_LIMIT_RAW_CHANNELS] = "--list shows the formats, --raw reads bare samples",
         [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview, --raw-sensor its values",
+        [IH_LIMIT_AXES] = "--axes=HWC or CHW, or with N images, says what its dimensions are",
     };
     const char *reason = err->limit != IH_LIMIT_NONE ? options[err->limit] : NULL;
     char text[128];

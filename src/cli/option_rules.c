@@ -57,6 +57,7 @@ static const struct {
     {"raw-preview", NULL, "raw", NULL, NULL, is_not_raw},
     {"raw-sensor", NULL, "raw", NULL, NULL, is_not_raw},
     {"raw-sensor", NULL, "raw-preview", NULL, NULL, "a camera raw file is counted in one way"},
+    {"axes", NULL, "raw", NULL, NULL, is_not_raw},
     {"lenient", NULL, "raw", NULL, NULL, is_not_raw},
     {"isolate", NULL, "raw", NULL, NULL, is_not_raw},
     {"depth", NULL, "raw", NULL, "raw-depth", is_8_bit},
@@ -229,8 +230,8 @@ static const struct {
 /* Options about decoding, which result files do not need. Those about the machine, as --device,
  * stay allowed: a wrapper may always pass them. */
 static const char *const of_images[] = {
-    "frames",     "raw-preview",  "raw-sensor", "max-pixels", "lenient", "bands", "isolate",
-    "thumbnails", "list-skipped", "timeout",    "kernel",     "jpeg",    "labels"};
+    "axes",    "frames",     "raw-preview",  "raw-sensor", "max-pixels", "lenient", "bands",
+    "isolate", "thumbnails", "list-skipped", "timeout",    "kernel",     "jpeg",    "labels"};
 
 /* ---- the rules ---- */
 

@@ -74,6 +74,7 @@ struct ih_options {
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
+    int axes;                 /* --axes: enum ih_axes */
     bool is_lenient;          /* --lenient */
     bool takes_raw_previews;  /* --raw-preview */
     bool takes_raw_sensors;   /* --raw-sensor */

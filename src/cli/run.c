@@ -134,6 +134,7 @@ static struct ih_scan_options scan_options(const struct ih_options *o, struct sc
                    .n_idle_cores = &p->n_idle_cores,
                    .whole_file_bytes_max = o->memory_bytes / p->n_threads, /* 0: the default */
                    .is_lenient = o->is_lenient,
+                   .axes = (enum ih_axes)o->axes,
                    .takes_raw_previews = o->takes_raw_previews,
                    .takes_raw_sensors = o->takes_raw_sensors,
                    .isolates_all = o->isolates_all},

@@ -35,6 +35,18 @@ enum ih_raw_depth {
     IH_RAW_DEPTHS
 };
 
+/* What the dimensions of an array are, from the first on: N images, height, width, channels. */
+enum ih_axes {
+    IH_AXES_AUTO, /* HW, or HWC with up to 4 channels */
+    IH_AXES_HWC,
+    IH_AXES_CHW,
+    IH_AXES_NHW,
+    IH_AXES_NHWC,
+    IH_AXES_NCHW,
+    IH_AXES_END
+};
+extern const char *const ih_axes_letters[IH_AXES_END]; /* "auto", "HWC" and so on */
+
 struct ih_decode_options {
     uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
     unsigned raw_channels; /* 0: detect the format; 1 to 4: headerless interleaved samples */
@@ -75,6 +87,8 @@ struct ih_decode_options {
      * without a range, whatever takes_native and sample_range say: what counts them reduces them.
      */
     struct ih_nodata nodata;
+
+    enum ih_axes axes; /* of NPY */
 
     bool takes_indices; /* PNG: a palette image is gray, of the indices as they are */
     /* Of camera raw files, one or none: */

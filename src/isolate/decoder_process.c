@@ -437,6 +437,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.takes_frames = options->takes_frames;
     request.sample_range = options->sample_range;
     request.nodata = options->nodata;
+    request.axes = options->axes;
     request.takes_native = options->takes_native;
     request.takes_indices = options->takes_indices;
     request.at_end = src->at_end;

@@ -41,6 +41,7 @@ struct ih_wire_request {
     uint64_t budget_bytes; /* the budget's size; 0: no budget */
     struct ih_sample_range sample_range;
     struct ih_nodata nodata;
+    enum ih_axes axes;
     bool is_lenient, takes_frames, takes_native, takes_indices;
     bool at_end;         /* the file holds no more than the n_read bytes */
     bool is_from_start;  /* the file may be read from its start again */

@@ -238,7 +238,8 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
                                         .sample_range = request->sample_range,
                                         .takes_native = request->takes_native,
                                         .takes_indices = request->takes_indices,
-                                        .nodata = request->nodata};
+                                        .nodata = request->nodata,
+                                        .axes = request->axes};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;

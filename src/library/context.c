@@ -79,6 +79,12 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
                             "nodata: '%.40s' is neither 'none' nor a finite number; NaN and "
                             "infinities always are counted apart",
                             s->nodata);
+    enum ih_axes *const axes = &c->options.decode.axes;
+    while (s->axes && *axes < IH_AXES_END && strcmp(s->axes, ih_axes_letters[*axes]) != 0)
+        ++*axes;
+    if (*axes == IH_AXES_END)
+        return ih_error_set(err, IH_USAGE,
+                            "axes: '%.40s' is not one of auto, HWC, CHW, NHW, NHWC, NCHW", s->axes);
     return IH_OK;
 }
 

@@ -16,7 +16,7 @@ struct context {
     PyObject_HEAD struct ih_context *context; /* owned; NULL: not opened */
     struct ih_settings settings;
     char device[NAME_MAX_BYTES], kernel[NAME_MAX_BYTES], luma[NAME_MAX_BYTES],
-        alpha[NAME_MAX_BYTES], nodata[NAME_MAX_BYTES];
+        alpha[NAME_MAX_BYTES], nodata[NAME_MAX_BYTES], axes[NAME_MAX_BYTES];
     pid_t pid; /* of the process that opened it */
 };
 
@@ -113,24 +113,25 @@ static bool keep_nodata(struct context *self, PyObject *nodata)
 
 static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"device",      "kernel",     "luma",    "alpha",   "clip",
-                            "max_pixels",  "max_memory", "lenient", "timeout", "raw_channels",
-                            "raw_preview", "raw_sensor", "bins",    "nodata",  NULL};
+    static char *names[] = {"device",  "kernel",       "luma",        "alpha",
+                            "clip",    "max_pixels",   "max_memory",  "lenient",
+                            "timeout", "raw_channels", "raw_preview", "raw_sensor",
+                            "bins",    "nodata",       "axes",        NULL};
     struct context *self = (struct context *)object;
     struct ih_settings *s = &self->settings;
-    const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL;
+    const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL, *axes = NULL;
     PyObject *nodata = NULL;
     int lenient = 0, raw_preview = 0, raw_sensor = 0;
     if (self->context) {
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&O:Context", names,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&Oz:Context", names,
                                      &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
                                      py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
                                      py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
                                      &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview,
-                                     &raw_sensor, to_bins, &s->bins, &nodata))
+                                     &raw_sensor, to_bins, &s->bins, &nodata, &axes))
         return -1;
     s->interrupt = is_interrupted;
     if (s->clip_high == 0 && keywords && PyDict_GetItemString(keywords, "clip")) {
@@ -145,7 +146,8 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
     if (!keep(&s->device, self->device, device, "device") ||
         !keep(&s->kernel, self->kernel, kernel, "kernel") ||
         !keep(&s->luma, self->luma, luma, "luma") ||
-        !keep(&s->alpha, self->alpha, alpha, "alpha") || !keep_nodata(self, nodata))
+        !keep(&s->alpha, self->alpha, alpha, "alpha") ||
+        !keep(&s->axes, self->axes, axes, "axes") || !keep_nodata(self, nodata))
         return -1;
     return open_context(self);
 }
@@ -331,7 +333,8 @@ PyDoc_STRVAR(
     context_doc,
     "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
     "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0,\n"
-    "        raw_preview=False, raw_sensor=False, bins=256, nodata=None)\n--\n\n"
+    "        raw_preview=False, raw_sensor=False, bins=256, nodata=None,\n"
+    "        axes=None)\n--\n\n"
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
@@ -351,7 +354,9 @@ PyDoc_STRVAR(
     "default\n"
     "nodata        samples of this value are counted apart, in no bin and no statistic; 'none': "
     "none "
-    "are;\n              None: those that a file says\n\n"
+    "are;\n              None: those that a file says\n"
+    "axes          dimensions of NPY files: 'HWC', 'CHW', 'NHW', 'NHWC' or 'NCHW', of which the "
+    "first\n              image is counted; None: height, width, and perhaps 1 to 4 channels\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
     "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
     "use raises imghist.Error.");

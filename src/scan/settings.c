@@ -73,6 +73,7 @@ void ih_error_name_setting(struct ih_error *err)
         [IH_LIMIT_TIMEOUT] = "timeout",
         [IH_LIMIT_RAW_CHANNELS] = "raw_channels reads bare samples",
         [IH_LIMIT_RAW_PREVIEW] = "raw_preview counts its preview, raw_sensor its values",
+        [IH_LIMIT_AXES] = "axes, as 'HWC' or 'CHW'",
     };
     ih_error_drop_controls(err);
     if (err->limit != IH_LIMIT_NONE)

@@ -19,7 +19,7 @@ CHART = {"chart": "out/c.png", "total": None}
 OPTIONS = [
     ("files-from", "list", {}), ("files0-from", "list0", {}), ("name", "x/y", {}), ("shard", "1/2", {}),
     ("resume", None, {"ndjson": None, "output": "out/r.ndjson"}), ("raw", "4", {}), ("raw-depth", "16le", {"raw": "4"}),
-    ("size", "8x4", {"raw": "4"}), ("frames", None, {}), ("raw-preview", None, {}), ("raw-sensor", None, {}), ("max-pixels", "30", {}),
+    ("size", "8x4", {"raw": "4"}), ("frames", None, {}), ("axes", "NHW", {}), ("raw-preview", None, {}), ("raw-sensor", None, {}), ("max-pixels", "30", {}),
     ("lenient", None, {}), ("text", "full", {}), ("csv", None, {}), ("csv", "bins", {}), ("csv", "long", {}),
     ("csv", "stats", {}), ("csv", "images", {}), ("json", None, {}), ("ndjson", None, {}), ("html", "out/p.html", {}),
     ("thumbnails", None, {"html": "out/p.html"}), ("print", None, {}), ("print0", None, {}), ("check", None, {}), ("output", "out/data", {}),
@@ -102,6 +102,10 @@ def make_inputs():
     pathlib.Path("a/0two.bin").write_bytes(bare + bare[::-1])
     pathlib.Path("b/").mkdir()
     pathlib.Path("b/0one.bin").write_bytes(bare[64:] + bare[:64])
+    for name, n in (("a/0axes.npy", 4), ("a/0axis.npy", 3), ("a/9bands.npy", 5)):
+        head = b"\x93NUMPY\1\0\x76\0{'descr': '>u2', 'fortran_order': False, 'shape': (4, 8, %d)}" % n
+        array = [i * 2503 % 65536 if i % 12 != 3 else 0 for i in range(32 * n)]
+        pathlib.Path(name).write_bytes(head.ljust(128) + struct.pack(f">{32 * n}H", *array))
     pnm("a/1frames.pgm", 8, 4, 1, 2003, images=2)
     pnm("a/2colour.pam", 8, 4, 4, 3001)
     pnm("a/4torn.pgm", 8, 4, 1, 1501, images=2)

@@ -354,7 +354,7 @@ each_option() {
   n=0
   while read -r option; do
     case $option in --text* | --records=* | --csv* | --html* | --output=* | --help* | *-[0-9]) continue ;; --*=*) ;; *) continue ;; esac
-    other=$(sed -E 's/=auto$/=cpu/; t; s/=dark/=light/; t; s/=linear/=log/; t; s/=count$/=percent/; t; s/=bt709/=none/; t; s/=bash/=zsh/; t
+    other=$(sed -E 's/--axes=auto/--axes=HWC/; t; s/=auto$/=cpu/; t; s/=dark/=light/; t; s/=linear/=log/; t; s/=count$/=percent/; t; s/=bt709/=none/; t; s/=bash/=zsh/; t
                     s/=png/=svg/; t; s/=256/=native/; t; s/=8$/=16le/; t; s/=cpu$/=auto/; t; s/=reference/=tables/; t; s/=1k/=2k/; t
                     s/=1x1[+]0/=2x1+0/; t; s/=400x/=500x/; t; s/=0,255/=1,255/; t; s#=1/2#=2/2#; t; s/>5/>6/; t; s/$/1/' <<<"$option")
     [[ $option != --color=* && $option != --progress=* && $option != --alpha=* ]] || other=${option%%=*}=never
@@ -374,7 +374,7 @@ each_option() {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
   "$IMGHIST" a.pgm --json -o a.json
-  for option in --frames --raw-preview --raw-sensor --max-pixels=1k --lenient --isolate --list-skipped --timeout=9 \
+  for option in --axes=HWC --frames --raw-preview --raw-sensor --max-pixels=1k --lenient --isolate --list-skipped --timeout=9 \
     --kernel=reference --jpeg=cpu; do
     refused "${option%%=*}: cannot be used with result files alone" a.ndjson a.json --csv=stats "$option"
     imghist_ok a.ndjson a.pgm --csv=stats "$option"

@@ -146,6 +146,10 @@ with zipfile.ZipFile('arrays.npz', 'w') as archive:
     archive.write('$TESTS/formats/files/npy-rgb.npy', 'rgb.npy')"
   recipe 'arrays\.npz'
   [ "$(cut -d, -f1,2 shown | paste -sd' ')" = "file,channel arrays.npz/rgb.npy,red arrays.npz/rgb.npy,green arrays.npz/rgb.npy,blue arrays.npz/rgb.npy,luma mask.npy,gray mask.npy,luma" ] || fail "$(cat shown)"
+  python3 -c "head = b\"{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3, 1, 2), }\"
+open('batch.npy', 'wb').write(b'\x93NUMPY\1\0' + bytes([len(head), 0]) + head + bytes(range(12)))"
+  recipe 'axes=NCHW'
+  [ "$(cut -d, -f1,4-6 shown | grep red)" = $'batch.npy#1,red,2,1\nbatch.npy#2,red,2,13' ] || fail "$(cat shown)"
 }
 
 @test "recipes: black and blank frames" {

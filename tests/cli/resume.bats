@@ -135,7 +135,7 @@ resumed() {
 @test "resume: every option that chooses or counts inputs makes another run" {
   local -A value=([raw]=1 [size]=1x1 [max-pixels]=9 [luma]=bt601 [alpha]=skip-transparent [depth]=12 [range]="1,99"
     [region]=1x1+0+0 [mask]=a.pgm [clip]="1,2" [frames]="" [raw-preview]="" [raw-sensor]="" [lenient]="" [bins]=native [raw-depth]=16le [nodata]=7
-    [bands]=1 [labels]=a.pgm [ignore-label]=9)
+    [bands]=1 [axes]=HWC [labels]=a.pgm [ignore-label]=9)
   local option n=0
   dot a.pgm
   for option in $("$IMGHIST" --help=all | sed -n '/^Input:/,/^Output:/p; /^Counting:/,/^Device:/p' |

@@ -201,7 +201,8 @@ static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint6
                                               .raw_channels = raw_channels,
                                               .is_lenient = size % 2 == 0,
                                               .takes_raw_previews = true,
-                                              .takes_raw_sensors = size % 4 == 1};
+                                              .takes_raw_sensors = size % 4 == 1,
+                                              .axes = (enum ih_axes)(size % IH_AXES_END)};
     struct decoded by_row, by_stripe;
     struct ih_error err;
     decode_in_stripes(bytes, size, &options, 7, &by_stripe, &err);

@@ -32,6 +32,7 @@ TEST(invalid_settings)
     assert_refused((struct ih_settings){.raw_channels = 5}, IH_USAGE, "raw_channels");
     assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is");
     assert_refused((struct ih_settings){.lenient = 2}, IH_USAGE, "lenient: must be 0 or 1");
+    assert_refused((struct ih_settings){.axes = "WH"}, IH_USAGE, "axes: 'WH' is not one of");
     assert_refused((struct ih_settings){.raw_preview = 2}, IH_USAGE, "raw_preview: must be 0 or 1");
     assert_refused((struct ih_settings){.raw_sensor = 2}, IH_USAGE, "raw_sensor: must be 0 or 1");
     assert_refused((struct ih_settings){.raw_preview = 1, .raw_sensor = 1}, IH_USAGE,

@@ -279,6 +279,7 @@ class Context:
         raw_sensor: bool = False,
         bins: Literal[256, "native"] = 256,
         nodata: float | Literal["none"] | None = None,
+        axes: Literal["auto", "HWC", "CHW", "NHW", "NHWC", "NCHW"] | None = None,
     ) -> None: ...
     @property
     def bins(self) -> Literal[256, "native"]: ...

@@ -24,7 +24,7 @@ OWN = {
     "workers": "threads or processes that read (threads); -j says how many",
 }
 _LISTS = {"files-from": "\n", "files0-from": "\0"}
-_REFUSED = {name: "a reader gives the images" for name in ("frames", "raw", "raw-depth", "raw-preview", "raw-sensor", "size")}
+_REFUSED = {name: "a reader gives the images" for name in ("axes", "frames", "raw", "raw-depth", "raw-preview", "raw-sensor", "size")}
 _REFUSED |= {name: "the reader gives arrays: let it cut or select" for name in ("region", "mask", "bands")}
 _REFUSED |= {
     "records": "merge result files without a reader",

@@ -34,11 +34,11 @@ def program():
 
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # sanitizers of Python
 
-    def done(*arguments):
-        return subprocess.run([found, *map(str, arguments)], capture_output=True, check=False, env=environment)
+    def done(*arguments, **others):
+        return subprocess.run([found, *map(str, arguments)], capture_output=True, check=False, env=environment, **others)
 
-    def run(*arguments):
-        return done(*arguments).stdout
+    def run(*arguments, **others):
+        return done(*arguments, **others).stdout
 
     def errors(*arguments):
         return done(*arguments).stderr.decode()
