@@ -326,7 +326,8 @@ enum ih_warning {
     IH_WARNING_EXTRA_SAMPLES = 64, /* pixels have further samples, which are no channel */
     IH_WARNING_MASKED = 128,       /* TIFF: pixels that a transparency mask hides count, too */
     IH_WARNING_NODATA = 256,       /* TIFF: so do pixels of the value that stands for no data */
-    IH_WARNING_CELLS = 512 /* camera raw: a row or column that fills no cell was not counted */
+    IH_WARNING_CELLS = 512,  /* camera raw: a row or column that fills no cell was not counted */
+    IH_WARNING_LEVELS = 1024 /* the same: black is not below white, so neither is a clip limit */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */

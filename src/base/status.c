@@ -67,6 +67,8 @@ const char *ih_warning_words(enum ih_warning warning)
         [IH_WARNING_EXTRA_SAMPLES] = "extra samples of each pixel were not counted",
         [IH_WARNING_MASKED] = "pixels under the transparency mask count like all others",
         [IH_WARNING_CELLS] = "a row or column of the sensor that fills no cell was not counted",
+        [IH_WARNING_LEVELS] =
+            "the black level of the sensor is not below the white level: neither is a clip limit",
         [IH_WARNING_NODATA] = "pixels of the nodata value (GDAL_NODATA) count like all others",
     };
     const bool is_known = (size_t)warning < sizeof texts / sizeof *texts && texts[warning];

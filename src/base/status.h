@@ -43,7 +43,7 @@ void ih_error_append(struct ih_error *err, const char *hint);
 /* What ih_warning_text (imghist.h) returns. */
 const char *ih_warning_words(enum ih_warning warning);
 
-enum { IH_WARNINGS_END = 2 * IH_WARNING_CELLS }; /* above the bits of all warnings */
+enum { IH_WARNINGS_END = 2 * IH_WARNING_LEVELS }; /* above the bits of all warnings */
 
 /* Checks a limit that another process sent: returns false if it is no value of enum ih_limit. */
 bool ih_limit_is_known(enum ih_limit limit);

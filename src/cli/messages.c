@@ -239,6 +239,22 @@ static void note_depth(struct ih_messages *m, const char *path, const struct ih_
     }
 }
 
+/* An option that is for another format. Camera raw files usually lie beside others. */
+static void note_format(struct ih_messages *m, const char *path, const struct ih_result *r)
+{
+    const struct {
+        bool is_given;
+        const char *option, *format, *what;
+    } options[] = {{m->options->takes_raw_sensors, "raw-sensor", "sensor", "camera raw"},
+                   {m->options->takes_raw_previews, "raw-preview", "preview", "camera raw"},
+                   {m->options->axes != IH_AXES_AUTO, "axes", "npy", "NPY"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].is_given && !r->is_read && !r->is_total &&
+            strcmp(r->info.format, options[i].format) != 0 && is_noted(m, IH_NOTE_FORMAT))
+            ih_messages_note(m, path, "is %s, which --%s does not change; it is for %s",
+                             r->info.format, options[i].option, options[i].what);
+}
+
 /* What the counts of an image do not show. */
 static void note_image(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
@@ -274,6 +290,8 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
     }
     if (r->info.warnings & IH_WARNING_MASKED && is_noted(m, IH_NOTE_MASKED))
         ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_MASKED));
+    if (r->info.warnings & IH_WARNING_LEVELS && is_noted(m, IH_NOTE_LEVELS))
+        ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_LEVELS));
     if (r->info.warnings & IH_WARNING_NODATA && is_noted(m, IH_NOTE_NODATA))
         ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_NODATA));
     if (bits && is_noted(m, IH_NOTE_FEW_VALUES))
@@ -283,6 +301,7 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
             "scaled (--depth=%u scales it)",
             bits, bits);
     note_depth(m, path, r);
+    note_format(m, path, r);
 }
 
 static bool is_same(const char *a, const char *b)
@@ -527,6 +546,9 @@ static void print_closing_line(const struct ih_messages *m)
                 &has_begun);
     print_notes(m->n_notes[IH_NOTE_MASKED], "a transparency mask, whose pixels count", &has_begun);
     print_notes(m->n_notes[IH_NOTE_NODATA], "a nodata value, whose pixels count", &has_begun);
+    print_notes(m->n_notes[IH_NOTE_LEVELS], "levels of a sensor that are no clip limits",
+                &has_begun);
+    print_notes(m->n_notes[IH_NOTE_FORMAT], "another format than an option is for", &has_begun);
     print_notes(m->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(m->n_notes[IH_NOTE_TWICE], "the name of an earlier one, and count too", &has_begun);
     if (m->n_charts > 0 && !m->options->chart_is_stream) {

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "base/dynlib.h"
 #include "decode/new_memory.h"
+#include "decode/read_bytes.h"
 #include "decode/samples.h"
 #include "decode/whole_file.h"
 
@@ -112,22 +113,38 @@ static enum ih_status find_bands(struct sensor_state *s, struct ih_error *err)
     return IH_OK;
 }
 
-/* LibRaw 0.20 reads tiles without compression as if they were rows. Whether it will: such a DNG has
- * an entry TileWidth somewhere. */
-static bool reads_tiles_wrongly(const struct sensor_state *s)
+/* LibRaw before 0.21 reads tiles without compression as if they were rows, and each version
+ * misreads tiles of lossless JPEG that are wider than the image. It does not tell the width of
+ * tiles: the entries TileWidth of the file do. */
+static enum ih_status check_tiles(const struct sensor_state *s, struct ih_error *err)
 {
-#if LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21)
-    return (void)s, false;
-#else
     enum { ENTRY_BYTES = 8 }; /* tag 322, SHORT or LONG, one value */
     static const char entries[][ENTRY_BYTES + 1] = {"\x42\1\3\0\1\0\0", "\x42\1\4\0\1\0\0",
                                                     "\1\x42\0\3\0\0\0\1", "\1\x42\0\4\0\0\0\1"};
-    bool has_tiles = false;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        has_tiles =
-            has_tiles || memmem(s->whole.file, s->whole.file_bytes, entries[i], ENTRY_BYTES);
-    return has_tiles && strncmp(s->lib.libraw_unpack_function_name(s->raw), "packed_dng", 10) == 0;
-#endif
+    const uint8_t *const end = s->whole.file + s->whole.file_bytes;
+    const char *const how = s->lib.libraw_unpack_function_name(s->raw);
+    const bool is_packed = strncmp(how, "packed_dng", 10) == 0;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        const uint8_t *at = s->whole.file;
+        while ((at = memmem(at, (size_t)(end - at), entries[i], ENTRY_BYTES))) {
+            at += ENTRY_BYTES;
+            const uint32_t width = end - at < 4 ? 0
+                                   : i == 0     ? ih_le16(at)
+                                   : i == 1     ? ih_le32(at)
+                                   : i == 2     ? ih_be16(at)
+                                                : ih_be32(at);
+            if (is_packed && !LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21))
+                return ih_error_set(err, IH_UNSUPPORTED,
+                                    "camera raw with uncompressed tiles needs LibRaw 0.21 or "
+                                    "later, and this is " IH_LIBRARY_sensor);
+            if (width > s->raw->sizes.raw_width && strncmp(how, "lossless_dng", 12) == 0)
+                return ih_error_set(err, IH_UNSUPPORTED,
+                                    "camera raw with tiles of %u pixels, wider than its %u, is not "
+                                    "supported",
+                                    (unsigned)width, (unsigned)s->raw->sizes.raw_width);
+        }
+    }
+    return IH_OK;
 }
 
 /* ---- values ---- */
@@ -186,8 +203,9 @@ static enum ih_status unpack_whole(struct sensor_state *s, struct ih_error *err)
 }
 
 /* The black level of each band, and white. */
-static void find_levels(const struct sensor_state *s, struct ih_levels *levels)
+static void find_levels(const struct sensor_state *s, struct ih_image_info *info)
 {
+    struct ih_levels *const levels = &info->levels;
     const libraw_colordata_t *const c = &s->raw->rawdata.color;
     const unsigned rows = c->cblack[4], columns = c->cblack[5];
     for (unsigned i = 0; i < IH_LEVELS_CHANNELS; i++) {
@@ -198,6 +216,7 @@ static void find_levels(const struct sensor_state *s, struct ih_levels *levels)
         levels->black[i] = (uint16_t)(black < UINT16_MAX ? black : UINT16_MAX);
     }
     levels->white = (uint16_t)(c->maximum < UINT16_MAX ? c->maximum : UINT16_MAX);
+    info->warnings |= ih_levels_black(info) < levels->white ? 0 : IH_WARNING_LEVELS;
 }
 
 /* Chooses the bins: those of the bits that the file states, or of more, if there are larger values.
@@ -248,12 +267,9 @@ static enum ih_status open_sensor(struct ih_reader *src, const struct ih_decode_
     if (code != LIBRAW_SUCCESS)
         return sensor_failed(s, code, err);
     if (find_bands(s, err) != IH_OK ||
-        ih_decode_check_pixels(z->raw_width, z->raw_height, options->max_pixels, err) != IH_OK)
+        ih_decode_check_pixels(z->raw_width, z->raw_height, options->max_pixels, err) != IH_OK ||
+        check_tiles(s, err) != IH_OK)
         return err->status;
-    if (reads_tiles_wrongly(s))
-        return ih_error_set(err, IH_UNSUPPORTED,
-                            "camera raw with uncompressed tiles needs LibRaw 0.21 or later, and "
-                            "this is " IH_LIBRARY_sensor);
     if (z->width % s->side || z->height % s->side)
         info->warnings |= IH_WARNING_CELLS;
     info->width = s->width = z->width / s->side;
@@ -269,7 +285,7 @@ static enum ih_status open_sensor(struct ih_reader *src, const struct ih_decode_
         status = unpack_whole(s, err);
     if (status != IH_OK)
         return status;
-    find_levels(s, &info->levels);
+    find_levels(s, info);
     status = choose_bins(s, options->sample_range, info, err);
     return status == IH_OK && s->side == 2 ? name_bands(info, err) : status;
 }

@@ -68,14 +68,12 @@ const char *ih_alpha_name(enum ih_alpha alpha)
 void ih_measure_levels(struct ih_measure *m, const struct ih_image_info *info)
 {
     const struct ih_levels *const l = &info->levels;
-    uint16_t black = l->black[0];
+    const unsigned black = ih_levels_black(info);
     if (l->white == 0)
         return;
     m->takes_native = m->has_levels = true;
-    for (unsigned i = 1; i < info->layout.n_channels && i < IH_LEVELS_CHANNELS; i++)
-        black = l->black[i] < black ? l->black[i] : black;
     if (!(m->stated & IH_STATED_CLIP) && black < l->white && l->white < info->n_bins) {
-        m->clip_low = black;
+        m->clip_low = (uint16_t)black;
         m->clip_high = l->white;
     }
 }

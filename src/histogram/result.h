@@ -66,6 +66,15 @@ struct ih_image_info {
     struct ih_pixel_order order; /* of the decoded pixels; complete after open */
 };
 
+/* The lowest black level of the channels. */
+static inline unsigned ih_levels_black(const struct ih_image_info *info)
+{
+    unsigned black = info->levels.black[0];
+    for (unsigned i = 1; i < info->layout.n_channels && i < IH_LEVELS_CHANNELS; i++)
+        black = info->levels.black[i] < black ? info->levels.black[i] : black;
+    return black;
+}
+
 /* Wall-clock time that one input took. Waiting for memory counts as decoding, waiting for a device
  * that is still starting as counting. */
 struct ih_times {

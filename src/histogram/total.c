@@ -92,6 +92,10 @@ static void add_description(struct ih_total *t, const struct ih_result *r)
         ih_escape_short(t->first, sizeof t->first, r->path ? r->path : "");
     } else if (strcmp(t->version, version) != 0)
         t->version[0] = '\0';
+    if (t->n_images == 0)
+        t->levels = r->info.levels;
+    else if (memcmp(&t->levels, &r->info.levels, sizeof t->levels) != 0)
+        t->levels = (struct ih_levels){.white = 0};
     ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
 }
@@ -144,6 +148,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         out->version = t->version;
     out->info.not_applied = t->not_applied;
     out->info.extremes = t->extremes;
+    out->info.levels = t->levels;
     out->histogram = t->sum;
     if (t->n_images > 0)
         return;

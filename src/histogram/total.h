@@ -21,6 +21,7 @@ struct ih_total {
     struct ih_joint_measure measure;
     unsigned not_applied;         /* of any image */
     struct ih_extremes extremes;  /* of the images that have some */
+    struct ih_levels levels;      /* of all images; white 0: they differ, or are not known */
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
     char first[IH_TOTAL_FIRST_MAX]; /* the name of the first image, cut; "" before it comes */

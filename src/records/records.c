@@ -28,7 +28,8 @@ struct reader {
     char *bytes;               /* of its name; NULL: they are UTF-8 */
     char *reduction;
     char *names[IH_PLANES_MAX], *names_in_file[IH_PLANES_MAX]; /* in the file; NULL: no name */
-    unsigned n_channels;                                       /* luma included, if it is counted */
+    unsigned n_levels;
+    unsigned n_channels; /* luma included, if it is counted */
     char why[IH_MESSAGE_MAX];
     struct ih_result result; /* points into the text */
 };
@@ -260,15 +261,17 @@ enum channel_key {
     CHANNEL_WHITE
 };
 
-/* A level of a sensor's channel. */
+/* A level of a sensor's channel. All have the same white level. */
 static bool read_level(struct ih_json_in *in, struct reader *r, bool is_white)
 {
     struct ih_levels *const levels = &r->result.info.levels;
     uint64_t n;
     if (!ih_json_count(in, &n))
         return false;
-    if (n > UINT16_MAX || r->n_channels >= IH_LEVELS_CHANNELS)
+    if (n > UINT16_MAX || r->n_channels >= IH_LEVELS_CHANNELS ||
+        (is_white && (n == 0 || (r->n_channels > 0 && n != levels->white))))
         return ih_json_fail(in, impossible);
+    r->n_levels++;
     *(is_white ? &levels->white : &levels->black[r->n_channels]) = (uint16_t)n;
     return true;
 }
@@ -616,7 +619,7 @@ static bool use_channels(struct reader *r, struct ih_json_in *in)
     struct ih_histogram *h = &r->result.histogram;
     const unsigned n_luma = r->result.measure.luma != &ih_luma_none;
     const unsigned n = r->n_channels - n_luma;
-    if (!find_layout(r))
+    if (!find_layout(r) || (r->n_levels > 0 && r->n_levels != 2 * n))
         return ih_json_fail_field(in, "channels", impossible);
     r->result.info.layout = h->layout;
     h->n_planes = r->n_channels;
@@ -710,7 +713,7 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     struct ih_result *result = &r->result;
     uint64_t seen[FIELD_WORDS];
     memset(r->has, 0, sizeof r->has);
-    r->n_channels = 0;
+    r->n_channels = r->n_levels = 0;
     r->bytes = r->reduction = NULL;
     ih_band_names_reset(&r->band_names);
     memset(result, 0, sizeof *result);

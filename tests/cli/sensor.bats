@@ -58,6 +58,43 @@ counted() {
   assert_stderr_has "gives all the same limits"
   imghist_ok d --raw-sensor --ndjson --total --clip=100,4000
   [[ ${lines[2]} == *'"n_images":2,'*'"name_in_file":"G2"'* ]] || fail "${lines[2]}"
+  [[ ${lines[2]} != *'"black"'* ]] || fail "levels of one image"
+  cp d/1.dng d/2.dng
+  imghist_ok d --raw-sensor --ndjson --total -o total.ndjson
+  python3 - <<'END'
+import json
+levels = [[(c["name"], c["black"], c["white"]) for c in json.loads(line)["channels"]] for line in open("total.ndjson")]
+assert len(levels) == 3 and levels[0] == levels[1] == levels[2], levels
+END
+  imghist_ok d --raw-sensor --ndjson --total-only -o a.ndjson
+  imghist_ok a.ndjson --ndjson -o b.ndjson
+  cmp a.ndjson b.ndjson
+}
+
+@test "sensor: a result file without one white level is damaged" {
+  sensor 12 GRBG
+  imghist_ok a.dng --raw-sensor --ndjson -o a.ndjson
+  for edit in '3s/"white":[0-9]*/"white":9/' '2s/"white":[0-9]*,//' '2s/"black":[0-9]*,//' 's/"white":[0-9]*/"white":0/'; do
+    sed 's/{"name":"band/\n&/g' a.ndjson | sed "$edit" | tr -d '\n' >b.ndjson
+    echo >>b.ndjson
+    imghist_refused 1 "b.ndjson" b.ndjson --csv=stats
+    assert_stderr_has "damaged record"
+  done
+}
+
+@test "sensor: levels that are no clip limits, and files that are no camera raw, are named" {
+  sensor levels
+  counted
+  imghist_ok a.dng --raw-sensor --csv=images
+  assert_stderr_has "a.dng: note: the black level of the sensor is not below the white level: neither is a clip limit"
+  imghist_output_has '"warnings":["the black level of the sensor is not below' a.dng --raw-sensor --clip=5,9 --ndjson
+  dot b.pgm
+  dot c.pgm
+  for option in --raw-sensor --raw-preview --axes=HWC; do
+    imghist_ok b.pgm c.pgm "$option" --csv
+    assert_stderr_has "b.pgm: note: is pnm, which ${option%=*} does not change; it is for "
+    assert_stderr_has "2 inputs have another format than an option is for"
+  done
 }
 
 @test "sensor: native bins next to other images, and nodata" {
@@ -78,6 +115,8 @@ counted() {
   imghist_refused 1 "a.dng: camera raw with filters of another pattern is not supported" a.dng --raw-sensor --csv
   sensor linear
   imghist_refused 1 "a.dng: camera raw with several values a pixel" a.dng --raw-sensor --csv
+  sensor wide
+  imghist_refused 1 "a.dng: camera raw with tiles of 73 pixels, wider than its 64, is not supported" a.dng --raw-sensor --csv
   sensor 8 RGGB
   imghist_refused 1 "--raw-sensor its values)" a.dng --csv
   imghist_refused 2 "--raw-sensor: cannot be used with --raw-preview: a camera raw file is counted in one way" a.dng --raw-sensor --raw-preview

@@ -1,5 +1,6 @@
 """sensor.py DEPTH PHASE: writes a.dng, whose sensor has random values of 8 to 16 bits, packed, and expected.json.
-sensor.py lossless: the same with two tiles of lossless JPEG of 12 bits, RGGB. sensor.py odd|mono|linear|xtrans|cyan: others.
+sensor.py lossless: the same with two tiles of lossless JPEG of 12 bits, RGGB. sensor.py odd|mono|linear|xtrans|cyan|
+levels|wide: others.
 sensor.py check NDJSON [LOW HIGH]: compares a record with expected.json: bins, names, levels, and clipped values.
 Sources: Adobe's "Digital Negative Specification" 1.4; ITU-T T.81, annex H."""
 
@@ -68,6 +69,8 @@ def write(depth, phase, kind=""):
     if kind == "odd":
         bottom, right = bottom - 1, right - 1
     black, white = [r.randint(0, 40) for _ in range(4)], largest - r.randint(1, 40)
+    if kind == "levels":
+        black, white = [900] * 4, 700
     entries = [(256, 4, [WIDTH]), (257, 4, [HEIGHT]), (258, 3, [depth]), (50829, 4, [top, left, bottom, right]), (50717, 4, [white])]
     pattern, size = phase, 2
     if kind == "xtrans":
@@ -86,12 +89,15 @@ def write(depth, phase, kind=""):
         parts = [pack(rows, depth)]
     if kind == "cyan":
         entries.append((50710, 1, [0, 1, 2, 3]))
-    if kind == "lossless":
+    if kind == "wide":
+        parts = [lossless_jpeg([row + [0] * 9 for row in rows], depth)]
+        entries += [(259, 3, [7]), (322, 3, [WIDTH + 9]), (323, 3, [HEIGHT])]
+    elif kind == "lossless":
         parts = [lossless_jpeg([row[at : at + WIDTH // 2] for row in rows], depth) for at in (0, WIDTH // 2)]
         entries += [(259, 3, [7]), (322, 4, [WIDTH // 2]), (323, 4, [HEIGHT])]
     else:
         entries += [(259, 3, [1]), (278, 4, [HEIGHT])]
-    open("a.dng", "wb").write(dng(entries, parts, 324 if kind == "lossless" else 273))
+    open("a.dng", "wb").write(dng(entries, parts, 324 if kind in ("lossless", "wide") else 273))
 
     bands, side = {}, 1 if kind == "mono" else 2
     places = {"gray": 0} if kind == "mono" else {"R": phase.index("R"), "B": phase.index("B")}
@@ -109,7 +115,8 @@ def check(path, limits):
     (record,) = [json.loads(line) for line in open(path)]
     expected = json.load(open("expected.json"))
     bands = expected["bands"]
-    low, high = limits or (min(b["black"] for b in bands.values()), next(iter(bands.values()))["white"])
+    levels = min(b["black"] for b in bands.values()), next(iter(bands.values()))["white"]
+    low, high = limits or (levels if levels[0] < levels[1] else (0, (1 << expected["depth"]) - 1))
     assert [record["width"], record["height"]] == expected["size"] and record["source_depth"] == expected["depth"], record
     assert record["clip_limits"] == {"low": low, "high": high}, record["clip_limits"]
     assert record.get("bins", 256) == 1 << expected["depth"]
