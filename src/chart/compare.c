@@ -9,6 +9,7 @@
 #include "chart/drawing.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,26 +71,30 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
 {
     struct ih_chart_entry *entry = &facts->entries[facts->n_entries++];
     const struct ih_distance *d = &c->planes[plane];
+    const struct ih_histogram *const h = &c->sides[0].histogram;
     char means[2][IH_LABEL_MAX], ks[IH_LABEL_MAX], emd[IH_LABEL_MAX];
-    snprintf(entry->name, sizeof entry->name, "%s",
-             ih_histogram_plane(&c->sides[0].histogram, plane));
+    ih_chart_put_plane(entry->name, h, plane);
     entry->plane = plane;
     for (unsigned i = 0; i < 2; i++) {
         struct ih_stats stats;
         ih_stats_compute(&c->sides[i].histogram, plane, &c->sides[i].measure, &stats);
-        ih_label_real(means[i], stats.mean, MEAN_DECIMALS);
+        ih_chart_put_moment(means[i], h, stats.mean, MEAN_DECIMALS);
     }
+    const int n = snprintf(entry->numbers, sizeof entry->numbers, "mean %.16s \xe2\x86\x92 %.16s",
+                           means[0], means[1]);
+    if (isnan(d->ks)) /* a side has no values */
+        return;
     ih_label_real(ks, d->ks, KS_DECIMALS);
-    ih_label_real(emd, d->emd, EMD_DECIMALS);
-    snprintf(entry->numbers, sizeof entry->numbers,
-             "mean %.16s \xe2\x86\x92 %.16s  EMD %.16s  KS %.16s", means[0], means[1], emd, ks);
+    ih_chart_put_moment(emd, h, d->emd, EMD_DECIMALS);
+    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  EMD %.16s  KS %.16s", emd,
+             ks);
 }
 
 static void add_facts(const struct ih_comparison *c, bool in_percent, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
-    if (ih_has_luma(&c->sides[0].histogram)) {
-        ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
+    if (ih_has_luma(&c->sides[0].histogram) && !isnan(c->planes[IH_LUMA].ks)) {
+        ih_chart_put_moment(emd, &c->sides[0].histogram, c->planes[IH_LUMA].emd, EMD_DECIMALS);
         ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
         snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
     }
@@ -153,9 +158,10 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .values = &comparison->sides[0].histogram,
                              .shown = shown_of(comparison),
                              .title = options->title ? options->title : title};
-    for (unsigned p = 0; p < comparison->sides[1].histogram.layout.n_colours; p++)
+    for (unsigned p = 0; p < ih_chart_n_drawn(chart.values); p++)
         add_entry(comparison, p, &chart.facts);
     add_facts(comparison, options->in_percent, &chart.facts);
+    ih_chart_add_values(comparison->sides, 2, chart.shown, &chart.facts);
     if (status == IH_OK)
         status = ih_chart_make(&chart, options, "imghist --diff", file, size_bytes, err);
     reset_pair(&pair);

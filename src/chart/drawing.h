@@ -111,6 +111,14 @@ struct ih_chart_entry {
     char numbers[IH_LABEL_MAX]; /* "" for an image without pixels */
 };
 
+/* A number below the plot, with its grid line. */
+struct ih_chart_tick {
+    int32_t x;                /* 1/IH_SUBPIXELS of a pixel */
+    char label[IH_LABEL_MAX]; /* "" where numbers would touch */
+};
+
+enum { IH_CHART_TICKS_MAX = 12 };
+
 struct ih_chart_facts {
     char fact[IH_CHART_FACTS_MAX][IH_LABEL_MAX]; /* the most important ones first */
     unsigned n_facts;
@@ -155,6 +163,8 @@ struct ih_chart {
     struct ih_chart_facts facts;
     struct ih_chart_layout layout;
     struct ih_chart_axis axis;
+    struct ih_chart_tick ticks[IH_CHART_TICKS_MAX]; /* of the values */
+    unsigned n_ticks;
     struct ih_path path;                  /* scratch */
     struct ih_chart_sheet *sheet;         /* NULL: one histogram */
     struct ih_picture thumbnail;          /* owned */
@@ -228,6 +238,18 @@ void ih_draw_thumbnail(struct ih_chart *chart, int32_t x, int32_t y, int32_t hei
 int32_t ih_draw_width(const struct ih_chart *chart, const char *text);
 
 /* ---- text.c: the text around the plot ---- */
+
+/* A moment or a distance in the unit of the samples: with these decimals, or with four digits of
+ * signed and float samples. NaN is "none". */
+void ih_chart_put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h, double v,
+                         unsigned decimals);
+
+/* "band4", or "band4 NIR" with its name in the file. */
+void ih_chart_put_plane(char name[IH_LABEL_MAX], const struct ih_histogram *h, unsigned plane);
+
+/* Adds which of the values of n results a chart shows, and how many bands it leaves out. */
+void ih_chart_add_values(const struct ih_result *results, size_t n, struct ih_shown shown,
+                         struct ih_chart_facts *facts);
 
 /* Collects the legend and the facts of the footer. */
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts);

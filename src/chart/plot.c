@@ -13,7 +13,11 @@
  */
 #include "chart/drawing.h"
 
+#include "base/text.h"
+
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { N_EDGES = IH_BINS + 1 };
 
@@ -25,27 +29,101 @@ enum { LUMA_WIDTH = 11, EDGE_WIDTH = 9, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASIN
 /* In hundredths of the em. */
 enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
 
-/* Values with a number and a grid line: quarters of the range, and the last value. */
-enum { N_VALUE_TICKS = 5 };
-
-static unsigned value_tick(const struct ih_chart_layout *l, unsigned i)
-{
-    return i + 1 < N_VALUE_TICKS ? l->n_bins * i / (N_VALUE_TICKS - 1) : l->n_bins - 1;
-}
-
-/* The middle of a tick's value, in 1/IH_SUBPIXELS of a pixel. */
-static int32_t value_x(const struct ih_chart_layout *l, unsigned tick)
-{
-    const unsigned v = value_tick(l, tick), bar = v / l->n_in_bar;
-    const int64_t left = ih_chart_bin_x(l, bar), width = ih_chart_bin_x(l, bar + 1) - left;
-    return (int32_t)(left + width * (2 * (v % l->n_in_bar) + 1) / (2 * l->n_in_bar));
-}
-
 static int32_t bar_y(const struct ih_chart *chart, double n)
 {
     const struct ih_chart_layout *l = &chart->layout;
     int32_t height = (l->bottom - l->top) * IH_SUBPIXELS;
     return l->bottom * IH_SUBPIXELS - ih_chart_axis_height(&chart->axis, n, height);
+}
+
+/* ---- numbers of the values ---- */
+
+/* N_QUARTERS: of the values from 0 on, and the last one. A span has round numbers, up to SPAN_TICKS
+ * steps. NUMBERS_GAP, in hundredths of the em: least distance of two numbers. */
+enum { N_QUARTERS = 5, SPAN_TICKS = 10, NUMBERS_GAP = 50 };
+
+static void add_tick(struct ih_chart *chart, int32_t x, double v)
+{
+    struct ih_chart_tick *tick = &chart->ticks[chart->n_ticks++];
+    tick->x = x;
+    snprintf(tick->label, sizeof tick->label, "%.9g", v + 0.0); /* no -0 */
+}
+
+/* In the middle of a bar that begins with the value. */
+static void add_span_tick(struct ih_chart *chart, double v)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const double bar = fmin(ih_shown_bar(chart->shown, v), IH_BINS - 1) + 0.5;
+    const int32_t width = (l->right - l->left) * IH_SUBPIXELS;
+    add_tick(chart, l->left * IH_SUBPIXELS + (int32_t)(width * bar / IH_BINS), v);
+}
+
+/* The middle of a value's bar, or of its part of one. */
+static void add_quarters(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    for (unsigned i = 0; i < N_QUARTERS; i++) {
+        const unsigned n = l->n_bins, v = i + 1 < N_QUARTERS ? n * i / (N_QUARTERS - 1) : n - 1;
+        const unsigned bar = v / l->n_in_bar;
+        const int64_t left = ih_chart_bin_x(l, bar), width = ih_chart_bin_x(l, bar + 1) - left;
+        add_tick(chart, (int32_t)(left + width * (2 * (v % l->n_in_bar) + 1) / (2 * l->n_in_bar)),
+                 v);
+    }
+}
+
+/* Returns the least of 1, 2, 5, 10, 20, 50, ..., 0.5, 0.2, ... that is not below v. */
+static double round_step(double v)
+{
+    double step = 1;
+    while (step <= v / 10)
+        step *= 10;
+    while (step > v)
+        step /= 10;
+    return step >= v ? step : 2 * step >= v ? 2 * step : 5 * step >= v ? 5 * step : 10 * step;
+}
+
+static void add_round(struct ih_chart *chart, double step)
+{
+    for (double i = ceil(chart->shown.low / step);
+         i * step <= chart->shown.high && chart->n_ticks < IH_CHART_TICKS_MAX; i++)
+        add_span_tick(chart, i * step);
+}
+
+static int32_t widest_number(const struct ih_chart *chart)
+{
+    int32_t widest = 0;
+    for (unsigned i = 0; i < chart->n_ticks; i++)
+        widest = ih_larger(widest, ih_draw_width(chart, chart->ticks[i].label));
+    return widest * 3 / 2 + ih_chart_ems(&chart->layout, NUMBERS_GAP);
+}
+
+static void set_ticks(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_shown shown = chart->shown;
+    const int32_t width = (l->right - l->left) * IH_SUBPIXELS;
+    const double span = shown.high - shown.low, least = ih_is_float(chart->values->type) ? 0 : 1;
+    chart->n_ticks = 0;
+    if (!shown.is_span) {
+        unsigned step = 1;
+        add_quarters(chart);
+        while (step < N_QUARTERS - 1 &&
+               widest_number(chart) > width / (N_QUARTERS - 1) * (int32_t)step)
+            step *= 2;
+        for (unsigned i = 0; i < N_QUARTERS; i++)
+            if (i % step != 0)
+                chart->ticks[i].label[0] = '\0';
+    } else if (span == 0) {
+        add_span_tick(chart, shown.low);
+        ih_put_float(chart->ticks[0].label, shown.low);
+    } else if (span > 0) {
+        double step = round_step(fmax(span / SPAN_TICKS, least));
+        add_round(chart, step);
+        while (chart->n_ticks > 2 && widest_number(chart) > step / span * width) {
+            chart->n_ticks = 0;
+            add_round(chart, step = round_step(step * 1.5));
+        }
+    }
 }
 
 /* ---- zones, grid and axes ---- */
@@ -99,8 +177,8 @@ static void draw_grid(struct ih_chart *chart)
         int32_t y = bar_y(chart, chart->axis.ticks[i]) / IH_SUBPIXELS;
         ih_draw_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
     }
-    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        int32_t x = value_x(l, i) / IH_SUBPIXELS;
+    for (unsigned i = 0; i < chart->n_ticks; i++) {
+        int32_t x = chart->ticks[i].x / IH_SUBPIXELS;
         ih_draw_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
     }
 }
@@ -111,14 +189,16 @@ static void draw_axes(struct ih_chart *chart)
     const struct ih_chart_theme *t = chart->theme;
     int32_t length = ih_chart_ems(l, TICK_LENGTH) / IH_SUBPIXELS;
     ih_draw_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line, t->axis_opacity);
-    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        int32_t x = value_x(l, i) / IH_SUBPIXELS;
+    for (unsigned i = 0; i < chart->n_ticks; i++) {
+        int32_t x = chart->ticks[i].x / IH_SUBPIXELS;
         ih_draw_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
                     t->axis_opacity);
     }
 }
 
 /* ---- areas ---- */
+
+enum { BAND_OPACITY = 110 };
 
 static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour,
                       uint8_t opacity, enum ih_blend blend)
@@ -137,11 +217,14 @@ static void draw_area(struct ih_chart *chart, const uint64_t bins[IH_BINS], stru
 }
 
 /* The areas of colour channels are lights on a black ground. Below the lines of another image they
- * are veiled. */
+ * are veiled, and bands, which are lines otherwise, have areas too. */
 static void draw_areas(struct ih_chart *chart)
 {
     const struct ih_histogram *h = chart->bars;
     const unsigned n = h->layout.n_colours;
+    for (unsigned band = 0; n == 0 && chart->other && band < ih_chart_n_drawn(h); band++)
+        draw_area(chart, ih_bins(h, band), ih_chart_plane_colour(chart, band), BAND_OPACITY,
+                  IH_BLEND_NORMAL);
     uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
         for (unsigned v = 0; v < IH_BINS; v++)
@@ -152,7 +235,7 @@ static void draw_areas(struct ih_chart *chart)
     for (unsigned plane = 0; plane < n; plane++)
         draw_area(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, plane), 255,
                   n > 1 ? IH_BLEND_SCREEN : IH_BLEND_NORMAL);
-    if (chart->other)
+    if (n > 0 && chart->other)
         draw_area(chart, highest, chart->theme->panel, chart->theme->veil_opacity, IH_BLEND_NORMAL);
 }
 
@@ -247,15 +330,23 @@ static void draw_lines(struct ih_chart *chart)
         draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
 }
 
+/* Whether red, green and blue are those of gray images. */
+static bool has_equal_colours(const struct ih_histogram *h)
+{
+    return memcmp(ih_bins(h, 0), ih_bins(h, 1), IH_BINS * sizeof *h->bins) == 0 &&
+           memcmp(ih_bins(h, 0), ih_bins(h, 2), IH_BINS * sizeof *h->bins) == 0;
+}
+
 static void draw_other(struct ih_chart *chart)
 {
-    const unsigned n_colours = chart->other->layout.n_colours;
-    const unsigned n = ih_chart_n_drawn(chart->other);
-    for (unsigned plane = 0; plane < n; plane++)
-        draw_line(chart, ih_bins(chart->other, plane),
-                  n_colours == 0   ? ih_chart_plane_colour(chart, plane)
-                  : n_colours == 3 ? chart->theme->lines[plane]
-                                   : chart->theme->luma);
+    const struct ih_histogram *h = chart->other;
+    const unsigned n_colours = h->layout.n_colours;
+    const bool is_gray = n_colours == 1 || (n_colours == 3 && has_equal_colours(h));
+    for (unsigned plane = 0; plane < (is_gray ? 1 : ih_chart_n_drawn(h)); plane++)
+        draw_line(chart, ih_bins(h, plane),
+                  is_gray          ? chart->theme->luma
+                  : n_colours == 0 ? ih_chart_plane_colour(chart, plane)
+                                   : chart->theme->lines[plane]);
 }
 
 /* ---- marks of cut bars ---- */
@@ -291,8 +382,8 @@ static void draw_cut_marks(struct ih_chart *chart)
 
 /* ---- numbers of the axes ---- */
 
-/* In hundredths of the em. HALF_A_DIGIT, of its height, centres a number on its line. */
-enum { HALF_A_DIGIT = 36, VALUES_GAP = 50 };
+/* In hundredths of the em: half of its height centres a number on its line. */
+enum { HALF_A_DIGIT = 36 };
 
 const char ih_chart_counts_caption[] = "pixels";
 const char ih_chart_values_caption[] = "value";
@@ -312,29 +403,16 @@ void ih_chart_draw_counts(struct ih_chart *chart, int32_t column)
 void ih_chart_draw_values(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const struct ih_shown *const shown = &chart->shown;
     const int32_t after = chart->sheet ? 0 : l->margin - l->margin / 2; /* panels have neighbours */
-    char numbers[N_VALUE_TICKS][IH_LABEL_MAX];
-    int32_t widest = 0;
-    unsigned step = 1; /* where numbers would touch, those between are left out */
-    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
-        if (shown->is_span)
-            snprintf(numbers[i], IH_LABEL_MAX, "%.5g",
-                     shown->low + (shown->high - shown->low) / (N_VALUE_TICKS - 1) * i);
-        else
-            snprintf(numbers[i], IH_LABEL_MAX, "%u", value_tick(l, i));
-        widest = ih_larger(widest, ih_draw_width(chart, numbers[i]));
-    }
-    const int32_t quarter = (l->right - l->left) * IH_SUBPIXELS / (N_VALUE_TICKS - 1);
-    while (step < N_VALUE_TICKS - 1 &&
-           widest * 3 / 2 + ih_chart_ems(l, VALUES_GAP) > quarter * (int32_t)step)
-        step *= 2;
-    for (unsigned i = 0; i < N_VALUE_TICKS; i += step) {
-        const int32_t half = ih_draw_width(chart, numbers[i]) / 2;
-        const int32_t first = chart->sheet ? l->left * IH_SUBPIXELS + half : 0;
+    const int32_t before = chart->sheet ? l->left : l->numbers_right;
+    for (unsigned i = 0; i < chart->n_ticks; i++) {
+        const char *const number = chart->ticks[i].label;
+        const int32_t half = ih_draw_width(chart, number) / 2;
+        const int32_t first = before * IH_SUBPIXELS + half;
         const int32_t last = (l->right + after) * IH_SUBPIXELS - half;
-        ih_draw_text(chart, ih_larger(first, ih_smaller(value_x(l, i), last)), l->ticks_y,
-                     IH_ALIGN_CENTRE, chart->theme->muted, numbers[i]);
+        if (*number)
+            ih_draw_text(chart, ih_larger(first, ih_smaller(chart->ticks[i].x, last)), l->ticks_y,
+                         IH_ALIGN_CENTRE, chart->theme->muted, number);
     }
 }
 
@@ -487,11 +565,20 @@ static void draw_strip(struct ih_chart *chart)
 
 /* ---- all of it ---- */
 
+static bool is_empty(const struct ih_histogram *h)
+{
+    for (unsigned v = 0; v < IH_BINS; v++)
+        if (ih_chart_tallest(h, v) > 0)
+            return false;
+    return true;
+}
+
 void ih_chart_draw_panel(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_histogram *h = chart->bars;
+    set_ticks(chart);
     ih_draw_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
     if (has_zones(chart))
         draw_zones(chart);
@@ -506,9 +593,9 @@ void ih_chart_draw_panel(struct ih_chart *chart)
     draw_axes(chart);
     draw_cut_marks(chart);
     draw_strip(chart);
-    if (h->n_pixels == 0)
+    if (is_empty(chart->heights))
         ih_draw_text(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
-                     IH_ALIGN_CENTRE, t->muted, "no pixels");
+                     IH_ALIGN_CENTRE, t->muted, h->n_pixels == 0 ? "no pixels" : "no values");
 }
 
 void ih_chart_draw_plot(struct ih_chart *chart)
@@ -521,7 +608,7 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     if (!chart->axis.in_percent)
         ih_draw_text(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
                      ih_chart_counts_caption);
-    if (!chart->shown.is_span) /* whose first number needs the room */
+    if (chart->n_ticks > 0)
         ih_draw_text(chart, column - ih_chart_ems(l, IH_CHART_CAPTION_GAP), l->ticks_y,
                      IH_ALIGN_RIGHT, chart->theme->muted, ih_chart_values_caption);
 }

@@ -90,13 +90,15 @@ static void add_format(const struct ih_result *result, struct ih_chart_facts *fa
             *c = (char)(*c - 'a' + 'A');
 }
 
-/* In the unit of the samples. */
-static void put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h, double v)
+void ih_chart_put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h, double v,
+                         unsigned decimals)
 {
-    if (!ih_is_unsigned(h->type))
+    if (isnan(v))
+        strcpy(label, "none");
+    else if (!ih_is_unsigned(h->type))
         snprintf(label, IH_LABEL_MAX, "%.4g", v);
     else
-        ih_label_real(label, v, 1);
+        ih_label_real(label, v, decimals);
 }
 
 static void add_tones(const struct ih_result *result, struct ih_chart_facts *facts)
@@ -104,9 +106,10 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats luma;
     char number[IH_LABEL_MAX];
-    if (ih_has_luma(h)) {
+    if (ih_has_luma(h))
         ih_stats_compute(h, IH_LUMA, &result->measure, &luma);
-        put_moment(number, h, luma.mean);
+    if (ih_has_luma(h) && luma.count > 0) {
+        ih_chart_put_moment(number, h, luma.mean, 1);
         snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
         snprintf(next_fact(facts), IH_LABEL_MAX, "median %.9g", luma.percentile[MEDIAN]);
     }
@@ -129,8 +132,47 @@ static bool shows_all(const struct ih_result *result, struct ih_shown shown)
     return true;
 }
 
-/* "band4", or "band4 NIR" with its name in the file. */
-static void name_plane(char name[IH_LABEL_MAX], const struct ih_histogram *h, unsigned plane)
+static void add_span(const struct ih_result *results, size_t n, struct ih_shown shown,
+                     struct ih_chart_facts *facts)
+{
+    bool is_all = true;
+    char *const fact = next_fact(facts), number[IH_REAL_MAX];
+    int exponent = 0;
+    for (size_t i = 0; i < n; i++)
+        is_all = is_all && shows_all(&results[i], shown);
+    ih_put_float(number, shown.low);
+    if (shown.low == shown.high)
+        snprintf(fact, IH_LABEL_MAX, is_all ? "all values are %s" : "value %s, the middle 99.8 %%",
+                 number);
+    else
+        snprintf(fact, IH_LABEL_MAX, "values %.5g to %.5g%s", shown.low, shown.high,
+                 is_all ? "" : ", the middle 99.8 %");
+    if (shown.low == shown.high || results->histogram.type != IH_FLOAT32)
+        return;
+    (void)frexp(fmax(fabs(shown.low), fabs(shown.high)), &exponent);
+    snprintf(next_fact(facts), IH_LABEL_MAX, "counted in bins up to %.3g wide",
+             ldexp(1, exponent - 8)); /* 1 + 7 bits of the mantissa tell bins apart */
+}
+
+void ih_chart_add_values(const struct ih_result *results, size_t n, struct ih_shown shown,
+                         struct ih_chart_facts *facts)
+{
+    const struct ih_histogram *const h = &results->histogram;
+    const unsigned n_drawn = ih_chart_n_drawn(h), n_shown = shown.n_values;
+    const unsigned n_channels = h->layout.n_channels - h->layout.has_alpha;
+    if (n_drawn < n_channels)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%u of %u bands are drawn", n_drawn, n_channels);
+    if (shown.is_span && shown.low <= shown.high)
+        add_span(results, n, shown, facts);
+    else if (!shown.is_span && n_shown < h->n_bins)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "values 0 to %u of %u, %u in a bar", n_shown - 1,
+                 h->n_bins - 1, ih_bar_values(n_shown));
+    else if (h->type == IH_UINT16)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_bins,
+                 ih_bar_values(n_shown));
+}
+
+void ih_chart_put_plane(char name[IH_LABEL_MAX], const struct ih_histogram *h, unsigned plane)
 {
     enum { SHOWN_MAX = 40 }; /* bytes, so that a row has room for its numbers */
     const int n = snprintf(name, IH_LABEL_MAX, "%s", ih_histogram_plane(h, plane));
@@ -148,12 +190,16 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     struct ih_stats stats;
     char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
     *entry = (struct ih_chart_entry){.plane = plane};
-    name_plane(entry->name, h, plane);
+    ih_chart_put_plane(entry->name, h, plane);
     if (h->n_pixels == 0)
         return;
     ih_stats_compute(h, plane, &result->measure, &stats);
-    put_moment(mean, h, stats.mean);
-    put_moment(deviation, h, stats.stddev);
+    ih_chart_put_moment(mean, h, stats.mean, 1);
+    ih_chart_put_moment(deviation, h, stats.stddev, 1);
+    if (stats.count == 0) {
+        strcpy(entry->numbers, "no values");
+        return;
+    }
     int n = snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  stddev %.32s", mean,
                      deviation);
     if (stats.crushed + stats.blown == 0 || n < 0)
@@ -178,27 +224,13 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_transparency(h, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
-    const struct ih_shown shown = ih_histogram_shown(h);
-    const unsigned n_shown = shown.n_values;
-    if (shown.is_span)
-        snprintf(next_fact(facts), IH_LABEL_MAX, "values %.5g to %.5g%s", shown.low, shown.high,
-                 shows_all(result, shown) ? "" : ", the middle 99.8 %");
-    else if (n_shown < h->n_bins)
-        snprintf(next_fact(facts), IH_LABEL_MAX, "values 0 to %u of %u, %u in a bar", n_shown - 1,
-                 h->n_bins - 1, ih_bar_values(n_shown));
-    else if (ih_is_native(h->type))
-        snprintf(next_fact(facts), IH_LABEL_MAX, "%u values, %u in a bar", h->n_bins,
-                 ih_bar_values(n_shown));
+    ih_chart_add_values(result, 1, ih_histogram_shown(h), facts);
     if (result->info.format)
         add_format(result, facts);
     if (h->layout.has_alpha && ih_bins(h, h->layout.n_channels - 1)[0] > 0 &&
         result->measure.alpha == IH_ALPHA_COUNT)
         snprintf(next_fact(facts), IH_LABEL_MAX,
                  "transparent pixels are counted (--alpha=skip-transparent leaves them out)");
-    const unsigned n_drawn = ih_chart_n_drawn(h);
-    if (n_drawn < h->layout.n_channels - h->layout.has_alpha)
-        snprintf(next_fact(facts), IH_LABEL_MAX, "%u of %u bands are drawn", n_drawn,
-                 h->layout.n_channels - h->layout.has_alpha);
     for (unsigned i = 0; i < h->n_planes; i++)
         if (ih_chart_draws_plane(h, ih_nth_plane(h, i)))
             text_add_plane(result, ih_nth_plane(h, i), &facts->entries[facts->n_entries++]);

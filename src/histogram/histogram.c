@@ -215,7 +215,7 @@ struct ih_shown ih_histogram_shown(const struct ih_histogram *h)
     for (unsigned i = 0; i < h->layout.n_channels - h->layout.has_alpha; i++) {
         const unsigned low = ih_percentile(h, i, LOW), high = ih_percentile(h, i, HIGH);
         if (low != UINT_MAX) {
-            shown.low = fmin(shown.low, ih_bin_value(h->type, low));
+            shown.low = fmin(shown.low, ih_value_of(h, i, low));
             double end = ih_bin_value(h->type, high);
             if (h->type == IH_FLOAT32)
                 end =
@@ -223,10 +223,6 @@ struct ih_shown ih_histogram_shown(const struct ih_histogram *h)
             shown.high = fmax(shown.high, end);
         }
     }
-    if (shown.low > shown.high)
-        shown.low = shown.high = 0;
-    if (shown.low == shown.high) /* wide enough for the digits of a float32 */
-        shown.high += fmax(1, fabs(shown.high) / 1024);
     return shown;
 }
 
@@ -249,23 +245,30 @@ static void spread(uint64_t count, double from, double to, uint64_t bars[IH_BINS
     }
 }
 
-/* A bin of float32 has values up to the next bin, any other a single value: it is not split into
- * several bars, except where it crosses from one into the next. */
+double ih_shown_bar(struct ih_shown shown, double value)
+{
+    const double span = shown.high - shown.low;
+    return span > 0 ? IH_BINS * ((value - shown.low) / span) : IH_BINS / 2;
+}
+
+/* A bin of float32 has values up to the next bin or the greatest sample, any other a single value:
+ * it is not split into several bars, except where it crosses from one into the next. */
 void ih_histogram_fold_plane(const struct ih_histogram *h, struct ih_shown shown, unsigned plane,
                              uint64_t bars[IH_BINS])
 {
     const unsigned n = ih_bar_values(shown.n_values);
-    const double per_value = shown.is_span ? IH_BINS / (shown.high - shown.low) : 0;
     const uint64_t *const bins = ih_bins(h, plane);
     memset(bars, 0, IH_BINS * sizeof *bars);
     for (unsigned v = 0; v < h->n_bins && (shown.is_span || v / n < IH_BINS); v++) {
-        const double value = shown.is_span && bins[v] > 0 ? ih_bin_value(h->type, v) : 0;
+        const double value = shown.is_span && bins[v] > 0 ? ih_value_of(h, plane, v) : 0;
         if (!shown.is_span) { /* alpha may go further */
             bars[v / n] += bins[v];
         } else if (bins[v] > 0 && value >= shown.low && value <= shown.high) {
-            const double from = (value - shown.low) * per_value;
-            const double to = (ih_bin_value(h->type, v + 1) - shown.low) * per_value;
-            spread(bins[v], from, to - from > 1 && h->type != IH_FLOAT32 ? from : to, bars);
+            double end = ih_bin_value(h->type, v + 1);
+            if (h->floats)
+                end = fmin(end, ih_float_value(ih_floats(h, plane)->max_key));
+            const double from = ih_shown_bar(shown, value), to = ih_shown_bar(shown, end);
+            spread(bins[v], from, to - from > 1 && !h->floats ? from : to, bars);
         }
     }
 }

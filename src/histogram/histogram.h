@@ -185,18 +185,21 @@ static inline unsigned ih_bar_values(unsigned n_values)
 /* The part of the values that a drawing shows. For unsigned samples these are the values 0 to
  * n_values - 1: all values, or up to the power of two above the highest native value that occurs
  * (12-bit samples in 16 bits have 4,096). For other samples they are IH_BINS bars of equal width,
- * from the 0.1 to the 99.9 percentile of all channels but alpha; the bin of float32 that has the
- * latter is shown to its end, or to the greatest sample. */
+ * from the 0.1 to the 99.9 percentile of all channels but alpha; bins of float32 there are shown
+ * from the least to the greatest sample. */
 struct ih_shown {
     unsigned n_values;
     bool is_span;
-    double low, high; /* of the span; low < high */
+    double low, high; /* of the span; equal for a single value, and low > high without samples */
 };
 
 struct ih_shown ih_histogram_shown(const struct ih_histogram *h);
 
+/* The place of a value among the IH_BINS bars of a span: 0 is the left end of the first one. */
+double ih_shown_bar(struct ih_shown shown, double value);
+
 /* Sums the values of a plane in bars; those that are not shown are left out. Bins of a span are
- * split among the bars that they reach into. */
+ * split among the bars that they reach into. A single value is in the middle. */
 void ih_histogram_fold_plane(const struct ih_histogram *h, struct ih_shown shown, unsigned plane,
                              uint64_t bars[IH_BINS]);
 

@@ -80,10 +80,13 @@ static void put_small_histogram(FILE *f, const struct ih_histogram *h)
     fprintf(f, "\"%.*s\",%llu", (int)n, heights, (unsigned long long)top);
 }
 
-/* The number of values that a histogram shows, from 0 on, or the ends of its span. */
+/* The number of values that a histogram shows, from 0 on, or the ends of its span; of one without
+ * samples, no ends. */
 static void put_shown(FILE *f, struct ih_shown shown)
 {
-    if (shown.is_span)
+    if (shown.is_span && shown.low > shown.high)
+        fputs("[]", f);
+    else if (shown.is_span)
         fprintf(f, "[%.9g,%.9g]", shown.low, shown.high);
     else
         fprintf(f, "%u", shown.n_values);

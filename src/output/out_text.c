@@ -205,8 +205,12 @@ static void put_axis(const struct text *s, unsigned n_columns, const struct ih_h
     const double span = shown.high - shown.low, most = fmax(fabs(shown.low), fabs(shown.high));
     const unsigned n_digits =
         shown.is_span ? (unsigned)fmin(9, 3 + fmax(0, log10(most / span))) : 0;
-    char values[5][IH_REAL_MAX];
-    for (unsigned i = 0; i < 5; i++) {
+    char values[5][IH_REAL_MAX] = {""};
+    if (shown.is_span && span < 0)
+        strcpy(values[0], "no values");
+    else if (shown.is_span && span == 0)
+        ih_put_float(values[2], shown.low);
+    for (unsigned i = 0; i < 5 && (!shown.is_span || span > 0); i++) {
         for (unsigned n = n_digits; n > 0; n--) { /* neighbours differ, if there is room */
             ih_put_digits(values[i], shown.low + span / 4 * i, n);
             if ((int)strlen(values[i]) < quarter)
@@ -650,14 +654,15 @@ static void text_compare(const void *state, const struct ih_comparison *c)
         if (isnan(c->planes[p].emd))
             fprintf(f, "  %6s  %*s", "", emd_width, "");
         else
-            fprintf(f, "  %6.4f  %*.2f", c->planes[p].ks, emd_width, c->planes[p].emd);
+            fprintf(f, s.has_floats ? "  %6.4f  %*.4g" : "  %6.4f  %*.2f", c->planes[p].ks,
+                    emd_width, c->planes[p].emd);
         put_side(&s, &sides[0], p, 'A');
         fprintf(f, "%*s", INDENT + 5 + 2 * INDENT + 6 + emd_width, "");
         put_side(&s, &sides[1], p, 'B');
     }
     ih_put_real(ks, c->largest.ks);
     ih_put_real(emd, c->largest.emd);
-    fprintf(f, "\n%*slargest: ks %s, emd %s\n", INDENT, "", ks, emd);
+    fprintf(f, *ks ? "\n%*slargest: ks %s, emd %s\n" : "\n%*slargest: none\n", INDENT, "", ks, emd);
 }
 
 /* ---- the output ---- */

@@ -104,6 +104,18 @@ table() { "$IMGHIST" "$@" -q --csv=stats --fields=file,channel,count,sum | tail 
   ! grep -q 'shadows' a.svg
 }
 
+@test "bands: a chart of two images has both, with legend and distances" {
+  bands a.tif 9 1 "" '<Item sample="3" role="description">NIR</Item>'
+  # 100 more in the first pixel of band 1
+  python3 -c 'd = bytearray(open("a.tif", "rb").read()); d[400:402] = (1100).to_bytes(2, "little"); open("b.tif", "wb").write(d)'
+  imghist_ok --diff a.tif b.tif --bins=native --chart=c.svg -q
+  for text in '>mean 1003.5 → 1016.0  EMD 12.50  KS 0.125<' '>mean 8003.5 → 8003.5  EMD 0.00  KS 0.000<' '>band4 NIR<' '8 of 9 bands are drawn' \
+    '>a.tif (areas), b.tif (lines)<'; do
+    grep -qF "$text" c.svg || fail "no $text: $(grep text c.svg)"
+  done
+  [ "$(grep -c 'fill="#56b4e9" fill-opacity' c.svg)" -eq 1 ] || fail "no area of band 1"
+}
+
 # names FILE: of its channels in the file; "-" for none.
 names() { "$IMGHIST" "$1" --ndjson -q "${@:2}" | jq -r '[.channels[] | .name_in_file // "-"] | join("|")'; }
 

@@ -165,9 +165,48 @@ END
   printf '\x00\x00\x80\x33\x00\x00\xC0\x33\x00\x00\x00\x34' >f.raw # 1, 1.5 and 2 times 2^-24
   imghist_ok f.raw --raw=1 --raw-depth=f32le --size=3x1 --chart=wide.svg
   imghist_ok f.raw --raw=1 --raw-depth=f32le --size=3x1 --chart=small.svg --chart-size=320x200
-  [ "$(grep -oE '>[0-9.]+e-0[78]<' wide.svg | paste -sd' ')" = ">5.9605e-08< >7.4506e-08< >8.9407e-08< >1.0431e-07< >1.1921e-07<" ] || fail "$(cat wide.svg)"
-  [ "$(grep -oE '>[0-9.]+e-0[78]<' small.svg | paste -sd' ')" = ">5.9605e-08< >8.9407e-08< >1.1921e-07<" ] || fail "$(cat small.svg)"
+  [ "$(grep -oE '>[0-9.]+e-0[78]<' wide.svg | paste -sd' ')" = ">6e-08< >7e-08< >8e-08< >9e-08< >1e-07< >1.1e-07<" ] || fail "$(cat wide.svg)"
+  [ "$(grep -oE '>[0-9.]+e-0[78]<' small.svg | paste -sd' ')" = ">6e-08< >8e-08< >1e-07<" ] || fail "$(cat small.svg)"
   grep -q 'values 5.9605e-08 to 1.1921e-07<\|values 5.9605e-08 to 1.1921e-07  ' wide.svg || fail "$(grep values wide.svg)"
+}
+
+# floats FILE VALUE...: float32 samples in a row; f32 FILE ARG... counts them.
+floats() { python3 -c 'import struct,sys; open(sys.argv[1], "wb").write(b"".join(struct.pack("<f", float(v)) for v in sys.argv[2:]))' "$@"; }
+f32() { imghist_ok "$1" --raw=1 --raw-depth=f32le --size=$(($(stat -c %s "$1") / 4))x1 "${@:2}"; }
+
+@test "chart: floats of one value, and of none" {
+  needs python3
+  floats one.raw 0.1 0.1 0.1
+  f32 one.raw --chart=one.svg
+  grep -q '·  all values are 0.1  ·' one.svg || fail "$(grep px one.svg)"
+  [ "$(grep -c '>0.1<' one.svg)" -eq 1 ] # below the plot
+  ! grep -qE '>0\.[^1]|>1\.1<' one.svg || fail "another number: $(cat one.svg)"
+  f32 one.raw --text=full
+  assert_output_has "                                  0.1  " # below the middle
+  f32 one.raw --html=one.html
+  grep -q '"shown":\[0.100000001,0.100000001\],"bins":{"gray":\[\(0,\)\{128\}3,' one.html || fail "no bar in the middle"
+  floats none.raw nan nan inf
+  f32 none.raw --chart=none.svg
+  grep -q '>no values</text>' none.svg # in the plot
+  grep -q 'counted apart: 2 nan, 1 positive_infinity' none.svg
+  ! grep -qE 'mean|stddev|values 0|>value<|>0\.5<' none.svg || fail "$(cat none.svg)"
+  f32 none.raw --text=full
+  assert_output_has "  no values "
+  f32 none.raw --html=none.html
+  grep -q '"shown":\[\]' none.html
+}
+
+# Bins of float32 have a sign, 8 bits of the exponent and 7 of the mantissa: 288 = 1.125 * 2^8, so 2^(8 - 7) wide.
+@test "chart: how wide the bins of floats are" {
+  needs python3
+  floats k.raw 286.5 287.25 288.125 289
+  f32 k.raw --chart=k.svg
+  grep -q 'values 286.5 to 289  ·  counted in bins up to 2 wide' k.svg || fail "$(grep values k.svg)"
+  [ "$(grep -oE '>28[0-9.]+<' k.svg | paste -sd' ')" = ">286.5< >287< >287.5< >288< >288.5< >289<" ] || fail "$(cat k.svg)"
+  grep -q '>value<' k.svg
+  floats w.raw 0.25 1
+  f32 w.raw --chart=w.svg
+  grep -q 'in bins up to 0.00781 wide' w.svg || fail "$(grep values w.svg)"
 }
 
 @test "chart: a sheet's legend has gray beside colours, and narrow bars no edge" {

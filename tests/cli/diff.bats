@@ -267,6 +267,36 @@ B  b.pgm  1 image, 0.0 megapixels
   ! grep -qE 'scaled to|>pixels<' c.svg || fail "counts on an axis of percent"
 }
 
+# raw FILE FORMAT VALUE...: samples of struct's format.
+raw() { python3 -c 'import struct,sys; open(sys.argv[1], "wb").write(b"".join(struct.pack("<" + sys.argv[2], (int if sys.argv[2] == "h" else float)(v)) for v in sys.argv[3:]))' "$@"; }
+
+@test "diff: a chart of signed and float samples, and of none" {
+  needs python3
+  raw a.raw h -300 -100
+  raw b.raw h -200 100
+  imghist_ok --diff a.raw b.raw --raw=1 --raw-depth=16sle --size=2x1 --chart=c.svg -q
+  for text in 'mean -200 → -50  EMD 150  KS 0.5' 'values -300 to 100' '>-300<' '>-50<' '>value<'; do
+    grep -qF "$text" c.svg || fail "no $text: $(grep text c.svg)"
+  done
+  raw a.raw f 0.25 0.5
+  raw b.raw f nan nan
+  imghist_ok --diff a.raw a.raw --raw=1 --raw-depth=f32le --size=2x1 --chart=c.svg -q
+  grep -qF 'mean 0.375 → 0.375  EMD 0  KS 0.000' c.svg || fail "$(grep text c.svg)"
+  imghist_ok --diff a.raw b.raw --raw=1 --raw-depth=f32le --size=2x1 --chart=c.svg -q
+  grep -qF '>mean 0.375 → none<' c.svg || fail "$(grep text c.svg)"
+  imghist_ok --diff a.raw b.raw --raw=1 --raw-depth=f32le --size=2x1 --text
+  assert_output_has "largest: none"
+  imghist_ok --diff a.raw a.raw --raw=1 --raw-depth=f32le --size=2x1 --text
+  refute_output_has none
+}
+
+@test "diff: gray images are one line over those of colours" {
+  ppm rgb.ppm 1 1 '\x10\x20\x30'
+  dot gray.pgm 40
+  imghist_ok --diff rgb.ppm gray.pgm --chart=c.svg -q
+  grep -q 'fill="#ffffff" d=' c.svg && ! grep -q 'fill="#6ea0ff"' c.svg || fail "the line is blue"
+}
+
 @test "diff: the pages have every column, key and field" {
   pair
   sed -e 's/\\-/-/g' "$TESTS/../src/cli/imghist.1" "$TESTS/../src/cli/imghist-formats.5" >page

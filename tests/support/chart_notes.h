@@ -74,7 +74,7 @@ static inline void note_text(struct ih_canvas *canvas, const struct ih_text_plac
     struct box *box = add_box(notes);
     extend(box, x, place->baseline - em * 73 / 100, x + width, place->baseline + em * 24 / 100);
     extend(&notes->all, box->left, box->top, box->right, box->bottom);
-    snprintf(box->text, sizeof box->text, "%.100s", text);
+    snprintf(box->text, sizeof box->text, "%.127s", text);
 }
 
 static inline bool touch(const struct box *a, const struct box *b)
@@ -106,11 +106,14 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
     notes->base = (struct ih_canvas){.page = &page, .fill = note_fill, .text = note_text};
     notes->theme = ih_chart_theme_find("dark");
     notes->all = (struct box){FAR, FAR, -FAR, -FAR, ""};
+    const struct ih_shown shown = ih_histogram_shown(&r->histogram);
+    struct ih_histogram bars;
+    assert_int_equal(ih_histogram_fold(&r->histogram, shown, &bars, NULL), IH_OK);
     struct ih_chart chart = {.result = r,
-                             .bars = &r->histogram,
-                             .heights = &r->histogram,
+                             .bars = &bars,
+                             .heights = &bars,
                              .values = &r->histogram,
-                             .shown = {.n_values = r->histogram.n_bins},
+                             .shown = shown,
                              .theme = notes->theme,
                              .glyphs = glyphs,
                              .page = page,
@@ -121,6 +124,7 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
     ih_chart_describe(&chart, &title, &description); /* sets the name */
     ih_chart_draw_all(&chart);
     free(chart.name);
+    ih_histogram_reset(&bars);
     ih_bytes_reset(&title);
     ih_bytes_reset(&description);
     assert_int_equal(notes->base.status, IH_OK);

@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 
 #include "tests/support/chart_notes.h"
+#include <math.h>
 
 static struct ih_result *new_smooth(unsigned n_channels, uint64_t times)
 {
@@ -228,4 +229,92 @@ TEST(clipping_is_a_share_of_pixels)
                                       "255",
                                       NULL},
                 (const char *const[]){"all channels", "^crushed", NULL});
+}
+
+/* ---- signed and float samples ---- */
+
+/* Half of the pixels have each value. */
+static struct ih_result *new_span(enum ih_sample_type type, double low, double high)
+{
+    struct ih_result *r = new_result(1);
+    const struct ih_count_spec spec = {IH_LAYOUT(1), type, IH_NATIVE_BINS_MAX, NULL, 0, 255};
+    unsigned bins[2];
+    ih_histogram_reset(&r->histogram);
+    assert_int_equal(ih_histogram_init(&r->histogram, &spec, NULL), IH_OK);
+    assert_true(ih_bin_find(type, IH_NATIVE_BINS_MAX, low, &bins[0]));
+    assert_true(ih_bin_find(type, IH_NATIVE_BINS_MAX, high, &bins[1]));
+    for (unsigned i = 0; i < 2; i++)
+        ih_bins(&r->histogram, 0)[bins[i]] += 50;
+    r->histogram.n_pixels = 100;
+    return r;
+}
+
+/* The numbers below the plot, from left to right, are right of the name of their axis and in the
+ * places of their values. */
+static void check_values(const char *expected)
+{
+    const struct box *caption = NULL;
+    double values[16], middles[16];
+    size_t n = 0;
+    char all[256] = "";
+    for (size_t i = 0; i < notes.n && !caption; i++)
+        caption = strcmp(notes.boxes[i].text, "value") == 0 ? &notes.boxes[i] : NULL;
+    assert_non_null(caption);
+    for (size_t i = 0; i < notes.n && n < 16; i++) {
+        const struct box *b = &notes.boxes[i];
+        if (b == caption || b->top != caption->top)
+            continue;
+        assert_true(b->left > caption->right);
+        values[n] = strtod(b->text, NULL);
+        middles[n++] = (b->left + b->right) / 2.0 / IH_SUBPIXELS;
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", *all ? " " : "", b->text);
+    }
+    assert_string_equal(all, expected);
+    for (size_t i = 1; i + 1 < n && n > 4;
+         i++) { /* the ends keep clear of the caption and the edge */
+        const double share = (values[i] - values[1]) / (values[n - 2] - values[1]);
+        const double place = middles[1] + share * (middles[n - 2] - middles[1]);
+        if (fabs(place - middles[i]) > 1)
+            fail_msg("%s: %s is %.1f pixels off", expected, all, place - middles[i]);
+    }
+}
+
+TEST(numbers_of_signed_and_float_values_are_round)
+{
+    static const struct {
+        enum ih_sample_type type;
+        double low, high;
+        const char *numbers, *fact;
+    } cases[] = {
+        {IH_INT16, -9268, 9570, "-8000 -6000 -4000 -2000 0 2000 4000 6000 8000",
+         "values -9268 to 9570"},
+        {IH_INT16, -2, 3, "-2 -1 0 1 2 3", "values -2 to 3"},
+        {IH_INT16, -7, -7, "-7", "all values are -7"},
+        {IH_FLOAT16, -0.25, 0.5, "-0.2 -0.1 0 0.1 0.2 0.3 0.4 0.5", "values -0.25 to 0.5"},
+        {IH_FLOAT16, 286.75, 289.25, "287 287.5 288 288.5 289", "values 286.75 to 289.25"},
+        {IH_FLOAT16, 0x1p-24, 0x1.8p-23, "6e-08 8e-08 1e-07 1.2e-07 1.4e-07 1.6e-07",
+         "values 5.9605e-08 to 1.7881e-07"},
+        {IH_FLOAT16, 2.5, 2.5, "2.5", "all values are 2.5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ih_result *r = new_span(cases[i].type, cases[i].low, cases[i].high);
+        for (unsigned width = 320; width <= 2000; width += 7) {
+            draw_notes(&notes, r, "linear", width, width < 500 ? 230 : 640);
+            check_boxes(&notes, width, width < 500 ? 230 : 640);
+        }
+        draw_notes(&notes, r, "linear", IH_CHART_WIDTH, IH_CHART_HEIGHT);
+        check_values(cases[i].numbers);
+        if (!has_text(cases[i].fact))
+            fail_msg("no %s", cases[i].fact);
+        free_result(r);
+    }
+}
+
+TEST(a_histogram_without_values_has_no_numbers_of_them)
+{
+    struct ih_result *r = new_span(IH_INT16, 0, 0);
+    ih_histogram_clear(&r->histogram);
+    r->histogram.n_pixels = 100; /* all are counted apart */
+    check_texts(r, (const char *const[]){"^no values", NULL},
+                (const char *const[]){"^value", "nan", "mean", "stddev", "inf", NULL});
 }
