@@ -114,6 +114,14 @@ static bool names_fit(const struct ih_chart *chart)
     return width <= (l->right - l->margin) * IH_SUBPIXELS;
 }
 
+void ih_chart_fit_names(struct ih_chart *chart)
+{
+    chart->layout.legend_rows = 1;
+    chart->layout.legend_columns = 0;
+    if (!names_fit(chart))
+        choose_columns(chart);
+}
+
 static void choose_rows(struct ih_chart *chart, enum footer footer)
 {
     struct ih_chart_layout *l = &chart->layout;

@@ -49,6 +49,7 @@ struct ih_chart_options {
     bool in_percent;                      /* the vertical axis is in percent of the pixels */
     bool has_thumbnail; /* a raster chart shows the result's thumbnail, if it has one */
     bool is_sheet;      /* of charts' files: ih_chart_draw_sheet draws all results */
+    bool is_part;       /* a sheet beside others, which have scales of their own */
     const char *title;  /* borrowed; NULL: the name of the input */
 };
 

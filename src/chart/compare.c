@@ -74,6 +74,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
     const struct ih_histogram *const h = &c->sides[0].histogram;
     char means[2][IH_LABEL_MAX], ks[IH_LABEL_MAX], emd[IH_LABEL_MAX];
     ih_chart_put_plane(entry->name, h, plane);
+    entry->layout = h->layout;
     entry->plane = plane;
     for (unsigned i = 0; i < 2; i++) {
         struct ih_stats stats;

@@ -102,11 +102,13 @@ static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned p
 
 /* ---- the state of one chart ---- */
 
-enum { IH_CHART_FACTS_MAX = 12, IH_CHART_ENTRIES_MAX = IH_CHART_BANDS_MAX };
+/* Entries: of a sheet, with red, green, blue, luma and gray beside the bands. */
+enum { IH_CHART_FACTS_MAX = 12, IH_CHART_ENTRIES_MAX = 5 + IH_CHART_BANDS_MAX };
 
 /* An entry of the legend. */
 struct ih_chart_entry {
     char name[IH_LABEL_MAX]; /* "band4 NIR", with the name in the file */
+    struct ih_layout layout; /* that has the plane */
     unsigned plane;
     char numbers[IH_LABEL_MAX]; /* "" for an image without pixels */
 };
@@ -203,8 +205,9 @@ static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned i
     return l->left * IH_SUBPIXELS + (int32_t)(i < n ? i * width / n : width);
 }
 
-/* The colour of a plane's area; for luma, of its line; for IH_PLANES_MAX, of gray. */
-struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
+/* The colour of the area of an image's plane; for luma and bands, of its line. */
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, struct ih_layout layout,
+                                       unsigned plane);
 
 /* ---- draw.c: brushes ---- */
 
@@ -285,6 +288,9 @@ void ih_chart_draw_counts(struct ih_chart *chart, int32_t column);
 void ih_chart_draw_values(struct ih_chart *chart);
 
 /* ---- chart.c: the layout, and the file ---- */
+
+/* Chooses the rows of a legend without numbers: one, if all names fit, else columns. */
+void ih_chart_fit_names(struct ih_chart *chart);
 
 /* Changes all counts to those of n_pixels, rounded; none becomes 0. */
 void ih_chart_scale_counts(struct ih_histogram *h, uint64_t n_pixels);

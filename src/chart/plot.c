@@ -223,8 +223,8 @@ static void draw_areas(struct ih_chart *chart)
     const struct ih_histogram *h = chart->bars;
     const unsigned n = h->layout.n_colours;
     for (unsigned band = 0; n == 0 && chart->other && band < ih_chart_n_drawn(h); band++)
-        draw_area(chart, ih_bins(h, band), ih_chart_plane_colour(chart, band), BAND_OPACITY,
-                  IH_BLEND_NORMAL);
+        draw_area(chart, ih_bins(h, band), ih_chart_plane_colour(chart, h->layout, band),
+                  BAND_OPACITY, IH_BLEND_NORMAL);
     uint64_t highest[IH_BINS] = {0};
     for (unsigned plane = 0; plane < n; plane++)
         for (unsigned v = 0; v < IH_BINS; v++)
@@ -233,7 +233,7 @@ static void draw_areas(struct ih_chart *chart)
     if (n > 1)
         draw_area(chart, highest, (struct ih_colour){0, 0, 0}, 255, IH_BLEND_NORMAL);
     for (unsigned plane = 0; plane < n; plane++)
-        draw_area(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, plane), 255,
+        draw_area(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, h->layout, plane), 255,
                   n > 1 ? IH_BLEND_SCREEN : IH_BLEND_NORMAL);
     if (n > 0 && chart->other)
         draw_area(chart, highest, chart->theme->panel, chart->theme->veil_opacity, IH_BLEND_NORMAL);
@@ -325,7 +325,7 @@ static void draw_lines(struct ih_chart *chart)
     for (unsigned plane = 0; plane < 3 && has_edges; plane++)
         draw_along(chart, ih_bins(h, plane), width, chart->theme->edges[plane], 255);
     for (unsigned plane = ih_chart_n_drawn(h); h->layout.n_colours == 0 && plane-- > 0;)
-        draw_line(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, plane));
+        draw_line(chart, ih_bins(h, plane), ih_chart_plane_colour(chart, h->layout, plane));
     if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
         draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
 }
@@ -345,7 +345,7 @@ static void draw_other(struct ih_chart *chart)
     for (unsigned plane = 0; plane < (is_gray ? 1 : ih_chart_n_drawn(h)); plane++)
         draw_line(chart, ih_bins(h, plane),
                   is_gray          ? chart->theme->luma
-                  : n_colours == 0 ? ih_chart_plane_colour(chart, plane)
+                  : n_colours == 0 ? ih_chart_plane_colour(chart, h->layout, plane)
                                    : chart->theme->lines[plane]);
 }
 
@@ -511,8 +511,8 @@ static void draw_end(struct ih_chart *chart, const struct end *end)
     ih_draw_path(chart, t->warning, 255, IH_BLEND_NORMAL);
     const int32_t y = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL + MARK / 2);
     for (int32_t i = 0; i < end->n_marks; i++, x += ih_chart_ems(l, MARK_PITCH))
-        ih_draw_exact(chart, x, y, x + mark, y + mark, ih_chart_plane_colour(chart, end->marks[i]),
-                      255);
+        ih_draw_exact(chart, x, y, x + mark, y + mark,
+                      ih_chart_plane_colour(chart, chart->values->layout, end->marks[i]), 255);
     ih_draw_text(chart, text_x, l->strip_y, end->is_right ? IH_ALIGN_RIGHT : IH_ALIGN_LEFT, t->text,
                  end->text);
 }

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts become those of so many pixels. */
-static const uint64_t SHEET_PIXELS = 1000000000;
+/* Counts become those of so many pixels. On a logarithmic scale a pixel of the largest image is the
+ * lowest bar, if that is no less than a millionth of it. */
+enum { SHEET_PIXELS = 1000000000, LEAST_PIXELS = 10000, LOG_PIXELS = 1000000 };
 
 /* In hundredths of the em, from row to row. */
 enum { NAME_ROW = 150, STRIP_ROW = 215, VALUES_ROW = 150, THUMBNAIL_ROWS = 430, FOOTER_ROW = 175 };
@@ -27,7 +28,8 @@ struct ih_chart_sheet {
     const struct ih_result *results; /* borrowed: [n] */
     struct ih_result *scaled;        /* owned: [n] */
     size_t n;
-    size_t n_common; /* bytes of all paths that are their common folder */
+    uint64_t n_pixels; /* to which the counts are scaled */
+    size_t n_common;   /* bytes of all paths that are their common folder */
     bool has_thumbnails;
     int32_t n_columns, n_rows;
 };
@@ -51,7 +53,7 @@ static void choose_axis(struct ih_chart *chart, double min_gap)
     }
     qsort(axes, s->n, sizeof *axes, compare_limits);
     chart->axis = axes[(s->n - 1) * 3 / 4];
-    chart->axis.n_pixels = SHEET_PIXELS;
+    chart->axis.n_pixels = s->n_pixels;
 }
 
 /* ---- layout ---- */
@@ -123,7 +125,7 @@ static void draw_cell(struct ih_chart *chart, size_t i, int32_t x, int32_t y, in
 {
     const struct ih_chart_sheet *s = chart->sheet;
     struct ih_chart_layout *l = &chart->layout;
-    chart->result = &s->scaled[i];
+    chart->result = &s->results[i];
     chart->heights = chart->bars = &s->scaled[i].histogram;
     chart->values = &s->results[i].histogram;
     chart->shown = ih_histogram_shown(chart->values);
@@ -159,11 +161,12 @@ static void draw_sheet(struct ih_chart *chart)
     l->height = height;
     l->right = width - l->margin;
     l->row_pitch = sheet_ems(chart, FOOTER_ROW);
-    l->legend_rows = l->facts_rows = 1;
-    l->facts_y = height - l->margin;
-    l->legend_y = l->facts_y - l->row_pitch;
+    ih_chart_fit_names(chart);
+    l->facts_rows = ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS);
+    l->facts_y = height - l->margin - (l->facts_rows - 1) * l->row_pitch;
+    l->legend_y = l->facts_y - l->legend_rows * l->row_pitch;
     l->title_y = l->margin + l->title_em * 3 / 4;
-    choose_axis(chart, 0.2);
+    choose_axis(chart, chart->axis.scale->steps == IH_STEPS_DECADES ? 0.15 : 0.2);
     ih_chart_draw_header(chart);
     ih_chart_draw_footer(chart);
     const int32_t gap = sheet_ems(chart, COLUMN_GAP), row_gap = sheet_ems(chart, ROW_GAP);
@@ -191,7 +194,7 @@ static enum ih_status scale_results(struct ih_chart_sheet *s, struct ih_error *e
             return IH_MEMORY;
         s->scaled[i] = s->results[i];
         s->scaled[i].histogram = bars;
-        ih_chart_scale_counts(&s->scaled[i].histogram, SHEET_PIXELS);
+        ih_chart_scale_counts(&s->scaled[i].histogram, s->n_pixels);
     }
     return IH_OK;
 }
@@ -206,6 +209,47 @@ static size_t common_folder(const struct ih_result *results, size_t n)
             for (length--; length > 0 && path[length - 1] != '/';)
                 length--;
     return length;
+}
+
+/* Adds the channels of all images: colours, gray, bands. */
+static void add_legend(const struct ih_chart_sheet *s, struct ih_chart_facts *facts)
+{
+    static const unsigned n_colours[] = {3, 1, 0};
+    for (size_t k = 0; k < 3; k++) {
+        const struct ih_histogram *most = NULL;
+        for (size_t i = 0; i < s->n; i++) {
+            const struct ih_histogram *const h = &s->results[i].histogram;
+            if (h->layout.n_colours == n_colours[k] &&
+                (!most || ih_chart_n_drawn(h) > ih_chart_n_drawn(most)))
+                most = h;
+        }
+        for (unsigned i = 0; most && i < most->n_planes; i++) {
+            const unsigned plane = ih_nth_plane(most, i);
+            struct ih_chart_entry *const entry = &facts->entries[facts->n_entries];
+            if (!ih_chart_draws_plane(most, plane))
+                continue;
+            *entry = (struct ih_chart_entry){.layout = most->layout, .plane = plane};
+            snprintf(entry->name, sizeof entry->name, "%s", ih_histogram_plane(most, plane));
+            facts->n_entries++;
+        }
+    }
+}
+
+static void add_facts(const struct ih_chart_sheet *s, const char *what, bool is_part,
+                      struct ih_chart_facts *facts)
+{
+    const struct ih_shown first = ih_histogram_shown(&s->results->histogram);
+    bool is_same = true;
+    for (size_t i = 1; i < s->n; i++)
+        is_same = is_same && ih_shown_is_same(ih_histogram_shown(&s->results[i].histogram), first);
+    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%zu %s%s", s->n, what,
+             s->n == 1 ? "" : "s");
+    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX,
+             "heights in percent of each %s's pixels, on one scale", what);
+    if (is_part)
+        strcpy(facts->fact[facts->n_facts++], "other files have scales of their own");
+    if (!is_same)
+        strcpy(facts->fact[facts->n_facts++], "values on axes of their own");
 }
 
 /* A sheet of few images has the size of a chart. */
@@ -228,16 +272,17 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                                    .n = n,
                                    .n_common = common_folder(results, n),
                                    .has_thumbnails = options->has_thumbnail};
-    const struct ih_result *widest = results; /* for the legend */
     const char *what = results->is_total ? "group" : "image";
-    bool has_gray = false;
     *file = NULL;
     *size_bytes = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (results[i].histogram.layout.n_channels > widest->histogram.layout.n_channels)
-            widest = &results[i];
-        has_gray = has_gray || results[i].histogram.layout.n_colours == 1;
-    }
+    sheet.n_pixels = LEAST_PIXELS;
+    for (size_t i = 0; i < n; i++)
+        if (results[i].histogram.n_pixels > sheet.n_pixels)
+            sheet.n_pixels = results[i].histogram.n_pixels;
+    if (!look.scale || look.scale->steps != IH_STEPS_DECADES)
+        sheet.n_pixels = SHEET_PIXELS;
+    else if (sheet.n_pixels > LOG_PIXELS)
+        sheet.n_pixels = LOG_PIXELS;
     if (look.width == 0) {
         choose_grid(&sheet, PANEL_ASPECT, 1);
         look.width = (unsigned)sheet.n_columns * PANEL_WIDTH;
@@ -252,22 +297,14 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                             n, what, LEAST_WIDTH, LEAST_HEIGHT);
     }
     look.in_percent = true;
-    struct ih_chart chart = {.result = widest,
-                             .heights = &widest->histogram,
-                             .values = &widest->histogram,
+    struct ih_chart chart = {.result = results,
+                             .heights = &results->histogram,
+                             .values = &results->histogram,
                              .sheet = &sheet,
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};
-    struct ih_result of_all = *widest;
-    of_all.histogram.band_names = NULL;            /* other images may have others */
-    ih_chart_collect_facts(&of_all, &chart.facts); /* for the legend */
-    if (has_gray && widest->histogram.layout.n_colours > 1)
-        chart.facts.entries[chart.facts.n_entries++] =
-            (struct ih_chart_entry){.name = "gray", .plane = IH_PLANES_MAX};
-    chart.facts.n_facts = 2;
-    snprintf(chart.facts.fact[0], IH_LABEL_MAX, "%zu %s%s", n, what, n == 1 ? "" : "s");
-    snprintf(chart.facts.fact[1], IH_LABEL_MAX,
-             "heights in percent of each %s's pixels, on one scale", what);
+    add_legend(&sheet, &chart.facts);
+    add_facts(&sheet, what, options->is_part, &chart.facts);
     enum ih_status status = scale_results(&sheet, err);
     if (status == IH_OK)
         status = ih_chart_make(&chart, &look, "imghist --sheet", file, size_bytes, err);

@@ -189,7 +189,7 @@ static void text_add_plane(const struct ih_result *result, unsigned plane,
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats stats;
     char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
-    *entry = (struct ih_chart_entry){.plane = plane};
+    *entry = (struct ih_chart_entry){.layout = h->layout, .plane = plane};
     ih_chart_put_plane(entry->name, h, plane);
     if (h->n_pixels == 0)
         return;
@@ -318,7 +318,8 @@ void ih_chart_draw_header(struct ih_chart *chart)
         l->right * IH_SUBPIXELS - (thumbnail ? thumbnail * IH_SUBPIXELS + ih_chart_ems(l, 100) : 0);
     char scale[IH_LABEL_MAX];
     ih_draw_thumbnail(chart, l->right, l->margin, l->thumbnail_height);
-    snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
+    snprintf(scale, sizeof scale, "%.64s scale", /* a sheet's n would be no counts */
+             chart->sheet ? chart->axis.scale->name : chart->axis.scale->title);
     ih_draw_text(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
     const int32_t left = l->margin * IH_SUBPIXELS;
     const int32_t end = right - ih_draw_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
@@ -364,24 +365,26 @@ int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart
 }
 
 /* Draws a square; for luma, a line. */
-static void draw_swatch(struct ih_chart *chart, int32_t x, int32_t baseline, unsigned plane)
+static void draw_swatch(struct ih_chart *chart, int32_t x, int32_t baseline,
+                        const struct ih_chart_entry *entry)
 {
     const struct ih_chart_layout *l = &chart->layout;
     int32_t size = ih_chart_ems(l, SWATCH) / IH_SUBPIXELS, left = x / IH_SUBPIXELS;
     int32_t bottom = baseline, top = bottom - size;
-    if (plane == IH_LUMA) {
+    if (entry->plane == IH_LUMA) {
         int32_t thickness = 2 * l->hair;
         top += (size - thickness) / 2;
         bottom = top + thickness;
     }
-    ih_draw_box(chart, left, top, left + size, bottom, ih_chart_plane_colour(chart, plane), 255);
+    ih_draw_box(chart, left, top, left + size, bottom,
+                ih_chart_plane_colour(chart, entry->layout, entry->plane), 255);
 }
 
 static void draw_entry(struct ih_chart *chart, int32_t x, int32_t baseline,
                        const struct ih_chart_entry *entry)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    draw_swatch(chart, x, baseline, entry->plane);
+    draw_swatch(chart, x, baseline, entry);
     ih_draw_text(chart, x + ih_chart_ems(l, SWATCH + SWATCH_GAP), baseline, IH_ALIGN_LEFT,
                  chart->theme->text, entry->name);
     if (l->legend_columns > 0 && entry->numbers[0])

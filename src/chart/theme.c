@@ -78,13 +78,12 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name)
     return NULL;
 }
 
-struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, struct ih_layout layout,
+                                       unsigned plane)
 {
     const struct ih_chart_theme *t = chart->theme;
-    const bool is_gray = chart->result->histogram.layout.n_colours == 1 || plane == IH_PLANES_MAX;
-    const bool has_bands = chart->result->histogram.layout.n_colours == 0;
-    return plane == IH_LUMA ? t->luma
-           : is_gray        ? t->gray
-           : has_bands      ? t->bands[plane % IH_CHART_BANDS_MAX]
-                            : t->areas[plane];
+    return plane == IH_LUMA        ? t->luma
+           : layout.n_colours == 1 ? t->gray
+           : layout.n_colours == 0 ? t->bands[plane % IH_CHART_BANDS_MAX]
+                                   : t->areas[plane];
 }

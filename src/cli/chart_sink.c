@@ -162,8 +162,8 @@ static void empty_sheet(struct charts *c)
     }
 }
 
-/* Draws the results that are kept, into a file of their own. */
-static enum ih_status write_sheet(struct charts *c, struct ih_error *err)
+/* Draws the results that are kept, into a file of their own. is_last: no other follows. */
+static enum ih_status write_sheet(struct charts *c, bool is_last, struct ih_error *err)
 {
     const char *const folder = *c->context->folder ? c->context->folder : "histograms";
     struct ih_messages *const messages = c->context->messages;
@@ -178,6 +178,7 @@ static enum ih_status write_sheet(struct charts *c, struct ih_error *err)
     snprintf(title, sizeof title, "%s (%zu)", look.title ? look.title : folder, c->n_files + 1);
     if (c->n_files > 0)
         look.title = title;
+    look.is_part = c->n_files > 0 || !is_last;
     enum ih_status status =
         ih_chart_draw_sheet(c->sheet, c->n_sheet, folder, &look, &image, &n, err);
     if (status == IH_OK)
@@ -206,7 +207,7 @@ static enum ih_status keep(struct charts *c, const struct ih_result *result, str
         return ih_error_set(err, IH_USAGE, "--sheet shows up to %d %ss; select them with --where",
                             IH_SHEETS_MAX * IH_CHART_SHEET_MAX,
                             result->is_total ? "group" : "image");
-    if (is_full && write_sheet(c, err) != IH_OK)
+    if (is_full && write_sheet(c, false, err) != IH_OK)
         return err->status;
     if (!c->sheet)
         c->sheet = calloc(IH_CHART_SHEET_MAX, sizeof *c->sheet);
@@ -349,7 +350,7 @@ static enum ih_status charts_compare(struct ih_sink *sink, const struct ih_compa
 static enum ih_status charts_commit(struct ih_sink *sink, struct ih_error *err)
 {
     struct charts *const c = (struct charts *)sink;
-    enum ih_status status = c->n_sheet > 0 ? write_sheet(c, err) : IH_OK;
+    enum ih_status status = c->n_sheet > 0 ? write_sheet(c, true, err) : IH_OK;
     for (size_t i = 0; i < IH_SHEETS_MAX && c->files[i].stream && status == IH_OK; i++) {
         snprintf(c->target, sizeof c->target, "%s", c->files[i].target);
         if (fflush(c->files[i].stream) != 0)

@@ -116,6 +116,18 @@ table() { "$IMGHIST" "$@" -q --csv=stats --fields=file,channel,count,sum | tail 
   [ "$(grep -c 'fill="#56b4e9" fill-opacity' c.svg)" -eq 1 ] || fail "no area of band 1"
 }
 
+@test "bands: a sheet's legend has colours, gray and bands" {
+  bands a.tif 12 1
+  bands b.tif 3 1
+  bands rgb.tif 5 2
+  dot gray.pgm
+  imghist_ok b.tif gray.pgm a.tif rgb.tif --sheet --chart=s.svg
+  [ "$(grep -oE '>(red|green|blue|luma|gray|band[0-9]+)<' s.svg | tr -d '<>' | paste -sd' ')" = \
+    "red green blue luma gray band1 band2 band3 band4 band5 band6 band7 band8" ] || fail "$(grep text s.svg)"
+  imghist_ok b.tif gray.pgm a.tif rgb.tif --sheet --chart=s.svg --chart-size=480x480 # in two rows
+  [ "$(grep -E '>(red|band8)<' s.svg | sed 's/.* y="\([0-9.]*\)".*/\1/' | sort -u | wc -l)" -eq 2 ] || fail "$(grep text s.svg)"
+}
+
 # names FILE: of its channels in the file; "-" for none.
 names() { "$IMGHIST" "$1" --ndjson -q "${@:2}" | jq -r '[.channels[] | .name_in_file // "-"] | join("|")'; }
 

@@ -219,6 +219,28 @@ f32() { imghist_ok "$1" --raw=1 --raw-depth=f32le --size=$(($(stat -c %s "$1") /
   ! grep -qi '#004a3c' s.svg || fail "edges on bars of a pixel"
 }
 
+# 20,000 pixels, of which one is black and one of the value 100: the lowest bar is 0.005 %.
+@test "chart: a logarithmic sheet starts at a pixel, and small images keep their shares" {
+  { printf 'P5 200 100 255\n\x00\x64' && head -c 19998 /dev/zero | tr '\0' '\310'; } >large.pgm
+  pgm small.pgm 3 1 '\x00\x32\x64'
+  imghist_ok large.pgm small.pgm --sheet --scale=log --chart=s.svg
+  sed -i $'s/\xE2\x80\xAF//g' s.svg # narrow spaces
+  [ "$(grep -oE '>[0-9.]+%<' s.svg | sort -u | paste -sd' ')" = ">0%< >0.1%< >1%< >10%<" ] || fail "$(grep -o '>[0-9.]*%<' s.svg)"
+  grep -q '>log scale<' s.svg && grep -q '>crushed 33.3%<' s.svg && grep -q '>crushed <0.01%<\|>crushed &lt;0.01%<' s.svg || fail "$(grep text s.svg)"
+  imghist_ok large.pgm --scale=log --chart=c.svg
+  grep -q '>log(1 + n) scale<' c.svg
+}
+
+@test "chart: a sheet says that its value axes differ" {
+  needs python3
+  floats f.raw 0 1 2
+  floats g.raw 0 1 3
+  imghist_ok f.raw g.raw --raw=1 --raw-depth=f32le --size=3x1 --sheet --chart=s.svg
+  grep -q '>values on axes of their own<' s.svg || fail "$(grep heights s.svg)"
+  imghist_ok f.raw f.raw --raw=1 --raw-depth=f32le --size=3x1 --sheet --chart=s.svg
+  ! grep -q 'of their own' s.svg || fail "the same axes"
+}
+
 @test "chart: a sheet of 1, 60 and 61 images, of none, and what does not go with it" {
   mkdir d
   for i in {100..159}; do dot d/$i.pgm; done
@@ -246,8 +268,10 @@ f32() { imghist_ok "$1" --raw=1 --raw-depth=f32le --size=$(($(stat -c %s "$1") /
     IFS=: read -r file first last number <<<"$part"
     [ "$(grep -oE '>[12][0-9]{2}\.pgm</text>' $file | tr -dc '0-9\n' | sort -u)" = "$(seq "$first" "$last")" ] || fail "$file"
     grep -qF ">d/$number<" $file || fail "$file: no title"
+    grep -q 'other files have scales of their own<' $file || fail "$file: whose scale"
   done
   imghist_ok d/100.pgm d/101.pgm --sheet --chart=more.svg # fewer: the others are left as they are
+  ! grep -q 'of their own' more.svg || fail "$(grep scale more.svg)"
   [ "$(ls more*)" = $'more-2.svg\nmore-3.svg\nmore.svg' ]
   imghist_ok d --sheet --chart=h.hist.png --title=Dots
   [ "$(ls h*)" = $'h-2.hist.png\nh-3.hist.png\nh.hist.png' ]
