@@ -94,7 +94,7 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
 static void add_facts(const struct ih_comparison *c, bool in_percent, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
-    if (ih_has_luma(&c->sides[0].histogram) && !isnan(c->planes[IH_LUMA].ks)) {
+    if (c->sides[0].histogram.layout.n_colours > 1 && !isnan(c->planes[IH_LUMA].ks)) {
         ih_chart_put_moment(emd, &c->sides[0].histogram, c->planes[IH_LUMA].emd, EMD_DECIMALS);
         ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
         snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);

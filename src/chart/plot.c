@@ -64,22 +64,22 @@ static void add_quarters(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     for (unsigned i = 0; i < N_QUARTERS; i++) {
         const unsigned n = l->n_bins, v = i + 1 < N_QUARTERS ? n * i / (N_QUARTERS - 1) : n - 1;
-        const unsigned bar = v / l->n_in_bar;
-        const int64_t left = ih_chart_bin_x(l, bar), width = ih_chart_bin_x(l, bar + 1) - left;
+        const int64_t left = ih_chart_bin_x(l, v / l->n_in_bar);
+        const int64_t width = ih_chart_bin_x(l, v / l->n_in_bar + 1) - left;
         add_tick(chart, (int32_t)(left + width * (2 * (v % l->n_in_bar) + 1) / (2 * l->n_in_bar)),
                  v);
     }
 }
 
-/* Returns the least of 1, 2, 5, 10, 20, 50, ..., 0.5, 0.2, ... that is not below v. */
+/* Returns the least of ..., 0.2, 0.5, 1, 2, 5, 10, ... that is not below v. */
 static double round_step(double v)
 {
     double step = 1;
-    while (step <= v / 10)
-        step *= 10;
     while (step > v)
         step /= 10;
-    return step >= v ? step : 2 * step >= v ? 2 * step : 5 * step >= v ? 5 * step : 10 * step;
+    for (unsigned i = 0; step < v; i++)
+        step *= i % 3 == 1 ? 2.5 : 2;
+    return step;
 }
 
 static void add_round(struct ih_chart *chart, double step)

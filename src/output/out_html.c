@@ -20,6 +20,8 @@ struct html_state {
     struct ih_output_state to;
     uint64_t n_records;
     struct ih_total total;
+    const struct ih_luma_weights
+        *luma;     /* of an image that has it, beside floats without; NULL: none */
     bool is_mixed; /* images of different bins, which have no total */
     /* Of records; with the fingerprint, by which the page finds copies. */
     const struct ih_column *columns[IH_N_FIELDS + IH_CHOSEN_MAX + 2];
@@ -255,6 +257,8 @@ static void html_put(void *state, const struct ih_result *result, const char *by
         (void)ih_total_add(&s->total, result, &ignored);
         return;
     }
+    if (result->status == IH_OK && ih_has_luma(&result->histogram))
+        s->luma = result->measure.luma;
     /* Or more pixels than a sum can have. */
     s->is_mixed |= ih_total_add(&s->total, result, &ignored) != IH_OK;
     fputs(s->n_records++ ? ",\n" : "\n", s->to.stream);
@@ -270,7 +274,7 @@ static void put_total(FILE *f, const struct html_state *s)
             (unsigned long long)total.n_failed);
     put_row(s, f, &total);
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"alpha\":\"%s\",\"clip_limits\":[%u,%u],\"region\":",
-            s->is_mixed ? "true" : "false", total.measure.luma->name,
+            s->is_mixed ? "true" : "false", (s->luma ? s->luma : total.measure.luma)->name,
             ih_alpha_name(total.measure.alpha), total.measure.clip_low, total.measure.clip_high);
     ih_json_put_string_in_html(f, total.measure.region);
     fputs(",\"mask\":", f);

@@ -633,6 +633,28 @@ gray.mean
 END
 }
 
+@test "html: floats of one value or of none, alone and beside an image with luma" {
+  browser
+  printf 'Pf\n1 1\n-1\n\xCD\xCC\xCC\x3D' >one.pfm # 0.1
+  printf 'Pf\n1 1\n-1\n\x00\x00\xC0\x7F' >nan.pfm
+  ppm red.ppm 1 1 '\xFF\x00\x00'
+  imghist_ok one.pfm --html=one.html
+  imghist_ok nan.pfm --html=nan.html
+  imghist_ok one.pfm red.ppm --html=both.html
+  for page in one nan both; do
+    in_browser $page.html '
+      const texts = s => [...document.querySelectorAll(s)].map(e => e.textContent).join(" ");
+      document.querySelector("#body tr").click();
+      say([texts("#total .axis span, #total p"), texts("#detail .axis span"), texts("th"), texts("#facts dd:nth-last-of-type(2)"),
+        texts("#hint").slice(0, 6)].join("; "));'
+  done >said
+  diff said - <<'END'
+0.1; 0.1; Imagefile Histogram Sizepixels Format Meangray.mean Mediangray.median Stddevgray.stddev Entropygray.entropy; none; Bars t
+No sample has a value.; no values; Imagefile Histogram Sizepixels Format; none; Bars t
+The images have different bins or bands, which are not added up.; 0.1; Imagefile Histogram Sizepixels Format Mean lumamean_luma Median Stddev Entropy Crushedcrushed_any Blownblown_any; bt709; Shares
+END
+}
+
 # Ten bands of 4 pixels, 10 b to 10 b + 3, in two images; the first and the third have names. Mean 10 b + 1.5, stddev sqrt(5) / 2.
 @test "html: bands are lines, with their names in the file and the statistics of each" {
   browser
