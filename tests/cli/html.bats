@@ -653,6 +653,17 @@ END
 No sample has a value.; no values; Imagefile Histogram Sizepixels Format; none; Bars t
 The images have different bins or bands, which are not added up.; 0.1; Imagefile Histogram Sizepixels Format Mean lumamean_luma Median Stddev Entropy Crushedcrushed_any Blownblown_any; bt709; Shares
 END
+  printf 'Pf\n2 1\n-1\n\x33\x45\x4A\x3C\x5A\xF3\x43\x3F' >long.pfm # 0.0123456, 0.765432
+  imghist_ok long.pfm --html=long.html
+  in_browser long.html '
+    document.querySelector("#body tr").click();
+    document.getElementById("sheet-view").click();
+    for (const place of ["#total", "#detail", ".tile"]) say([...document.querySelectorAll(place + " .axis span")].map(e => e.textContent).join(" "));' >said
+  diff said - <<'END' # a tile has no room for three of them
+0.012346 0.38889 0.76543
+0.012346 0.38889 0.76543
+0.012346 0.76543
+END
 }
 
 # Ten bands of 4 pixels, 10 b to 10 b + 3, in two images; the first and the third have names. Mean 10 b + 1.5, stddev sqrt(5) / 2.
