@@ -126,14 +126,23 @@ static double step_of(const struct ih_chart_axis *axis, int i)
     return step / 1e6 * unit_of(axis);
 }
 
+double ih_chart_round_step(double least)
+{
+    double step = 1;
+    while (step > least)
+        step /= 10;
+    for (unsigned i = 0; step < least; i++)
+        step *= i % 3 == 1 ? 2.5 : 2;
+    return step;
+}
+
 /* Adds ticks with equal steps, as small as the gap allows. */
 static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
 {
-    int i = axis->in_percent ? 0 : MILLIONTHS;
-    while (step_of(axis, i) <= axis->limit && axis_share(axis, step_of(axis, i)) < min_gap)
-        i++;
-    for (int k = 1; k * step_of(axis, i) <= axis->limit; k++)
-        add_tick(axis, k * step_of(axis, i));
+    const double unit = unit_of(axis), least = axis->in_percent ? 1e-6 : 1;
+    const double step = unit * ih_chart_round_step(fmax(least, min_gap * axis->limit / unit));
+    for (int k = 1; k * step <= axis->limit; k++)
+        add_tick(axis, k * step);
 }
 
 /* Adds ticks with growing steps, without those that are too close to the tick before. */

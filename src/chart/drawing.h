@@ -9,6 +9,7 @@
 #ifndef IH_CHART_DRAWING_H
 #define IH_CHART_DRAWING_H
 
+#include "base/text.h"
 #include "chart/canvas.h"
 
 /* ---- theme.c: the colours; a theme is one row of its table ---- */
@@ -70,6 +71,9 @@ void ih_chart_axis_find_cut(struct ih_chart_axis *axis, const struct ih_histogra
 /* Returns the height of a count above the foot of a plot of this height, at most the height. */
 int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, double n, int32_t plot_height);
 
+/* Returns the least of ..., 0.2, 0.5, 1, 2, 5, 10, ... that is not below a number above 0. */
+double ih_chart_round_step(double least);
+
 /* The number of a tick. */
 void ih_chart_axis_label(const struct ih_chart_axis *axis, double tick, char label[IH_LABEL_MAX]);
 
@@ -115,8 +119,8 @@ struct ih_chart_entry {
 
 /* A number below the plot, with its grid line. */
 struct ih_chart_tick {
-    int32_t x;                /* 1/IH_SUBPIXELS of a pixel */
-    char label[IH_LABEL_MAX]; /* "" where numbers would touch */
+    int32_t x;               /* 1/IH_SUBPIXELS of a pixel */
+    char label[IH_REAL_MAX]; /* "" where numbers would touch */
 };
 
 enum { IH_CHART_TICKS_MAX = 12 };

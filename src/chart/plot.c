@@ -13,8 +13,6 @@
  */
 #include "chart/drawing.h"
 
-#include "base/text.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +44,7 @@ static void add_tick(struct ih_chart *chart, int32_t x, double v)
 {
     struct ih_chart_tick *tick = &chart->ticks[chart->n_ticks++];
     tick->x = x;
-    snprintf(tick->label, sizeof tick->label, "%.9g", v + 0.0); /* no -0 */
+    ih_put_digits(tick->label, v + 0.0, 9); /* no -0 */
 }
 
 /* In the middle of a bar that begins with the value. */
@@ -71,24 +69,6 @@ static void add_quarters(struct ih_chart *chart)
     }
 }
 
-/* Returns the least of ..., 0.2, 0.5, 1, 2, 5, 10, ... that is not below v. */
-static double round_step(double v)
-{
-    double step = 1;
-    while (step > v)
-        step /= 10;
-    for (unsigned i = 0; step < v; i++)
-        step *= i % 3 == 1 ? 2.5 : 2;
-    return step;
-}
-
-static void add_round(struct ih_chart *chart, double step)
-{
-    for (double i = ceil(chart->shown.low / step);
-         i * step <= chart->shown.high && chart->n_ticks < IH_CHART_TICKS_MAX; i++)
-        add_span_tick(chart, i * step);
-}
-
 static int32_t widest_number(const struct ih_chart *chart)
 {
     int32_t widest = 0;
@@ -99,30 +79,30 @@ static int32_t widest_number(const struct ih_chart *chart)
 
 static void set_ticks(struct ih_chart *chart)
 {
-    const struct ih_chart_layout *l = &chart->layout;
     const struct ih_shown shown = chart->shown;
-    const int32_t width = (l->right - l->left) * IH_SUBPIXELS;
+    const int32_t width = (chart->layout.right - chart->layout.left) * IH_SUBPIXELS;
     const double span = shown.high - shown.low, least = ih_is_float(chart->values->type) ? 0 : 1;
+    unsigned n = 1;
     chart->n_ticks = 0;
     if (!shown.is_span) {
-        unsigned step = 1;
         add_quarters(chart);
-        while (step < N_QUARTERS - 1 &&
-               widest_number(chart) > width / (N_QUARTERS - 1) * (int32_t)step)
-            step *= 2;
+        while (n < N_QUARTERS - 1 && widest_number(chart) > width / (N_QUARTERS - 1) * (int32_t)n)
+            n *= 2;
         for (unsigned i = 0; i < N_QUARTERS; i++)
-            if (i % step != 0)
+            if (i % n != 0)
                 chart->ticks[i].label[0] = '\0';
     } else if (span == 0) {
         add_span_tick(chart, shown.low);
         ih_put_float(chart->ticks[0].label, shown.low);
-    } else if (span > 0) {
-        double step = round_step(fmax(span / SPAN_TICKS, least));
-        add_round(chart, step);
-        while (chart->n_ticks > 2 && widest_number(chart) > step / span * width) {
-            chart->n_ticks = 0;
-            add_round(chart, step = round_step(step * 1.5));
-        }
+    }
+    for (double step = fmax(span / SPAN_TICKS, least); shown.is_span && span > 0; step *= 1.5) {
+        chart->n_ticks = 0;
+        step = ih_chart_round_step(step);
+        for (double i = ceil(shown.low / step); i * step <= shown.high; i++)
+            if (chart->n_ticks < IH_CHART_TICKS_MAX)
+                add_span_tick(chart, i * step);
+        if (chart->n_ticks <= 2 || widest_number(chart) <= step / span * width)
+            return;
     }
 }
 
@@ -330,18 +310,13 @@ static void draw_lines(struct ih_chart *chart)
         draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
 }
 
-/* Whether red, green and blue are those of gray images. */
-static bool has_equal_colours(const struct ih_histogram *h)
-{
-    return memcmp(ih_bins(h, 0), ih_bins(h, 1), IH_BINS * sizeof *h->bins) == 0 &&
-           memcmp(ih_bins(h, 0), ih_bins(h, 2), IH_BINS * sizeof *h->bins) == 0;
-}
-
 static void draw_other(struct ih_chart *chart)
 {
     const struct ih_histogram *h = chart->other;
     const unsigned n_colours = h->layout.n_colours;
-    const bool is_gray = n_colours == 1 || (n_colours == 3 && has_equal_colours(h));
+    const bool is_gray = /* or red, green and blue are equal, as of gray images */
+        n_colours == 1 ||
+        (n_colours == 3 && memcmp(h->bins, h->bins + IH_BINS, 2 * IH_BINS * sizeof *h->bins) == 0);
     for (unsigned plane = 0; plane < (is_gray ? 1 : ih_chart_n_drawn(h)); plane++)
         draw_line(chart, ih_bins(h, plane),
                   is_gray          ? chart->theme->luma

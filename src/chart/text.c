@@ -96,7 +96,7 @@ void ih_chart_put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h,
     if (isnan(v))
         strcpy(label, "none");
     else if (!ih_is_unsigned(h->type))
-        snprintf(label, IH_LABEL_MAX, "%.4g", v);
+        ih_put_digits(label, v, 4);
     else
         ih_label_real(label, v, decimals);
 }
@@ -136,22 +136,25 @@ static void add_span(const struct ih_result *results, size_t n, struct ih_shown 
                      struct ih_chart_facts *facts)
 {
     bool is_all = true;
-    char *const fact = next_fact(facts), number[IH_REAL_MAX];
+    char *const fact = next_fact(facts), low[IH_REAL_MAX], high[IH_REAL_MAX];
     int exponent = 0;
     for (size_t i = 0; i < n; i++)
         is_all = is_all && shows_all(&results[i], shown);
-    ih_put_float(number, shown.low);
-    if (shown.low == shown.high)
+    if (shown.low == shown.high) {
+        ih_put_float(low, shown.low);
         snprintf(fact, IH_LABEL_MAX, is_all ? "all values are %s" : "value %s, the middle 99.8 %%",
-                 number);
-    else
-        snprintf(fact, IH_LABEL_MAX, "values %.5g to %.5g%s", shown.low, shown.high,
-                 is_all ? "" : ", the middle 99.8 %");
-    if (shown.low == shown.high || results->histogram.type != IH_FLOAT32)
+                 low);
+        return;
+    }
+    ih_put_digits(low, shown.low, 5);
+    ih_put_digits(high, shown.high, 5);
+    snprintf(fact, IH_LABEL_MAX, "values %s to %s%s", low, high,
+             is_all ? "" : ", the middle 99.8 %");
+    if (results->histogram.type != IH_FLOAT32)
         return;
     (void)frexp(fmax(fabs(shown.low), fabs(shown.high)), &exponent);
-    snprintf(next_fact(facts), IH_LABEL_MAX, "counted in bins up to %.3g wide",
-             ldexp(1, exponent - 8)); /* 1 + 7 bits of the mantissa tell bins apart */
+    ih_put_digits(high, ldexp(1, exponent - 8), 3); /* bins differ in 1 + 7 bits of the mantissa */
+    snprintf(next_fact(facts), IH_LABEL_MAX, "counted in bins up to %s wide", high);
 }
 
 void ih_chart_add_values(const struct ih_result *results, size_t n, struct ih_shown shown,
