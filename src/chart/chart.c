@@ -1,5 +1,5 @@
 /*
- * A chart, from a result to a file in memory: the layout and the order of drawing. parts.h names
+ * A chart, from a result to a file in memory: the layout and the order of drawing. drawing.h names
  * the files that draw the parts.
  *
  * The layout is computed first, from the widths of all texts, so every canvas gets the same shapes
