@@ -116,7 +116,7 @@ static bool names_fit(const struct ih_chart *chart)
 
 void ih_chart_fit_names(struct ih_chart *chart)
 {
-    chart->layout.legend_rows = 1;
+    chart->layout.legend_rows = chart->facts.n_entries > 0;
     chart->layout.legend_columns = 0;
     if (!names_fit(chart))
         choose_columns(chart);

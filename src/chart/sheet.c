@@ -211,7 +211,20 @@ static size_t common_folder(const struct ih_result *results, size_t n)
     return length;
 }
 
-/* Adds the channels of all images: colours, gray, bands. */
+/* Whether a plane has this name in all images that have it, of so many colours. */
+static bool has_name(const struct ih_chart_sheet *s, unsigned n_colours, unsigned plane,
+                     const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct ih_histogram *const h = &s->results[i].histogram;
+        if (h->layout.n_colours == n_colours && ih_chart_draws_plane(h, plane) &&
+            strcmp(ih_histogram_plane(h, plane), name) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Adds the channels of all images: colours, gray, bands. A sheet of --by=band names its panels. */
 static void add_legend(const struct ih_chart_sheet *s, struct ih_chart_facts *facts)
 {
     static const unsigned n_colours[] = {3, 1, 0};
@@ -226,10 +239,11 @@ static void add_legend(const struct ih_chart_sheet *s, struct ih_chart_facts *fa
         for (unsigned i = 0; most && i < most->n_planes; i++) {
             const unsigned plane = ih_nth_plane(most, i);
             struct ih_chart_entry *const entry = &facts->entries[facts->n_entries];
-            if (!ih_chart_draws_plane(most, plane))
+            const char *const name = ih_histogram_plane(most, plane);
+            if (!ih_chart_draws_plane(most, plane) || !has_name(s, n_colours[k], plane, name))
                 continue;
             *entry = (struct ih_chart_entry){.layout = most->layout, .plane = plane};
-            snprintf(entry->name, sizeof entry->name, "%s", ih_histogram_plane(most, plane));
+            snprintf(entry->name, sizeof entry->name, "%s", name);
             facts->n_entries++;
         }
     }

@@ -124,6 +124,8 @@ table() { "$IMGHIST" "$@" -q --csv=stats --fields=file,channel,count,sum | tail 
   imghist_ok b.tif gray.pgm a.tif rgb.tif --sheet --chart=s.svg
   [ "$(grep -oE '>(red|green|blue|luma|gray|band[0-9]+)<' s.svg | tr -d '<>' | paste -sd' ')" = \
     "red green blue luma gray band1 band2 band3 band4 band5 band6 band7 band8" ] || fail "$(grep text s.svg)"
+  imghist_ok b.tif --by=band --sheet --chart=t.svg # panels have these names
+  [ "$(grep -cE '>band[1-3]<' t.svg)" -eq 3 ] || fail "$(grep text t.svg)"
   imghist_ok b.tif gray.pgm a.tif rgb.tif --sheet --chart=s.svg --chart-size=480x480 # in two rows
   [ "$(grep -E '>(red|band8)<' s.svg | sed 's/.* y="\([0-9.]*\)".*/\1/' | sort -u | wc -l)" -eq 2 ] || fail "$(grep text s.svg)"
 }
