@@ -263,7 +263,7 @@ static enum ih_status tiff_read_directory(struct ih_tiff *s, struct ih_image_inf
     if (status == IH_OK)
         tiff_read_metadata(s, info);
     if (status == IH_OK)
-        status = ih_tiff_read_band_names(s, &info->band_names, err);
+        status = ih_tiff_read_band_names(s, info->n_frames, &info->band_names, err);
     return status;
 }
 
@@ -425,6 +425,7 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     ih_budget_give(s->whole.budget, s->whole.taken_bytes - s->file_taken_bytes);
     s->whole.taken_bytes = s->file_taken_bytes;
     s->page_at = at;
+    s->page++;
     s->width = s->height = 0;
     info->not_applied = info->warnings = 0;
     info->extremes = (struct ih_extremes){0};

@@ -170,6 +170,60 @@ $(item 0 'Blue' 3 'NIR &amp;lt; 0.9 &amp;amp; &amp;#xb5;m' 2 $'a\tb\e[31mc' 9 'n
   [[ "$(names other.ndjson | head -1)" == "Bl  ue|-|"* ]] || fail "$(names other.ndjson)"
 }
 
+# pages FILE N XML: a TIFF of N pages of 2 x 2 pixels, gray uint8; XML is the first one's description.
+pages() {
+  python3 - "$@" <<'END'
+import struct, sys
+n, xml = int(sys.argv[2]), sys.argv[3].encode() + b"\0"
+file, at = b"II*\0" + struct.pack("<L", 20) + bytes(12), 20
+for i in range(n):
+    tags = [(256, 3, 1, 2), (257, 3, 1, 2), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (277, 3, 1, 1), (279, 4, 1, 4)]
+    if i == 0:
+        tags.insert(5, (270, 2, len(xml), 20 + 6 * n + 12 * (8 * n + 1)))
+    at += 6 + 12 * len(tags)
+    file += struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHLL", *tag) for tag in tags) + struct.pack("<L", at if i + 1 < n else 0)
+open(sys.argv[1], "wb").write(file + xml)
+END
+}
+
+# ome ORDER C Z T ELEMENT...: OME-XML.
+ome() {
+  printf '<OME><Image Name="x"><Pixels SizeC="%s" DimensionOrder="%s" SizeZ="%s" SizeT="%s">' "$2" "$1" "$3" "$4"
+  printf '<%s></x>' "${@:5}"
+  printf '</Pixels></Image></OME>'
+}
+
+@test "bands: the names of OME's channels are those of the pages" {
+  local page cut dapi='Channel ID="Channel:0:0" Name="DAPI" SamplesPerPixel="1"' gfp='Channel Name="&lt;GFP&gt; &amp;#38; &#xb5;"'
+  named() { "$IMGHIST" o.tif --frames --ndjson -q | jq -r '.channels[0].name_in_file // "-"' | paste -sd'|'; }
+  pages o.tif 4 "$(ome XYCZT 2 2 1 "$dapi" "$gfp" 'TiffData IFD="0" PlaneCount="4"/')"
+  [ "$(named)" = "DAPI|<GFP> &#38; µ|DAPI|<GFP> &#38; µ" ] || fail "$(named)"
+  [ "$("$IMGHIST" o.tif --text=full -q | grep named)" = "  named in the file: gray DAPI" ]
+  pages o.tif 4 "$(ome XYZTC 2 2 1 "$dapi" 'Channel ID="Channel:0:1"' TiffData/)"
+  [ "$(named)" = "DAPI|DAPI|-|-" ] || fail "$(named)"
+  pages o.tif 6 "$(ome XYTCZ 3 1 2 "$dapi" "$gfp" 'Channel Name="3"' \
+    'TiffData IFD="0" PlaneCount="3"/' 'TiffData FirstC="1" FirstT="1" FirstZ="0" IFD="3"' 'TiffData FirstC="2" IFD="4" PlaneCount="2"')"
+  [ "$(named)" = "DAPI|DAPI|<GFP> &#38; µ|<GFP> &#38; µ|3|3" ] || fail "$(named)"
+
+  # Which page is which channel is not known: pages of other files, in another order, of several images, RGB.
+  for page in 'TiffData IFD="0"/' 'TiffData IFD="1" PlaneCount="4"/' 'TiffData IFD="0" FirstC="1" PlaneCount="4"/' 'TiffData PlaneCount="5"/' \
+    'TiffData IFD="0" FirstZ="x" PlaneCount="4"/' 'TiffData IFD="0" PlaneCount="4"/></Pixels><Pixels' 'TiffData PlaneCount="99999999999999999999"/' \
+    'Channel Name="3"><TiffData/' 'Channel Name="3" SamplesPerPixel="3"><TiffData/' 'x'; do
+    pages o.tif 4 "$(ome XYCZT 2 2 1 "$dapi" "$gfp" "$page")"
+    [ "$(named)" = "-|-|-|-" ] || fail "$page: $(named)"
+  done
+  for page in "XYCZT 2 3 1" "XYCCT 2 2 1" "XYCZ 2 2 1" "ZYXCT 2 2 1" "XYCZT 0 2 1" "XYCZT -2 2 1" "XYCZT 2 2 4294967296"; do
+    # shellcheck disable=SC2086 # four arguments
+    pages o.tif 4 "$(ome $page "$dapi" "$gfp" TiffData/)"
+    [ "$(named)" = "-|-|-|-" ] || fail "$page: $(named)"
+  done
+  page=$(ome XYCZT 2 2 1 "$dapi" "$gfp" 'TiffData IFD="0" PlaneCount="4"/')
+  for cut in 10 45 75 100 110 130 190 260 ${#page}; do
+    pages o.tif 4 "${page:0:cut}"
+    imghist_quiet o.tif --frames --ndjson
+  done
+}
+
 @test "bands: --bands counts some, which keep their numbers" {
   bands a.tif 7 1 5000 '<Item sample="4" role="description">NIR</Item><Item sample="0" role="description">Blue</Item>'
   imghist_quiet a.tif --bins=native --ndjson -o all.ndjson

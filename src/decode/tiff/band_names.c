@@ -3,8 +3,16 @@
  *
  *     <Item name="DESCRIPTION" sample="3" role="description">NIR</Item>
  *
- * The text is searched for such items and not checked: what it lacks or breaks costs a name. The
- * channels of OME-XML are not read: which of them a page holds depends on tables of the whole file.
+ * and names of OME-XML, which describes all pages in the first one. A page of one sample is a plane
+ * of one channel:
+ *
+ *     <Pixels DimensionOrder="XYCZT" SizeC="2" SizeT="1" SizeZ="1">
+ *       <Channel Name="DAPI"/><Channel Name="GFP"/><TiffData IFD="0" PlaneCount="2"/>
+ *
+ * They are taken if the pages are all planes of a single image, in their order. A page of several
+ * samples is one channel for OME, too: its bands have no names.
+ *
+ * The texts are searched for such elements and not checked: what they lack or break costs a name.
  */
 #include "decode/tiff/tiff.h"
 
@@ -30,18 +38,38 @@ static bool skip_past(struct part *p, const char *word)
     return false;
 }
 
-/* Copies the value of an attribute, `name="` included in the name. Returns false if the element has
- * none, or one that is too long. */
-static bool get_attribute(struct part element, const char *name, char value[16])
+/* Moves *rest to after the start tag of the next element, and sets *tag to what follows word in it.
+ * Returns false if there is none. */
+static bool next_tag(struct part *rest, const char *word, struct part *tag)
 {
-    size_t n = 0;
-    if (!skip_past(&element, name))
+    if (!skip_past(rest, word))
         return false;
-    while (element.at + n < element.end && element.at[n] != '"' && n < 15)
-        n++;
-    memcpy(value, element.at, n);
-    value[n] = '\0';
-    return element.at + n < element.end && element.at[n] == '"';
+    tag->at = rest->at;
+    const bool has_end = skip_past(rest, ">");
+    tag->end = rest->at;
+    return has_end;
+}
+
+/* Finds the value of an attribute; ` name="` has both. Returns false if the tag has none. */
+static bool find_attribute(struct part tag, const char *name, struct part *value)
+{
+    if (!skip_past(&tag, name))
+        return false;
+    *value = (struct part){tag.at, tag.at};
+    while (value->end < tag.end && *value->end != '"')
+        value->end++;
+    return value->end < tag.end;
+}
+
+/* Copies such a value. Returns false if there is none, or one that is too long. */
+static bool get_attribute(struct part tag, const char *name, char value[16])
+{
+    struct part found;
+    if (!find_attribute(tag, name, &found) || found.end - found.at >= 16)
+        return false;
+    memcpy(value, found.at, (size_t)(found.end - found.at));
+    value[found.end - found.at] = '\0';
+    return true;
 }
 
 /* Writes a character as UTF-8. Returns its length; 0: there is no such character. */
@@ -107,23 +135,114 @@ static enum ih_status name_sample(const struct ih_tiff *s, const char *sample, c
     return IH_OK;
 }
 
-enum ih_status ih_tiff_read_band_names(const struct ih_tiff *s, struct ih_band_name **names,
-                                       struct ih_error *err)
+/* ---- OME ---- */
+
+/* An attribute that is a whole number; without it: fallback. Any other value: UINT64_MAX. */
+static uint64_t get_number(struct part tag, const char *name, uint64_t fallback)
 {
-    struct part all;
+    char value[16], *end;
+    struct part found;
+    if (!find_attribute(tag, name, &found))
+        return fallback;
+    if (!get_attribute(tag, name, value) || *value < '0' || *value > '9')
+        return UINT64_MAX;
+    const unsigned long number = strtoul(value, &end, 10);
+    return *end || number > UINT32_MAX ? UINT64_MAX : number;
+}
+
+/* Z, C or T: planes with the same number follow each other in runs of `stride`. */
+struct axis {
+    uint64_t n, stride;
+};
+
+/* Whether the elements TiffData say that page i is plane i, of n. */
+static bool is_in_order(struct part rest, const struct axis axes[3], uint64_t n)
+{
+    static const char *const firsts[] = {" FirstZ=\"", " FirstC=\"", " FirstT=\""};
+    struct part tag;
+    uint64_t next = 0;
+    while (next <= n && next_tag(&rest, "<TiffData", &tag)) {
+        const uint64_t page = get_number(tag, " IFD=\"", UINT32_MAX);
+        const uint64_t n_pages = get_number(tag, " PlaneCount=\"", page == UINT32_MAX ? n : 1);
+        if ((page == UINT32_MAX ? 0 : page) != next || n_pages > n)
+            return false;
+        for (unsigned i = 0; i < 3; i++)
+            if (get_number(tag, firsts[i], 0) != next / axes[i].stride % axes[i].n)
+                return false;
+        next += n_pages;
+    }
+    return next == n;
+}
+
+/* Finds the channels in the description of the first page. */
+static void find_ome(struct ih_tiff *s, unsigned n_pages)
+{
+    static const char letters[] = "ZCT";
+    static const char *const sizes[] = {" SizeZ=\"", " SizeC=\"", " SizeT=\""};
+    struct part all, tag, pixels, value;
+    struct axis axes[3] = {{0, 0}};
+    size_t n_bytes;
+    uint64_t n = 1, n_channels = 0;
+    s->ome.n_channels = 0;
+    if (!ih_tiff_text_at(s, TIFFTAG_IMAGEDESCRIPTION, &all.at, &n_bytes))
+        return;
+    all.end = all.at + n_bytes;
+    if (!skip_past(&all, "<OME") || !next_tag(&all, "<Pixels", &pixels) ||
+        !find_attribute(pixels, " DimensionOrder=\"XY", &value) || value.end - value.at != 3)
+        return;
+    for (unsigned k = 0; k < 3; k++) {
+        const char *const letter = memchr(letters, value.at[k], 3);
+        const uint64_t size = letter ? get_number(pixels, sizes[letter - letters], 0) : 0;
+        if (size == 0 || size > n_pages || axes[letter - letters].n > 0)
+            return;
+        axes[letter - letters] = (struct axis){size, n};
+        n *= size;
+    }
+    struct part after = all;
+    if (!skip_past(&after, "</Pixels>") || skip_past(&after, "<Pixels"))
+        return;
+    all.end = after.at;
+    s->ome.text = all.at;
+    s->ome.n_bytes = (size_t)(all.end - all.at);
+    for (struct part rest = all; next_tag(&rest, "<Channel", &tag); n_channels++)
+        if (get_number(tag, " SamplesPerPixel=\"", 1) != 1)
+            return;
+    if (n == n_pages && n_channels == axes[1].n && is_in_order(all, axes, n)) {
+        s->ome.n_channels = (unsigned)n_channels;
+        s->ome.stride = (unsigned)axes[1].stride;
+    }
+}
+
+static enum ih_status name_page(const struct ih_tiff *s, struct ih_band_name **names,
+                                struct ih_error *err)
+{
+    struct part rest = {s->ome.text, s->ome.text + s->ome.n_bytes}, tag = rest, value;
+    char text[2 * IH_BAND_NAME_BYTES];
+    for (unsigned i = s->page / s->ome.stride % s->ome.n_channels + 1; i > 0; i--)
+        next_tag(&rest, "<Channel", &tag);
+    if (!find_attribute(tag, " Name=\"", &value))
+        return IH_OK;
+    get_content(value, text);
+    return ih_band_name_set(names, s->layout.n_channels, 0, text, err);
+}
+
+enum ih_status ih_tiff_read_band_names(struct ih_tiff *s, unsigned n_pages,
+                                       struct ih_band_name **names, struct ih_error *err)
+{
+    struct part all, element;
     size_t n_bytes;
     ih_band_names_reset(names);
+    if (s->page == 0)
+        find_ome(s, n_pages);
+    if (s->n_samples == 1 && s->samples.kind != IH_SAMPLES_PALETTE && s->ome.n_channels > 0)
+        return name_page(s, names, err);
     if (s->samples.n_planes != s->layout.n_channels ||
         !ih_tiff_text_at(s, GDAL_METADATA, &all.at, &n_bytes))
         return IH_OK;
     all.end = all.at + n_bytes;
-    while (skip_past(&all, "<Item")) {
-        struct part element = {all.at, all.end}, content;
+    while (next_tag(&all, "<Item", &element)) {
+        struct part content = all;
         char role[16], sample[16], text[2 * IH_BAND_NAME_BYTES];
-        if (!skip_past(&all, ">"))
-            break;
-        element.end = all.at;
-        content = all;
         while (all.at < all.end && *all.at != '<')
             all.at++;
         content.end = all.at;

@@ -75,7 +75,13 @@ struct ih_tiff {
     bool takes_native;
     struct ih_nodata nodata;  /* of the run */
     uint64_t page_at;         /* offset of the page's directory; 0: the first */
+    unsigned page;            /* from 0, among those that are images */
     unsigned slice, n_slices; /* of a stack in one page; else 0 and 1 */
+    struct {                  /* the channels of OME-XML, in the file */
+        const char *text;
+        size_t n_bytes;
+        unsigned n_channels, stride; /* 0: not known; pages in a row of each */
+    } ome;
     uint64_t slices_at, slice_bytes;
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each of few planes */
     enum ih_sample_type type; /* of samples kept as they are; IH_UINT8: samples converts them */
@@ -118,10 +124,10 @@ bool ih_tiff_text(const struct ih_tiff *s, uint16_t tag, char *text, size_t size
  * if the page has no such tag. */
 bool ih_tiff_text_at(const struct ih_tiff *s, uint16_t tag, const char **text, size_t *n_bytes);
 
-/* Overwrites the names of the page's bands (ih_band_name_set). Call it when the layout is read.
- * Returns IH_OK or IH_MEMORY. */
-enum ih_status ih_tiff_read_band_names(const struct ih_tiff *s, struct ih_band_name **names,
-                                       struct ih_error *err);
+/* Overwrites the names of the page's bands (ih_band_name_set). Call it when the layout is read,
+ * first for the first of n_pages images. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_tiff_read_band_names(struct ih_tiff *s, unsigned n_pages,
+                                       struct ih_band_name **names, struct ih_error *err);
 
 /* Whether the page with the directory at `at` (0: the first) is a smaller copy of another. */
 bool ih_tiff_is_reduced(const struct ih_tiff *s, uint64_t at);
