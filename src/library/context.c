@@ -56,7 +56,7 @@ enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size
     return IH_OK;
 }
 
-/* device, kernel, luma, alpha and nodata. */
+/* device, kernel, luma, alpha, nodata and bands. */
 static enum ih_status use_names(const struct ih_settings *s, struct ih_context *c,
                                 struct ih_device_options *device, struct ih_error *err)
 {
@@ -85,6 +85,8 @@ static enum ih_status use_names(const struct ih_settings *s, struct ih_context *
     if (*axes == IH_AXES_END)
         return ih_error_set(err, IH_USAGE,
                             "axes: '%.40s' is not one of auto, HWC, CHW, NHW, NHWC, NCHW", s->axes);
+    if (s->bands && ih_bands_parse(s->bands, &c->options.bands, &reason) != IH_OK)
+        return ih_error_set(err, reason.status, "bands: %.200s", reason.message);
     return IH_OK;
 }
 

@@ -17,7 +17,8 @@ struct context {
     struct ih_settings settings;
     char device[NAME_MAX_BYTES], kernel[NAME_MAX_BYTES], luma[NAME_MAX_BYTES],
         alpha[NAME_MAX_BYTES], nodata[NAME_MAX_BYTES], axes[NAME_MAX_BYTES];
-    pid_t pid; /* of the process that opened it */
+    PyObject *bands; /* a str whose text settings borrow, or NULL */
+    pid_t pid;       /* of the process that opened it */
 };
 
 /* Copies a name into the context, because settings borrow it. */
@@ -111,27 +112,41 @@ static bool keep_nodata(struct context *self, PyObject *nodata)
     return is_kept;
 }
 
+/* '1,3-5' or None */
+static bool keep_bands(struct context *self, PyObject *bands)
+{
+    if (!bands || bands == Py_None)
+        return true;
+    if (!PyUnicode_Check(bands)) {
+        PyErr_Format(PyExc_TypeError, "bands: %R is no text as in '1,3-5'", bands);
+        return false;
+    }
+    self->settings.bands = PyUnicode_AsUTF8AndSize(bands, NULL);
+    self->bands = self->settings.bands ? Py_NewRef(bands) : NULL;
+    return self->bands != NULL;
+}
+
 static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"device",  "kernel",       "luma",        "alpha",
-                            "clip",    "max_pixels",   "max_memory",  "lenient",
-                            "timeout", "raw_channels", "raw_preview", "raw_sensor",
-                            "bins",    "nodata",       "axes",        NULL};
+    static char *names[] = {"device",      "kernel",     "luma",    "alpha",   "clip",
+                            "max_pixels",  "max_memory", "lenient", "timeout", "raw_channels",
+                            "raw_preview", "raw_sensor", "bins",    "nodata",  "axes",
+                            "bands",       NULL};
     struct context *self = (struct context *)object;
     struct ih_settings *s = &self->settings;
     const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL, *axes = NULL;
-    PyObject *nodata = NULL;
+    PyObject *nodata = NULL, *bands = NULL;
     int lenient = 0, raw_preview = 0, raw_sensor = 0;
     if (self->context) {
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&Oz:Context", names,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&ppO&OzO:Context", names,
                                      &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
                                      py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
                                      py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
                                      &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview,
-                                     &raw_sensor, to_bins, &s->bins, &nodata, &axes))
+                                     &raw_sensor, to_bins, &s->bins, &nodata, &axes, &bands))
         return -1;
     s->interrupt = is_interrupted;
     if (s->clip_high == 0 && keywords && PyDict_GetItemString(keywords, "clip")) {
@@ -147,7 +162,8 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
         !keep(&s->kernel, self->kernel, kernel, "kernel") ||
         !keep(&s->luma, self->luma, luma, "luma") ||
         !keep(&s->alpha, self->alpha, alpha, "alpha") ||
-        !keep(&s->axes, self->axes, axes, "axes") || !keep_nodata(self, nodata))
+        !keep(&s->axes, self->axes, axes, "axes") || !keep_nodata(self, nodata) ||
+        !keep_bands(self, bands))
         return -1;
     return open_context(self);
 }
@@ -159,6 +175,7 @@ static void context_dealloc(PyObject *object)
         Py_BEGIN_ALLOW_THREADS ih_context_close(self->context);
         Py_END_ALLOW_THREADS
     }
+    Py_XDECREF(self->bands);
     py_free(object);
 }
 
@@ -334,7 +351,7 @@ PyDoc_STRVAR(
     "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
     "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0,\n"
     "        raw_preview=False, raw_sensor=False, bins=256, nodata=None,\n"
-    "        axes=None)\n--\n\n"
+    "        axes=None, bands=None)\n--\n\n"
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
     "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "kernel        the code that counts, as imghist --list names it; None: the best of the device\n"
@@ -356,7 +373,8 @@ PyDoc_STRVAR(
     "none "
     "are;\n              None: those that a file says\n"
     "axes          dimensions of NPY files: 'HWC', 'CHW', 'NHW', 'NHWC' or 'NCHW', of which the "
-    "first\n              image is counted; None: height, width, and perhaps 1 to 4 channels\n\n"
+    "first\n              image is counted; None: height, width, and perhaps 1 to 4 channels\n"
+    "bands         '1,3-5': of files, count only these channels, by their numbers in the file\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
     "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
     "use raises imghist.Error.");

@@ -421,6 +421,11 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
     result->measure = o->measure;
+    if (o->bands.last > 0) {
+        result->status = ih_error_set(&result->error, IH_USAGE,
+                                      "bands: they are chosen of files, not of pixels in memory");
+        return;
+    }
     struct ih_native native;
     const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
     if (array->number == IH_NUMBER_UNSIGNED)

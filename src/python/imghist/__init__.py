@@ -16,14 +16,14 @@ __all__ += ["count_many", "ndjson", "read_table", "scan", "total"]
 _defaults = {}
 
 
-def _context(context, luma=None, bins=None, nodata=None):
-    """Returns the given context, or the default one of luma, bins and nodata, which counts on the CPU."""
+def _context(context, luma=None, bins=None, nodata=None, bands=None):
+    """Returns the given context, or the default one of these settings, which counts on the CPU."""
     if context is None:
-        settings = luma, 256 if bins is None else bins, nodata
+        settings = luma, 256 if bins is None else bins, nodata, bands
         if settings not in _defaults:
             if len(_defaults) >= 32:  # values of nodata may be many
                 _defaults.clear()
-            _defaults[settings] = Context(luma=luma, bins=settings[1], nodata=nodata)
+            _defaults[settings] = Context(luma=luma, bins=settings[1], nodata=nodata, bands=bands)
         return _defaults[settings]
     if not isinstance(context, Context):
         raise TypeError(f"context: {type(context)} is no imghist.Context")
@@ -33,10 +33,12 @@ def _context(context, luma=None, bins=None, nodata=None):
         raise ValueError("bins: a context has its own, Context(bins=...)")
     if nodata is not None:
         raise ValueError("nodata: a context has its own, Context(nodata=...)")
+    if bands is not None:
+        raise ValueError("bands: a context has its own, Context(bands=...)")
     return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, nodata=None, context=None):
+def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, nodata=None, bands=None, context=None):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -57,12 +59,15 @@ def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None
              array has 65,536; with range=(0, 4095), which limits its values, 4,096
     nodata   samples of this value are counted apart (Stats.nodata), in no bin and no statistic, each channel
              for itself; not of alpha. 'none': none are. By default those that a file says (GDAL_NODATA)
-    context  a Context; by default one for the CPU with default settings. It has its own luma, bins and nodata
+    bands    '1,3-5': of a file, count only these channels, by their numbers in the file (--bands). Not of an
+             array: count a part of it
+    context  a Context; by default one for the CPU with default settings. It has its own luma, bins, nodata and
+             bands
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context, luma, bins, nodata).count(x, layout=layout, order=order, range=range, threads=threads)
+    return _context(context, luma, bins, nodata, bands).count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(
@@ -77,6 +82,7 @@ def count_many(
     luma=None,
     bins=None,
     nodata=None,
+    bands=None,
     context=None,
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
@@ -90,7 +96,7 @@ def count_many(
     The other arguments are those of count. The result is an iterator with close(); it also works in
     a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
-    return _context(context, luma, bins, nodata).count_many(
+    return _context(context, luma, bins, nodata, bands).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
     )
 
@@ -160,6 +166,7 @@ def scan(
     luma=None,
     bins=None,
     nodata=None,
+    bands=None,
     fields=None,
     sort=None,
     top=None,
@@ -202,18 +209,20 @@ def scan(
 
         others = {"files_from": files_from, "shard": shard, "threads": threads, "on_error": on_error, "reader": reader}
         others |= {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}
-        others |= {"luma": luma, "bins": bins, "nodata": nodata, "context": context}
+        others |= {"luma": luma, "bins": bins, "nodata": nodata, "bands": bands, "context": context}
         return select(lambda: scan(paths, **others), fields, sort, top)
     if reader is not None:
         from ._reader import scan as read
 
+        if bands is not None:
+            raise ValueError("bands: a reader gives arrays: let it select")
         settings = {"luma": luma, "bins": bins, "nodata": nodata}
         options = {"layout": layout, "order": order or "rgb", "range": range}
         return read(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
     for name, value in {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}.items():
         if value is not None:
             raise ValueError(f"{name}: needs a reader")
-    return _context(context, luma, bins, nodata).scan(
+    return _context(context, luma, bins, nodata, bands).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
 

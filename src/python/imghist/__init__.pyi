@@ -25,6 +25,7 @@ def count(
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
+    bands: str | None = None,
     context: Context | None = None,
 ) -> Counts: ...
 def count_batch(
@@ -54,6 +55,7 @@ def count_many(
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
+    bands: str | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -69,6 +71,7 @@ def count_many(
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
+    bands: str | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -84,6 +87,7 @@ def scan(
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
+    bands: str | None = None,
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
@@ -99,6 +103,7 @@ def scan(
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
+    bands: str | None = None,
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
 @overload
@@ -157,6 +162,7 @@ def scan(
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
+    bands: str | None = None,
     fields: str | Iterable[str],
     sort: str | None = None,
     top: int | None = None,

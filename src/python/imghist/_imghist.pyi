@@ -280,6 +280,7 @@ class Context:
         bins: Literal[256, "native"] = 256,
         nodata: float | Literal["none"] | None = None,
         axes: Literal["auto", "HWC", "CHW", "NHW", "NHWC", "NCHW"] | None = None,
+        bands: str | None = None,
     ) -> None: ...
     @property
     def bins(self) -> Literal[256, "native"]: ...
