@@ -48,6 +48,8 @@ static enum ih_status ends_early(struct ih_error *err)
 
 /* ---- header ---- */
 
+static const char rgbe_format[] = "32-bit_rle_rgbe";
+
 /* Reads a line, without its end, and cuts it to LINE_MAX. *n_allowed: bytes that the header may
  * still have. */
 static enum ih_status read_line(struct ih_reader *src, char line[LINE_MAX], size_t *n_allowed,
@@ -66,31 +68,58 @@ static enum ih_status read_line(struct ih_reader *src, char line[LINE_MAX], size
         ih_reader_consume(src, 1);
         if (c == '\n')
             break;
+        if (c == '\0')
+            return damaged(err, "a NUL byte in its header");
         if (n < LINE_MAX - 1)
             line[n++] = c;
     }
     line[n] = '\0';
-    return IH_OK;
+    return n == 0 || line[n - 1] != '\r'
+               ? IH_OK
+               : ih_error_set(
+                     err, IH_UNSUPPORTED,
+                     "Radiance HDR with lines that end with CR LF is not supported: a copy "
+                     "as text has them, and other pixels");
+}
+
+/* Of a header that is not supported. sizes: its last line. */
+static enum ih_status refuse(const char *format, const char *sizes, struct ih_error *err)
+{
+    char order[4][2], rest;
+    if (strcmp(format, "32-bit_rle_xyze") == 0)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "Radiance HDR with colours of CIE XYZ is not supported: ra_xyze -r "
+                            "converts it to RGB");
+    if (strcmp(format, rgbe_format) != 0)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "Radiance HDR without FORMAT=%s in its header is not supported",
+                            rgbe_format);
+    if (sscanf(sizes, "%1[+-]%1[XY] %*[0-9] %1[+-]%1[XY] %*[0-9]%c", order[0], order[1], order[2],
+               order[3], &rest) == 4)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "Radiance HDR in the order %s%s %s%s is not supported, only in -Y +X: "
+                            "rows from the top, each from the left",
+                            order[0], order[1], order[2], order[3]);
+    return damaged(err, "its sizes are not written as in -Y 480 +X 640");
 }
 
 static enum ih_status open_hdr(struct ih_reader *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    static const char rgbe[] = "FORMAT=32-bit_rle_rgbe";
     struct hdr_state *s = state;
-    char line[LINE_MAX] = "", rows[11], columns[11], rest;
+    char line[LINE_MAX] = "", format[LINE_MAX] = "", rows[11], columns[11], rest;
     size_t n_allowed = HEADER_BYTES_MAX;
-    bool is_rgbe = false;
     do {
         if (read_line(src, line, &n_allowed, err) != IH_OK)
             return err->status;
         if (strncmp(line, "FORMAT=", 7) == 0)
-            is_rgbe = strcmp(line, rgbe) == 0;
+            strcpy(format, line + 7);
     } while (*line);
     if (read_line(src, line, &n_allowed, err) != IH_OK)
         return err->status;
-    if (!is_rgbe || sscanf(line, "-Y %10[0-9] +X %10[0-9]%c", rows, columns, &rest) != 2)
-        return ih_error_set(err, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
+    if (strcmp(format, rgbe_format) != 0 ||
+        sscanf(line, "-Y %10[0-9] +X %10[0-9]%c", rows, columns, &rest) != 2)
+        return refuse(format, line, err);
     const uint64_t width = strtoull(columns, NULL, 10), height = strtoull(rows, NULL, 10);
     if (width == 0 || height == 0)
         return damaged(err, "it has no pixels");
@@ -217,8 +246,10 @@ static enum ih_status read_hdr(void *state, uint8_t *pixels, size_t capacity_pix
 
 static bool probe_hdr(const uint8_t *head, size_t size)
 {
-    return (size >= 11 && memcmp(head, "#?RADIANCE\n", 11) == 0) ||
-           (size >= 7 && memcmp(head, "#?RGBE\n", 7) == 0);
+    const size_t n = size >= 11 && memcmp(head, "#?RADIANCE", 10) == 0 ? 10
+                     : size >= 7 && memcmp(head, "#?RGBE", 6) == 0     ? 6
+                                                                       : 0;
+    return n > 0 && (head[n] == '\n' || (head[n] == '\r' && size > n + 1 && head[n + 1] == '\n'));
 }
 
 const struct ih_decoder ih_decoder_hdr = {

@@ -564,8 +564,9 @@ static unsigned band_number(const char *name)
                : 0;
 }
 
-/* The layout whose channels have the names of the record. The numbers of bands ascend (--bands). */
-static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout *layout)
+/* The layout whose channels have the names of the record. The numbers of bands ascend (--bands).
+ * Returns false if there is none, with r->why if it is for a name. */
+static bool layout_of_names(struct reader *r, unsigned n, struct ih_layout *layout)
 {
     unsigned last = 0;
     *layout = (struct ih_layout){n, 0, false};
@@ -578,9 +579,14 @@ static bool layout_of_names(const struct reader *r, unsigned n, struct ih_layout
     for (unsigned i = 0; i < r->n_channels; i++) {
         const char *name = ih_plane_name(*layout, i == n ? (unsigned)IH_LUMA : i);
         const unsigned number = band_number(r->names[i]);
-        if (!name || !r->names[i] ||
-            (band_number(name) > 0 ? number <= last : strcmp(r->names[i], name) != 0))
+        if (!name || !r->names[i])
             return false;
+        if (band_number(name) > 0 ? number <= last : strcmp(r->names[i], name) != 0) {
+            snprintf(r->why, sizeof r->why, "impossible: '%.40s' cannot %s%s%.40s%s", r->names[i],
+                     i > 0 ? "follow" : "be the first", i > 0 ? " '" : "",
+                     i > 0 ? r->names[i - 1] : "", i > 0 ? "'" : "");
+            return false;
+        }
         last = number > 0 ? number : i + 1;
     }
     return n == 0 || ih_layout_is_possible(layout);
@@ -724,7 +730,9 @@ static bool records_read_record(struct reader *r, struct ih_json_in *in)
     if (!ih_json_object(in, &members, r, seen))
         return false;
     const unsigned kind = ih_record_kind(result);
-    find_layout(r); /* which decides what is absent; a failure is told later */
+    snprintf(r->why, sizeof r->why, "%s", impossible);
+    if (!find_layout(r) && r->n_channels > 0) /* the layout decides what is absent */
+        return ih_json_fail_field(in, "channels", r->why);
     if (!check_keys(r, in, kind))
         return false;
     if (result->group && r->bytes)

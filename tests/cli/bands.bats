@@ -60,6 +60,8 @@ rgb.tif" ] || fail "$output"
   [ "$output" = rgb.tif ] || fail "$output"
   [ "$("$IMGHIST" rgb.tif --ndjson -q | jq -c '[.channels[].name]')" = '["red","green","blue","band4","band5","band6","luma"]' ]
   imghist_fails 1 "counts of different bands are not added" a.tif rgb.tif --total-only --csv=stats
+  sed 's/"name":"band2"/"name":"band5"/' images.ndjson >wrong.ndjson
+  imghist_fails 1 "channels is impossible: 'band3' cannot follow 'band5'" wrong.ndjson --csv=stats
 }
 
 # table ARGUMENT...: file, channel, count and sum of each row, as "a,b,c,d a,b,c,d".

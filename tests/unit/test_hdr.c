@@ -149,12 +149,39 @@ TEST(hdr_damage)
     assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
     f = (struct file){.n = 0};
     put(&f, "#?RADIANCE\nFORMAT=32-bit_rle_xyze\n\n-Y 1 +X 1\n0123", 48);
-    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
-    static const char *const sizes[] = {"+Y 1 +X 1", "+X 1 -Y 1", "-Y -1 +X 1", "-Y 1 +X 1x",
-                                        "1 1"};
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        f.n = (size_t)snprintf((char *)f.bytes, sizeof f.bytes,
-                               "#?RGBE\nFORMAT=32-bit_rle_rgbe\n\n%s\n0123", sizes[i]);
-        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not");
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with colours of CIE XYZ");
+    f = (struct file){.n = 0};
+    put(&f, "#?RADIANCE\n\n-Y 1 +X 1\n0123", 26);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "without FORMAT=32-bit_rle_rgbe in its header");
+}
+
+/* What a header with other sizes is refused for. */
+TEST(hdr_sizes_and_lines)
+{
+    static const struct {
+        const char *head, *reason;
+        enum ih_status status;
+    } cases[] = {
+        {"#?RGBE\nF\n\n+Y 1 +X 1\n0123", "HDR in the order +Y +X is not", IH_UNSUPPORTED},
+        {"#?RGBE\nF\n\n+X 1 -Y 1\n0123", "HDR in the order +X -Y is not", IH_UNSUPPORTED},
+        {"#?RGBE\nF\n\n-Y -1 +X 1\n0123", "its sizes are not written as in", IH_CORRUPT},
+        {"#?RGBE\nF\n\n-Y 1 +X 1x\n0123", "its sizes are not written as in", IH_CORRUPT},
+        {"#?RGBE\nF\n\n1 1\n0123", "its sizes are not written as in", IH_CORRUPT},
+        {"#?RGBE\r\nF\r\n\r\n-Y 1 +X 1\r\n0123", "lines that end with CR LF", IH_UNSUPPORTED},
+        {"#?RADIANCE\r\nF\n\n-Y 1 +X 1\n0123", "lines that end with CR LF", IH_UNSUPPORTED},
+        {"#?RADIANCE\nF\n\n-Y 1 +X 1\r\n0123", "lines that end with CR LF", IH_UNSUPPORTED},
+        {"#?RGBE\nF\nA=0\n\n-Y 1 +X 1\n0123", "a NUL byte in its header", IH_CORRUPT},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file f = {.n = 0};
+        for (const char *c = cases[i].head; *c; c++) /* F: the format; 0 after =: a NUL */
+            if (*c == 'F')
+                put(&f, "FORMAT=32-bit_rle_rgbe", 22);
+            else
+                PUT(&f, (uint8_t)(*c == '0' && c[-1] == '=' ? 0 : *c));
+        assert_refused(f.bytes, f.n, cases[i].status, cases[i].reason);
     }
+    struct file f = {.n = 0};
+    put(&f, "#?RGBE\nFORMAT=32-bit_rle_rgbe\n\0\n\n-Y 1 +X 1\n0123", 47); /* at a line's start */
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "a NUL byte in its header");
 }

@@ -290,7 +290,6 @@ TEST(impossible_values)
         {"\"source_depth\":8", "\"source_depth\":8,\"source_max\":4294967296", "source_max"},
         {"\"high\":250", "\"high\":65536", "high"},
         {"\"name\":\"gray\"", "\"name\":\"red\"", "channels"},
-        {"\"name\":\"luma\"", "\"name\":\"alpha\"", "channels"},
         {"\"bt601\"", "\"bt2020\"", "luma_weights"},
         {"\"alpha\":\"count\"", "\"alpha\":\"skip\"", "alpha"},
         {"\"alpha\":\"count\"", "\"alpha\":\"count\",\"region\":\"1x1\"", "region"},
@@ -307,6 +306,10 @@ TEST(impossible_values)
         {"\"file\":", "\"records\":1,\"file\":", "records"}};  /* that of a shard's end */
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         check_key(changes[i][0], changes[i][1], changes[i][2], "impossible");
+    check_refused("\"name\":\"luma\"", "\"name\":\"alpha\"",
+                  "damaged record: channels is impossible: 'alpha' cannot follow 'gray'");
+    check_refused("\"name\":\"gray\"", "\"name\":\"grey\"",
+                  "damaged record: channels is impossible: 'grey' cannot be the first");
 }
 
 TEST(keys)
