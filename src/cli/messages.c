@@ -255,6 +255,34 @@ static void note_format(struct ih_messages *m, const char *path, const struct ih
                              r->info.format, options[i].option, options[i].what);
 }
 
+/* Whether a stored sample can have the value of --nodata. */
+static bool may_be_nodata(const struct ih_image_info *info, double value)
+{
+    const unsigned depth = info->layout.n_colours != 1 && info->source_depth < 8
+                               ? 8 /* of a palette */
+                               : info->source_depth;
+    unsigned bin;
+    if (info->type == IH_FLOAT32)
+        return true;
+    if (!ih_is_unsigned(info->type))
+        return ih_bin_find(info->type, info->n_bins, value, &bin);
+    return ih_bin_find(IH_UINT16, 1u << (depth < 16 ? depth : 16), value, &bin);
+}
+
+static void note_nodata(struct ih_messages *m, const char *path, const struct ih_result *r)
+{
+    const struct ih_nodata nodata = m->options->measure.nodata;
+    char text[IH_NODATA_BYTES], depth[16];
+    if (nodata.kind != IH_NODATA_OF_RUN || r->is_read || r->is_total ||
+        may_be_nodata(&r->info, nodata.value) || !is_noted(m, IH_NOTE_NODATA_VALUE))
+        return;
+    ih_nodata_print(nodata, text);
+    snprintf(depth, sizeof depth, "%u bits", r->info.source_depth);
+    ih_messages_note(m, path, "no sample of %s can have the value %s of --nodata",
+                     ih_is_unsigned(r->info.type) ? depth : ih_sample_type_name(r->info.type),
+                     text);
+}
+
 /* What the counts of an image do not show. */
 static void note_image(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
@@ -294,6 +322,7 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
         ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_LEVELS));
     if (r->info.warnings & IH_WARNING_NODATA && is_noted(m, IH_NOTE_NODATA))
         ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_NODATA));
+    note_nodata(m, path, r);
     if (bits && is_noted(m, IH_NOTE_FEW_VALUES))
         ih_messages_note(
             m, path,
@@ -549,6 +578,8 @@ static void print_closing_line(const struct ih_messages *m)
     print_notes(m->n_notes[IH_NOTE_LEVELS], "levels of a sensor that are no clip limits",
                 &has_begun);
     print_notes(m->n_notes[IH_NOTE_FORMAT], "another format than an option is for", &has_begun);
+    print_notes(m->n_notes[IH_NOTE_NODATA_VALUE], "samples that cannot have the value of --nodata",
+                &has_begun);
     print_notes(m->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(m->n_notes[IH_NOTE_TWICE], "the name of an earlier one, and count too", &has_begun);
     if (m->n_charts > 0 && !m->options->chart_is_stream) {

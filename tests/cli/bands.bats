@@ -43,6 +43,24 @@ band7,8,7003.500000,7000,7007,7000,7007" ] || fail "$output"
   [[ $output == *",band5,8,40028,"*",band7,7,49025,"* ]] || fail "$output"
 }
 
+@test "bands: a value of --nodata that no sample can have is noted, once" {
+  bands a.tif 7 1
+  bands b.tif 7 1
+  for value in 65536 -1 0.5; do
+    imghist_ok a.tif b.tif --nodata=$value --csv=stats
+    [ "$stderr" = "imghist: a.tif: note: no sample of 16 bits can have the value $value of --nodata
+imghist: 2 inputs have samples that cannot have the value of --nodata" ] || fail "$value: $stderr"
+  done
+  imghist_quiet a.tif --nodata=65535 --csv=stats
+  printf '\0\1\2\3' >raw
+  imghist_ok raw --raw=1 --raw-depth=8s --size=2x2 --nodata=128 --csv=stats
+  [[ $stderr == *"no sample of int8 can have the value 128 of --nodata" ]] || fail "$stderr"
+  imghist_ok raw --raw=1 --raw-depth=f16le --size=2x1 --nodata=0.1 --csv=stats
+  [[ $stderr == *"no sample of float16 can have the value 0.1 of --nodata" ]] || fail "$stderr"
+  imghist_quiet raw --raw=1 --raw-depth=f32le --size=1x1 --nodata=0.1 --csv=stats # rounded
+  imghist_quiet raw --raw=1 --raw-depth=8s --size=2x2 --nodata=-128 --csv=stats
+}
+
 @test "bands: records, totals, conditions and merging" {
   bands a.tif 7 1
   bands b.tif 7 1
