@@ -746,7 +746,7 @@ struct ih_scan_settings {
 };
 
 enum ih_item_kind {
-    IH_ITEM_NONE,
+    IH_ITEM_NONE,      /* of a fed scan: a result file has ended; take the next item */
     IH_ITEM_IMAGE,     /* counts of an image, or the record of one */
     IH_ITEM_TOTAL,     /* the total of a result file */
     IH_ITEM_FAILURE,   /* an input could not be counted, or the record of one: error */

@@ -253,6 +253,7 @@ enum ih_status ih_scan_open(struct ih_context *context, const struct ih_scan_set
 }
 
 enum ih_status ih_scan_next(struct ih_scan *scan, const struct ih_item **item, struct ih_error *err)
+        .is_fed = f->settings.is_fed,
 {
     return ih_chain_next(scan->chain, item, err);
 }

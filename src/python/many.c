@@ -299,9 +299,10 @@ static PyObject *next_scanned(struct iterator *self)
             return NULL;
         if (ih_scan_next(self->scan, &item, &err) != IH_OK)
             return end_of(self, item, &err);
-        self->has_items = true;
+        self->has_items = self->has_items || item->kind != IH_ITEM_NONE;
         self->n_skipped += item->kind == IH_ITEM_SKIPPED;
-        if (item->kind != IH_ITEM_SKIPPED && item->kind != IH_ITEM_FOLDER_END)
+        if (item->kind == IH_ITEM_IMAGE || item->kind == IH_ITEM_TOTAL ||
+            item->kind == IH_ITEM_FAILURE)
             break;
     }
     if (is_mixed(self, item, &err)) {

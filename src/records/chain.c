@@ -557,11 +557,16 @@ enum ih_status ih_chain_open(const struct ih_item_source *images,
 static enum ih_status next_item(struct ih_chain *c, const struct ih_item **item,
                                 struct ih_error *err)
 {
+    static const struct ih_item none = {.kind = IH_ITEM_NONE};
     if (c->reads_files) {
         const enum ih_status status = next_of_files(&c->files, item, err);
         if (status != IH_END)
             return status;
         c->reads_files = false;
+        if (c->options.is_fed) { /* perhaps without a record: the file of a shard */
+            *item = &none;
+            return IH_OK;
+        }
     }
     const enum ih_status status = c->images.next(c->images.source, item, err);
     if (status == IH_END && check_files(&c->files, err) != IH_OK)
@@ -595,7 +600,8 @@ enum ih_status ih_chain_next(struct ih_chain *c, const struct ih_item **item, st
         enum ih_status status;
         do
             status = next_item(c, &next, &reason);
-        while (status == IH_OK && next->kind == IH_ITEM_NONE);
+        while (status == IH_OK && next->kind == IH_ITEM_NONE &&
+               (c->reads_files || !c->options.is_fed));
         const struct ih_result *result = status == IH_OK ? next->result : NULL;
         if (result) {
             const bool is_empty = result->is_total && result->n_images == 0;

@@ -17,6 +17,8 @@ struct ih_chain_options {
     const char *refusal;       /* not NULL: a result file ends the run; it "is no " this */
     unsigned shard, n_shards;  /* the one shard that result files hold, whose records keep their
                                   places; 0: they hold whole runs */
+    bool is_fed;               /* no call waits for a source after a result file: it gives an item
+                                  without a kind instead */
     bool names_settings;       /* errors name the field of ih_settings that raises a limit */
     const struct ih_file_identity *outputs; /* borrowed until close; no result file may be one */
     size_t n_outputs;

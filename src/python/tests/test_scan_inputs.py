@@ -202,6 +202,13 @@ def test_result_files_of_shards(kinds, results):
     with pytest.raises(ValueError, match="shard 3/3 is missing"):
         scanned(parts[1:])
 
+    def slowly():  # the first file has been found before the last is given
+        for part in parts:
+            time.sleep(0.3)
+            yield part
+
+    assert scanned(slowly())[0] == scanned(parts)[0]
+
 
 def test_a_total_is_one_result(kinds, results):
     (total,) = imghist.scan(results / "total.json")
