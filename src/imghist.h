@@ -465,8 +465,9 @@ struct ih_summary {
                                      "uint16", "int8", "int16", "float16", "bfloat16" */
     unsigned is_signed, is_float; /* 1: it has values below 0; it is one of floats */
     /* Of counts from a result file: the region and the mask that the program was given; "": none.
-     * Counts of a label have the mask "labels". */
+     * Counts of a label have the mask "labels", or what ih_scan_settings.labels says. */
     const char *region, *mask;
+    unsigned has_label, label; /* 1: only pixels of this label are counted */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */
@@ -743,6 +744,12 @@ struct ih_scan_settings {
                                    files are failures, "-" is a file. Not with a list */
     unsigned refuses_records;   /* 1: a result file ends the scan, as in a shard */
     unsigned is_fed;            /* 1: ih_scan_add gives further sources until ih_scan_add_end */
+    /* A gray image of 8 or 16 bits for all images, or a folder of such images with their names: the
+     * CPU counts the pixels of each label apart, and each label that occurs in an image is an item,
+     * in the order of the labels. Its path ends in "#" and the label. NULL: none. Sources are then
+     * paths, and not raw samples. */
+    const char *labels;
+    unsigned has_ignored_label, ignored_label; /* 1: pixels with this label are not counted */
 };
 
 enum ih_item_kind {
@@ -777,7 +784,8 @@ struct ih_item {
  * size_bytes   sizeof *settings in the caller; 0 with NULL
  * *scan        owned by the caller; release it with ih_scan_close
  *
- * Returns IH_OK, IH_USAGE, IH_IO (the list), IH_MEMORY or IH_UNAVAILABLE.
+ * Returns IH_OK, IH_USAGE, IH_IO (the list), IH_MEMORY or IH_UNAVAILABLE; or the error of a label
+ * image for all images.
  */
 IH_PUBLIC enum ih_status ih_scan_open(struct ih_context *context,
                                       const struct ih_scan_settings *settings, size_t size_bytes,

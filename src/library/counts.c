@@ -55,6 +55,13 @@ void ih_counts_set_image(struct ih_counts *counts)
     set_full(counts);
 }
 
+/* Copies the mask of a result that has one, and lets it point to the copy. */
+static void keep_mask(struct ih_texts *texts, struct ih_result *r)
+{
+    snprintf(texts->mask, sizeof texts->mask, "%s", r->measure.mask);
+    r->measure.mask = texts->mask;
+}
+
 /* Copies the texts of a result, and lets it point to the copies. */
 static void keep_texts(struct ih_texts *texts, struct ih_result *r)
 {
@@ -83,7 +90,8 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
                                     struct ih_error *err)
 {
     ih_counts_clear(c);
-    if (result->is_read && reserve(&c->texts, sizeof *c->texts, err) != IH_OK)
+    if ((result->is_read || result->measure.mask) &&
+        reserve(&c->texts, sizeof *c->texts, err) != IH_OK)
         return IH_MEMORY;
     c->result = *result;
     c->result.path = NULL;
@@ -94,6 +102,8 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
         keep_texts(c->texts, &c->result);
         c->result.decoder_version = c->result.counted_by = c->result.kernel = NULL;
         c->result.folder = c->result.group = NULL;
+    } else if (result->measure.mask) {
+        keep_mask(c->texts, &c->result);
     }
     set_full(c);
     return IH_OK;
@@ -103,8 +113,9 @@ enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result 
 static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, struct ih_error *err)
 {
     const bool has_texts = other->texts && other->result.info.format == other->texts->format;
+    const bool has_mask = other->texts && other->result.measure.mask == other->texts->mask;
     if ((other->is_sum && reserve(&c->total, sizeof *c->total, err) != IH_OK) ||
-        (has_texts && reserve(&c->texts, sizeof *c->texts, err) != IH_OK))
+        ((has_texts || has_mask) && reserve(&c->texts, sizeof *c->texts, err) != IH_OK))
         return IH_MEMORY;
     if (other->is_sum)
         ih_total_reset(c->total);
@@ -116,6 +127,8 @@ static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, s
     c->is_sum = other->is_sum;
     if (has_texts)
         keep_texts(c->texts, &c->result);
+    else if (has_mask)
+        keep_mask(c->texts, &c->result);
     if (c->is_sum)
         ih_total_result(c->total, &c->result);
     set_full(c);
@@ -208,6 +221,8 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.n_failed = r->is_total ? r->n_failed : 0;
         s.region = r->measure.region ? r->measure.region : "";
         s.mask = r->measure.mask ? r->measure.mask : "";
+        s.has_label = r->has_label;
+        s.label = r->label;
         s.crushed_all = h->all_low;
         s.blown_all = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

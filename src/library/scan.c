@@ -8,6 +8,7 @@
 #include "library/library.h"
 
 #include "base/machine.h"
+#include "base/path.h"
 #include "records/chain.h"
 #include "scan/walk.h"
 
@@ -31,6 +32,8 @@ struct ih_scan {
     struct ih_scan_settings settings;
     struct ih_chain *chain;  /* owned; NULL: not open */
     struct ih_budget budget; /* of members of archives */
+    struct ih_budget mask_budget;
+    struct ih_mask labels; /* of all images; or empty */
     atomic_uint n_idle_cores;
     bool is_quick; /* no source is waited for */
     bool is_raw;   /* files are bare samples */
@@ -165,7 +168,7 @@ static void feed_stop(void *user)
 
 /* ---- the caller's side ---- */
 
-static enum ih_status check_settings(struct ih_scan_settings *s, struct ih_error *err)
+static enum ih_status check_settings(struct ih_scan_settings *s, bool is_raw, struct ih_error *err)
 {
     if (s->n_shards > IH_SHARDS_MAX || s->shard > s->n_shards || (s->n_shards && !s->shard))
         return ih_error_set(err, IH_USAGE, "shard: %u of %u: must be 1 to n_shards, at most %d",
@@ -175,6 +178,16 @@ static enum ih_status check_settings(struct ih_scan_settings *s, struct ih_error
     if (s->takes_only_images && s->list)
         return ih_error_set(err, IH_USAGE, "takes_only_images: not with a list");
     s->n_threads = s->n_threads ? s->n_threads : ih_machine_cores();
+    if (s->labels && (s->takes_only_images || is_raw))
+        return ih_error_set(err, IH_USAGE, "labels: not with %s",
+                            is_raw ? "raw_channels" : "takes_only_images");
+    if (s->labels && strlen(s->labels) >= IH_MASK_NAME_MAX)
+        return ih_error_set(err, IH_USAGE, "labels: longer than %d bytes", IH_MASK_NAME_MAX - 1);
+    if (s->has_ignored_label > 1 || s->ignored_label >= IH_LABELS_MAX ||
+        (s->has_ignored_label && !s->labels))
+        return ih_error_set(err, IH_USAGE,
+                            "ignored_label: needs labels, and is one of 0 to %d (%u)",
+                            IH_LABELS_MAX - 1, s->ignored_label);
     return IH_OK;
 }
 
@@ -192,6 +205,27 @@ static enum ih_status open_walks(struct ih_scan *f, struct ih_error *err)
     if (status == IH_OK && s->n_paths > 0 && !s->takes_only_images)
         status = ih_walk_open(&paths, &f->walk, err);
     return status;
+}
+
+/* Loads the label image, if it is one for all images. */
+static enum ih_status use_labels(struct ih_scan *f, struct ih_scan_options *o, struct ih_error *err)
+{
+    struct stat st;
+    o->measure.mask = f->settings.labels;
+    o->mask = (struct ih_mask_options){
+        .budget = &f->mask_budget,
+        .has_labels = true,
+        .ignored_end = f->settings.has_ignored_label ? f->settings.ignored_label + 1 : 0,
+        .zones_bytes_max = f->budget.size_bytes / f->settings.n_threads};
+    if (ih_path_stat(f->settings.labels, &st, 0) == 0 && S_ISDIR(st.st_mode))
+        return IH_OK;
+    struct ih_error reason;
+    f->labels.has_labels = true;
+    o->mask.one = &f->labels;
+    const enum ih_status status =
+        ih_mask_load(&f->labels, f->settings.labels, &o->decode, &f->mask_budget, &reason);
+    o->measure.mask_hash = f->labels.hash;
+    return status == IH_OK ? IH_OK : ih_error_set(err, status, "%s", reason.message);
 }
 
 static struct ih_scan_options options_of(struct ih_context *context, struct ih_scan *f)
@@ -212,16 +246,20 @@ static enum ih_status start(struct ih_context *context, struct ih_scan *f, struc
 {
     const struct ih_scan_inputs inputs = {feed_next,          feed_n_ready, feed_n_left,
                                           feed_wants_sources, feed_stop,    f};
-    const struct ih_scan_options options = options_of(context, f);
-    const struct ih_chain_options chain = {
+    struct ih_scan_options options = options_of(context, f);
+    struct ih_chain_options chain = {
         .measure = context->options.measure,
         .refusal = f->settings.n_shards ? "input of a shard"
                    : f->settings.refuses_records
                        ? "image: a scan reads its records, and so does the command line"
                        : NULL,
+        .is_fed = f->settings.is_fed,
         .names_settings = true};
     struct ih_item_source images;
-    const enum ih_status status = ih_scan_start(context->device, &options, &inputs, &images, err);
+    chain.measure.mask = f->settings.labels;
+    enum ih_status status = f->settings.labels ? use_labels(f, &options, err) : IH_OK;
+    if (status == IH_OK)
+        status = ih_scan_start(context->device, &options, &inputs, &images, err);
     return status == IH_OK ? ih_chain_open(&images, &chain, &f->chain, err) : status;
 }
 
@@ -234,12 +272,13 @@ enum ih_status ih_scan_open(struct ih_context *context, const struct ih_scan_set
     f->is_raw = context->options.decode.raw_channels > 0;
     ih_budget_init(&f->budget, context->has_budget ? context->budget.size_bytes
                                                    : ih_machine_memory() / MEMORY_PART);
+    ih_budget_init(&f->mask_budget, f->budget.size_bytes);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->on_source, NULL);
     enum ih_status status = ih_options_copy(&f->settings, sizeof f->settings, settings, size_bytes,
                                             "settings of a scan", err);
     if (status == IH_OK)
-        status = check_settings(&f->settings, err);
+        status = check_settings(&f->settings, f->is_raw, err);
     if (status == IH_OK)
         status = open_walks(f, err);
     f->is_ended = !f->settings.is_fed;
@@ -253,7 +292,6 @@ enum ih_status ih_scan_open(struct ih_context *context, const struct ih_scan_set
 }
 
 enum ih_status ih_scan_next(struct ih_scan *scan, const struct ih_item **item, struct ih_error *err)
-        .is_fed = f->settings.is_fed,
 {
     return ih_chain_next(scan->chain, item, err);
 }
@@ -296,6 +334,9 @@ enum ih_status ih_scan_add(struct ih_scan *f, const struct ih_scan_source *sourc
     struct queued *q = status == IH_OK ? calloc(1, sizeof *q) : NULL;
     if (status == IH_OK && f->is_ended)
         status = ih_error_set(err, IH_USAGE, "the scan takes no more sources");
+    else if (status == IH_OK && f->settings.labels &&
+             (copy.array || copy.read || copy.bytes || !copy.path))
+        status = ih_error_set(err, IH_USAGE, "labels: the sources are paths");
     else if (status == IH_OK)
         status =
             q ? set_input(&q->input, &copy, err) : ih_error_set(err, IH_MEMORY, "out of memory");
@@ -342,6 +383,8 @@ void ih_scan_close(struct ih_scan *f)
     free(f->path);
     pthread_cond_destroy(&f->on_source);
     pthread_mutex_destroy(&f->lock);
+    ih_mask_release(&f->labels, &f->mask_budget);
+    ih_budget_destroy(&f->mask_budget);
     ih_budget_destroy(&f->budget);
     free(f);
 }

@@ -334,8 +334,9 @@ static PyMethodDef context_methods[] = {
      "count_many($self, iterable, /, *, threads=None, on_error='raise', layout=None, order='rgb',"
      " range=None)\n--\n\nCounts many images; see imghist.count_many."},
     {"scan", (PyCFunction)(void (*)(void))context_scan, METH_VARARGS | METH_KEYWORDS,
-     "scan($self, paths=(), /, *, files_from=None, shard=None, threads=None, on_error='raise')"
-     "\n--\n\nCounts files, directories and archives; see imghist.scan."},
+     "scan($self, paths=(), /, *, files_from=None, shard=None, threads=None, on_error='raise', "
+     "labels=None, ignore_label=None)\n--\n\nCounts files, directories and archives; see "
+     "imghist.scan."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -791,6 +791,13 @@ static PyMethodDef counts_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *counts_label(PyObject *object, void *closure)
+{
+    const struct ih_summary s = summary_of(object);
+    (void)closure;
+    return s.has_label ? PyLong_FromUnsignedLong(s.label) : Py_NewRef(Py_None);
+}
+
 #define FIELD(name, kind) (&(struct field){offsetof(struct ih_summary, name), kind})
 
 static PyGetSetDef counts_getset[] = {
@@ -833,7 +840,9 @@ static PyGetSetDef counts_getset[] = {
      FIELD(reduction, IS_TEXT)},
     {"region", counts_field, NULL, "Of a result file: --region; '' for none.",
      FIELD(region, IS_TEXT)},
-    {"mask", counts_field, NULL, "Of a result file: --mask; 'labels' for a label, '' for none.",
+    {"label", counts_label, NULL,
+     "The label whose pixels were counted, of labels; None for whole images and sums.", NULL},
+    {"mask", counts_field, NULL, "Of a result file: --mask; the labels of a label, '' for none.",
      FIELD(mask, IS_TEXT)},
     {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
     {"crushed_any", counts_field, NULL, "Pixels with any colour channel <= clip[0].",

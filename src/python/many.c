@@ -22,7 +22,8 @@ enum {
 static const size_t whole_file_bytes_max = (size_t)256 << 20;
 
 struct iterator {
-    PyObject_HEAD PyObject *context, *items, *list; /* owned; list: of scan, or NULL */
+    PyObject_HEAD PyObject *context, *items, *list, *labels; /* owned; list, labels: of scan, or
+                                                                NULL */
     struct py_layout layout;
     bool is_walk; /* scan: items are bytes of paths; else images */
     bool raises;  /* the first failed input; false: its exception is a result */
@@ -427,6 +428,7 @@ static int iterator_clear(PyObject *object)
     Py_CLEAR(self->failure);
     Py_CLEAR(self->items);
     Py_CLEAR(self->list);
+    Py_CLEAR(self->labels);
     Py_CLEAR(self->context);
     return 0;
 }
@@ -472,7 +474,9 @@ static struct iterator *new_iterator(struct py_state *state, PyObject *context, 
         Py_END_ALLOW_THREADS if (status == IH_OK) self->pid = getpid();
         else
         {
-            PyObject *source = settings->list ? PyUnicode_DecodeFSDefault(settings->list) : NULL;
+            PyObject *source = settings->list && !settings->labels
+                                   ? PyUnicode_DecodeFSDefault(settings->list)
+                                   : NULL;
             py_error_raise(state, &err, source);
             Py_XDECREF(source);
         }
@@ -500,15 +504,25 @@ PyObject *py_iterate(PyObject *module, PyObject *arguments)
     return (PyObject *)self;
 }
 
+/* A converter: an int, or None. */
+static int to_label(PyObject *object, void *settings)
+{
+    struct ih_scan_settings *s = settings;
+    s->has_ignored_label = object != Py_None;
+    return object == Py_None || py_to_unsigned(object, &s->ignored_label);
+}
+
 PyObject *py_walk(PyObject *module, PyObject *arguments)
 {
     struct py_state *state = PyModule_GetState(module);
     struct ih_scan_settings settings = {.paths = NULL};
-    PyObject *context, *paths, *list;
+    PyObject *context, *paths, *list, *labels = Py_None;
     int raises, reads_records;
-    if (!PyArg_ParseTuple(arguments, "O!OOIIIpp:walk", state->context, &context, &paths, &list,
+    if (!PyArg_ParseTuple(arguments, "O!OOIIIpp|OO&:walk", state->context, &context, &paths, &list,
                           &settings.shard, &settings.n_shards, &settings.n_threads, &raises,
-                          &reads_records))
+                          &reads_records, &labels, to_label, &settings))
+        return NULL;
+    if (labels != Py_None && !(settings.labels = PyBytes_AsString(labels)))
         return NULL;
     settings.refuses_records = !reads_records;
     if (list != Py_None && !(settings.list = PyBytes_AsString(list)))
@@ -516,6 +530,8 @@ PyObject *py_walk(PyObject *module, PyObject *arguments)
     struct iterator *self = new_iterator(state, context, paths, raises, &settings);
     if (self && settings.list)
         self->list = Py_NewRef(list);
+    if (self)
+        self->labels = Py_NewRef(labels);
     return (PyObject *)self;
 }
 

@@ -196,8 +196,8 @@ PyObject *py_context_bins(PyObject *self, void *unused);
 /* iterate(context, iterable, threads, raises, layout, order, range) -> iterator */
 PyObject *py_iterate(PyObject *module, PyObject *arguments);
 
-/* walk(context, paths, list, shard, n_shards, threads, raises, reads_records) -> iterator; paths:
- * an iterable of bytes */
+/* walk(context, paths, list, shard, n_shards, threads, raises, reads_records, labels, ignored) ->
+ * iterator; paths: an iterable of bytes; labels: bytes or None; ignored: int or None */
 PyObject *py_walk(PyObject *module, PyObject *arguments);
 
 #endif

@@ -111,6 +111,71 @@ FOLDER_TEST(files_and_folders)
     ih_context_close(context);
 }
 
+/* Asserts that the next item is of a label with this sum of gray. */
+static void assert_label(struct ih_scan *scan, const char *path, unsigned label, uint64_t sum)
+{
+    const struct ih_item *item = NULL;
+    struct ih_counts *counts = open_counts(), *copy = open_counts();
+    struct ih_summary s;
+    struct ih_stats stats;
+    assert_int_equal(ih_scan_next(scan, &item, NULL), IH_OK);
+    assert_string_equal(item->path, path);
+    assert_int_equal(ih_item_counts(item, counts, NULL), IH_OK);
+    assert_int_equal(ih_counts_add(copy, counts, NULL), IH_OK);
+    ih_counts_close(counts);
+    ih_counts_summary(copy, &s, sizeof s);
+    assert_int_equal(s.has_label, 1);
+    assert_int_equal(s.label, label);
+    assert_string_equal(s.mask, "labels");
+    assert_int_equal(ih_counts_stats(copy, 0, &stats, sizeof stats, NULL), IH_OK);
+    assert_int_equal(stats.sum, sum);
+    ih_counts_close(copy);
+}
+
+FOLDER_TEST(labels_of_a_folder_and_of_a_file)
+{
+    static const char *const paths[] = {"zones/a.pgm", "zones/b.pgm"};
+    const struct ih_scan_settings all = {.paths = paths, .n_paths = 2, .labels = "labels"};
+    struct ih_context *context = open_cpu();
+    struct ih_error err;
+    assert_int_equal(mkdir("zones", 0700) | mkdir("labels", 0700), 0);
+    write_file("zones/a.pgm", "P5 3 1 255\n\1\2\4", 14);
+    write_file("zones/b.pgm", "P5 2 2 255\n\1\2\4\10", 15);
+    write_file("labels/a.pgm", "P5 3 1 255\n\5\0\5", 14);
+    write_file("labels/b.pgm", "P5 2 2 65535\n\1\0\0\0\0\0\1\0", 21);
+    struct ih_scan *s = open_scan(context, &all);
+    assert_label(s, "zones/a.pgm#0", 0, 2);
+    assert_label(s, "zones/a.pgm#5", 5, 5);
+    assert_label(s, "zones/b.pgm#0", 0, 6);
+    assert_label(s, "zones/b.pgm#256", 256, 9);
+    assert_end(s, IH_END, NULL);
+    struct ih_scan_settings some = all;
+    some.has_ignored_label = 1;
+    s = open_scan(context, &some);
+    assert_label(s, "zones/a.pgm#5", 5, 5);
+    assert_label(s, "zones/b.pgm#256", 256, 9);
+    assert_end(s, IH_END, NULL);
+    some.labels = "labels/a.pgm"; /* for both, of which one has another size */
+    s = open_scan(context, &some);
+    assert_next(s, IH_ITEM_IMAGE, "zones/a.pgm#5", 0, 5);
+    assert_next(s, IH_ITEM_FAILURE, "zones/b.pgm", 1, 0);
+    assert_end(s, IH_END, NULL);
+    some.labels = "labels/none.pgm";
+    assert_int_equal(ih_scan_open(context, &some, sizeof some, &s, &err), IH_IO);
+    assert_int_equal(ih_scan_open(context, &some, sizeof some, &s, NULL), IH_IO);
+    some.labels = NULL; /* a label that is ignored, but no labels */
+    assert_int_equal(ih_scan_open(context, &some, sizeof some, &s, &err), IH_USAGE);
+    some = all;
+    some.is_fed = 1;
+    s = open_scan(context, &some);
+    assert_int_equal(ih_scan_add(s, &(struct ih_scan_source){.bytes = "P5", .size_bytes = 2},
+                                 sizeof(struct ih_scan_source), &err),
+                     IH_USAGE);
+    assert_string_equal(err.message, "labels: the sources are paths");
+    ih_scan_close(s);
+    ih_context_close(context);
+}
+
 static ptrdiff_t read_pgm(void *user, void *buffer, size_t size_bytes)
 {
     static const char pgm[] = "P5 1 1 255\n\x07";

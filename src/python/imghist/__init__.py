@@ -167,6 +167,8 @@ def scan(
     bins=None,
     nodata=None,
     bands=None,
+    labels=None,
+    ignore_label=None,
     fields=None,
     sort=None,
     top=None,
@@ -190,6 +192,10 @@ def scan(
     workers     of reader: 'threads', or 'processes' for one that holds the GIL, which is then a function of a
                 module and runs in processes that are started anew
     layout, order, range  of reader: those of count
+    labels      a gray image of 8 or 16 bits, or a directory of such images with the names of the others: a result
+                for each label that occurs in an image, in order, as imghist --labels counts. Counts.label is the
+                label, and the name ends in '#' and the label. Counts on the CPU; not with a reader
+    ignore_label  pixels with this label are not counted
     fields      names of fields, 'file,red.p99' or an iterable of them: an iterator over dicts with these keys
     sort        the name of a field: results, or these dicts, in its order; '-name' begins with the largest.
                 Those without a value come last; all are held until the end. It is an iterator without skipped
@@ -210,12 +216,15 @@ def scan(
         others = {"files_from": files_from, "shard": shard, "threads": threads, "on_error": on_error, "reader": reader}
         others |= {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}
         others |= {"luma": luma, "bins": bins, "nodata": nodata, "bands": bands, "context": context}
+        others |= {"labels": labels, "ignore_label": ignore_label}
         return select(lambda: scan(paths, **others), fields, sort, top)
     if reader is not None:
         from ._reader import scan as read
 
         if bands is not None:
             raise ValueError("bands: a reader gives arrays: let it select")
+        if (labels, ignore_label) != (None, None):
+            raise ValueError("labels: not with a reader")
         settings = {"luma": luma, "bins": bins, "nodata": nodata}
         options = {"layout": layout, "order": order or "rgb", "range": range}
         return read(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
@@ -223,7 +232,13 @@ def scan(
         if value is not None:
             raise ValueError(f"{name}: needs a reader")
     return _context(context, luma, bins, nodata, bands).scan(
-        paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
+        paths,
+        files_from=files_from,
+        shard=shard,
+        threads=threads,
+        on_error=on_error,
+        labels=labels,
+        ignore_label=ignore_label,
     )
 
 

@@ -41,7 +41,9 @@ def check_shard(shard):
     return i, n
 
 
-def scan(context, paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise"):
+def scan(
+    context, paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", labels=None, ignore_label=None
+):
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
     i, n = check_shard(shard)
@@ -49,8 +51,12 @@ def scan(context, paths=(), /, *, files_from=None, shard=None, threads=None, on_
         files_from = encode(files_from)
         if os.path.exists(files_from) and not os.path.isfile(files_from) and not os.path.isdir(files_from):
             raise ValueError("files_from: not a file; read it and pass the paths")
+    if labels is not None:
+        labels = encode(labels)
+    elif ignore_label is not None:
+        raise ValueError("ignore_label: needs labels")
     return _imghist.walk(
-        context, map(encode, paths), files_from, i, n, n_threads(threads), raises(on_error), True
+        context, map(encode, paths), files_from, i, n, n_threads(threads), raises(on_error), True, labels, ignore_label
     )
 
 

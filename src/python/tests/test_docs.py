@@ -19,7 +19,7 @@ EXAMPLES = {
 
 
 def test_there_are_all():
-    assert len(EXAMPLES) == 20 + 5
+    assert len(EXAMPLES) == 21 + 5
 
 
 @pytest.mark.parametrize("code", EXAMPLES.values(), ids=EXAMPLES)
@@ -28,6 +28,12 @@ def test_example(code, samples, tmp_path):
         shutil.copy(path, tmp_path)
         (tmp_path / "train").mkdir(exist_ok=True)
         shutil.copy(path, tmp_path / "train")
+    if "segments/" in code:
+        shutil.rmtree(tmp_path / "train")
+        (tmp_path / "train").mkdir()
+        (tmp_path / "segments").mkdir()
+        shutil.copy(samples / "gray16.png", tmp_path / "train")
+        shutil.copy(samples / "gray16.png", tmp_path / "segments")
     for name in ("numpy", "pyarrow", "matplotlib", "pandas"):
         if f"import {name}" in code:
             pytest.importorskip(name)
