@@ -7,6 +7,7 @@
  */
 #include "cli/options.h"
 
+#include "base/path.h"
 #include "cli/destinations.h"
 #include "scan/extensions.h"
 
@@ -355,6 +356,37 @@ const struct ih_field_list *ih_options_fields_of(const struct ih_options *o,
                                                                : NULL;
 }
 
+/* Whether records of labels are in the first MiB of a named result file. Then
+ * CSV has the columns of the run that counted them. In records, quotes of texts are escaped. */
+static bool has_records_of_labels(const struct ih_options *o)
+{
+    enum { START_BYTES = 1 << 20 };
+    char *const start = malloc(START_BYTES + 1);
+    bool has_labels = false;
+    for (size_t i = 0; i < o->n_paths && start && !has_labels; i++) {
+        struct stat st;
+        const bool is_file = ih_options_is_result_file(o, i) &&
+                             ih_path_stat(o->paths[i], &st, 0) == 0 && S_ISREG(st.st_mode);
+        FILE *const file = is_file ? fopen(o->paths[i], "rb") : NULL;
+        if (!file)
+            continue;
+        start[fread(start, 1, START_BYTES, file)] = '\0';
+        has_labels = strstr(start, "\"label\":") != NULL;
+        fclose(file);
+    }
+    free(start);
+    return has_labels;
+}
+
+/* Whether an input may be a result file. */
+static bool may_have_records(const struct ih_options *o)
+{
+    bool may = o->list_path != NULL;
+    for (size_t i = 0; i < o->n_paths; i++)
+        may |= ih_options_is_result_file(o, i);
+    return may;
+}
+
 static struct ih_field_set fields_of_images(const struct ih_options *o)
 {
     return (struct ih_field_set){
@@ -366,7 +398,8 @@ static struct ih_field_set fields_of_images(const struct ih_options *o)
                        : IH_BINS - 1,
         .formats = formats,
         .sigma = o->sigma,
-        .lacks_luma = o->measure.luma == &ih_luma_none};
+        .lacks_luma = o->measure.luma == &ih_luma_none,
+        .bands = o->bands.last > 0 && !may_have_records(o) ? o->bands.wanted : NULL};
 }
 
 /* Parses --fields for the outputs that show them. CSV without a layout has a row for each image. */
@@ -616,9 +649,9 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = check_action(o, err);
     if (status != IH_OK || o->action != IH_ACTION_RUN)
         return status;
-    ih_columns_arrange(&o->columns, (o->against ? 0 : IH_AGAINST) |
-                                        (o->finds_copies ? 0 : IH_OF_COPIES) |
-                                        (o->has_labels ? 0 : IH_OF_LABELS));
+    ih_columns_arrange(&o->columns,
+                       (o->against ? 0 : IH_AGAINST) | (o->finds_copies ? 0 : IH_OF_COPIES) |
+                           (o->has_labels || has_records_of_labels(o) ? 0 : IH_OF_LABELS));
     status = parse_conditions(o, err);
     if (status != IH_OK)
         return status;

@@ -230,6 +230,18 @@ static bool find_statistic(const struct parser *p, struct ih_named_field *out)
     return true;
 }
 
+/* Whether an image of which these bands are counted may have the channel: red, green and blue are
+ * the first three, or gray is the first. */
+static bool may_have(const uint64_t *bands, const char *channel)
+{
+    unsigned number = 0;
+    if (sscanf(channel, "band%u", &number) == 1)
+        return bands[(number - 1) / 64] >> (number - 1) % 64 & 1;
+    const bool needs_all = strcmp(channel, "gray") != 0 && strcmp(channel, "luma") != 0;
+    const uint64_t needed = needs_all ? 7 : 1;
+    return strcmp(channel, "alpha") == 0 || (bands[0] & needed) == needed;
+}
+
 static bool is_left_out(const struct parser *p, const struct ih_column *column)
 {
     return p->fields->lacks_images && (column->in & IH_NULL_IN_TOTAL);
@@ -283,6 +295,9 @@ static enum ih_status find_field(const struct parser *p, struct ih_named_field *
     if (p->fields->lacks_luma && (out->column.in & IH_OF_CHANNEL) &&
         (!out->channel || strcmp(out->channel, "luma") == 0))
         return condition_fail(p, "a field of luma, which --luma=none does not count");
+    if (p->fields->bands && (out->column.in & IH_OF_CHANNEL) &&
+        !may_have(p->fields->bands, out->channel ? out->channel : "luma"))
+        return condition_fail(p, "a field of a channel that --bands leaves out");
     snprintf(out->name, sizeof out->name, "%.*s", (int)p->n, p->at);
     return IH_OK;
 }

@@ -44,6 +44,9 @@ struct ih_field_set {
 
     bool lacks_images; /* only totals are written: fields of images are errors */
     bool lacks_luma;   /* luma is not counted: its fields are errors */
+
+    /* A bit for each band that is counted: fields of others are errors. NULL: all are. */
+    const uint64_t *bands;
 };
 
 /*

@@ -82,6 +82,26 @@ rgb.tif" ] || fail "$output"
   imghist_fails 1 "channels is impossible: 'band3' cannot follow 'band5'" wrong.ndjson --csv=stats
 }
 
+@test "bands: a condition on a channel that --bands leaves out is refused" {
+  bands a.tif 5 1
+  for field in band1.mean band5.p99.9 gray.mean red.mean luma.mean mean_luma blue.mad; do
+    imghist_refused 2 "--where: column 1: a field of a channel that --bands leaves out" a.tif --bands=2-4 --bins=native --where "$field > 3" --print
+    imghist_refused 2 "a field of a channel that --bands leaves out" a.tif --bands=2-4 --csv=images --fields="file,$field"
+  done
+  imghist_refused 2 "--fail-if: column 1: a field of a channel" a.tif --bands=2-4 --fail-if 'band5.mean > 3'
+  imghist_refused 2 "--sort: column 1: a field of a channel" a.tif --bands=2-4 --csv --sort=-band5.mean
+  for field in band2.mean band4.mean alpha.mean width; do
+    imghist_ok a.tif --bands=2-4 --bins=native -q --where "$field > 3 or width > 0" --print
+  done
+  for field in gray.mean luma.mean mean_luma; do
+    imghist_ok a.tif --bands=1 --bins=native -q --where "$field > 3 or width > 0" --print
+  done
+  imghist_refused 2 "a field of a channel" a.tif --bands=1-2 --where 'red.mean > 3' --print
+  "$IMGHIST" a.tif --bins=native --ndjson -o r.ndjson # a record may have all bands
+  imghist_ok r.ndjson a.tif --bands=2 --bins=native -q --where 'band5.mean > 3' --print
+  [ "$output" = a.tif ] || fail "$output"
+}
+
 # table ARGUMENT...: file, channel, count and sum of each row, as "a,b,c,d a,b,c,d".
 table() { "$IMGHIST" "$@" -q --csv=stats --fields=file,channel,count,sum | tail -n +2 | paste -sd' '; }
 

@@ -82,6 +82,23 @@ zones() {
   cmp labels.pgm labels.of || fail "an output has replaced the label image"
 }
 
+@test "zones: --csv=images of a result file has the label column of the run" {
+  zones
+  echo text >bad.png
+  for output in --csv=images --ndjson --json; do
+    imghist_status 1 bad.png a.pgm b.pgm --labels=labels.pgm $output -o direct$output.${output#--}
+  done
+  mv direct--csv=images.csv=images direct.csv
+  head -n 1 direct.csv | grep -q '^file,status,error,label,format' || fail "$(head -n 1 direct.csv)"
+  for records in direct--ndjson.ndjson direct--json.json; do
+    imghist_status 1 $records --csv=images -o merged.csv
+    cmp direct.csv merged.csv || fail "$records: $(head -n 1 merged.csv)"
+  done
+  "$IMGHIST" a.pgm --ndjson -o whole.ndjson
+  imghist_ok whole.ndjson --csv=images
+  refute_output_has label
+}
+
 @test "zones: records of zones agree only with those of the same label image" {
   zones
   pgm others.pgm 4 2 '\x07\x07\x00\x00\x07\x09\x09\x09'
