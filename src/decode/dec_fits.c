@@ -22,7 +22,7 @@
 /* The functions of cfitsio that are called. fitsio.h has macros with long names for them:
  * fits_open_memfile, fits_close_file, fits_movabs_hdu, fits_get_img_paramll, fits_read_key_dbl,
  * fits_read_key_lnglng, fits_read_key_str, fits_get_colnum, fits_get_hduaddrll, fits_verify_chksum,
- * fits_set_bscale, fits_read_pixll, fits_get_errstatus. */
+ * fits_set_bscale, fits_read_pixll, fits_read_subset, fits_get_errstatus. */
 #define FITS_CALLS(F)                                                                        \
     F(int, ffomem,                                                                           \
       (fitsfile **, const char *, int, void **, size_t *, size_t, void *(*)(void *, size_t), \
@@ -37,6 +37,7 @@
     F(int, ffvcks, (fitsfile *, int *, int *, int *))                                        \
     F(int, ffpscl, (fitsfile *, double, double, int *))                                      \
     F(int, ffgpxvll, (fitsfile *, int, LONGLONG *, LONGLONG, void *, void *, int *, int *))  \
+    F(int, ffgsv, (fitsfile *, int, long *, long *, long *, void *, void *, int *, int *))   \
     F(void, ffgerr, (int, char *))                                                           \
     F(int, ffgkys, (fitsfile *, const char *, char *, char *, int *))                        \
     F(int, fits_set_quantize_level, (fitsfile *, float, int *))                              \
@@ -78,9 +79,10 @@ struct fits_state {
     double scale, zero;
     LONGLONG blank;
     bool has_blank, blank_is_nan;
-    bool is_scaled;    /* samples become float32 by scale and zero */
-    bool is_flipped;   /* the highest bit: BZERO turns signed and unsigned integers into others */
-    bool is_quantized; /* cfitsio makes floats from integers of compressed tiles */
+    bool is_scaled;  /* samples become float32 by scale and zero */
+    bool is_flipped; /* the highest bit: BZERO turns signed and unsigned integers into others */
+    bool is_compressed;
+    bool is_quantized;     /* cfitsio makes floats from integers of compressed tiles */
     unsigned sample_bytes; /* of stored samples */
     struct ih_samples samples;
     uint64_t file_taken_bytes;
@@ -369,7 +371,7 @@ static enum ih_status open_image(struct fits_state *s, struct ih_image_info *inf
     info->order = (struct ih_pixel_order){.flags = IH_PIXEL_ORDER_FROM_BOTTOM};
     if (ih_decode_check_pixels(info->width, info->height, s->max_pixels, err) != IH_OK)
         return err->status;
-    const bool is_compressed = s->lib.fits_is_compressed_image(s->file, &status);
+    const bool is_compressed = s->is_compressed = s->lib.fits_is_compressed_image(s->file, &status);
     if (status == 0)
         status = read_scale(s, is_compressed);
     if (status == 0 && !is_compressed && has_groups(s, &status))
@@ -420,6 +422,7 @@ static enum ih_status load_block(struct fits_state *s, struct ih_error *err)
     const uint64_t width = (uint64_t)s->axes[0], n_left = (uint64_t)s->axes[1] - s->row;
     const uint64_t n_rows = n_left < s->n_block_rows_max ? n_left : s->n_block_rows_max;
     LONGLONG first[AXES_MAX] = {1, (LONGLONG)s->row + 1};
+    long from[AXES_MAX], to[AXES_MAX], step[AXES_MAX]; /* the same for fits_read_subset */
     float undefined = NAN;
     int status = 0, has_undefined;
     uint64_t plane = s->plane;
@@ -433,9 +436,22 @@ static enum ih_status load_block(struct fits_state *s, struct ih_error *err)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->n_in_block = (size_t)(width * n_rows);
     s->n_given = 0;
+    for (int i = 0; i < AXES_MAX; i++) {
+        step[i] = 1;
+        from[i] = to[i] = (long)first[i];
+    }
+    to[0] = (long)width;
+    to[1] = (long)(s->row + n_rows);
     s->row += n_rows;
-    if (s->lib.ffgpxvll(s->file, types[s->sample_bytes], first, (LONGLONG)s->n_in_block,
-                        s->is_quantized ? &undefined : NULL, s->block, &has_undefined, &status) > 0)
+    /* Only this function reads compressed images of more than three axes. */
+    if (s->is_compressed) {
+        if (s->lib.ffgsv(s->file, types[s->sample_bytes], from, to, step,
+                         s->is_quantized ? &undefined : NULL, s->block, &has_undefined,
+                         &status) > 0)
+            return fits_failed(s, status, err);
+    } else if (s->lib.ffgpxvll(s->file, types[s->sample_bytes], first, (LONGLONG)s->n_in_block,
+                               s->is_quantized ? &undefined : NULL, s->block, &has_undefined,
+                               &status) > 0)
         return fits_failed(s, status, err);
     for (size_t i = 0; i < s->n_in_block && s->is_flipped; i++)
         if (s->sample_bytes == 1)

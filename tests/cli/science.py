@@ -108,7 +108,7 @@ def compressed(r, bitpix, axes, stored, cards):
                 rows += struct.pack(">2I", len(data), len(heap)) + (struct.pack(">2d", scale, 3) if scale else b"")
                 heap += data
     columns = [("COMPRESSED_DATA", "1PB")] + ([("ZSCALE", "1D"), ("ZZERO", "1D")] if scale else [])
-    tiles = [across, down, 1][: len(axes)]
+    tiles = [across, down, *[1] * (len(axes) - 2)]
     cards = [("ZIMAGE", True), ("ZCMPTYPE", "GZIP_1"), *shape_cards("Z", bitpix, axes), *((f"ZTILE{i + 1}", n) for i, n in enumerate(tiles)), *cards]
     cards += [("ZQUANTIZ", "NO_DITHER"), ("ZBLANK", -99)] if scale else [("ZQUANTIZ", "NONE")] if bitpix == -32 else []
     return table(r, columns, rows, heap, cards), out
@@ -136,7 +136,7 @@ def image(r, is_first):
         blank = r.choice([stored[0], 70000])
         cards = [*cards, ("BLANK", blank)]
     data = None
-    if len(axes) > 1 and len(axes) < 4 and not is_first and r.random() < 0.5:
+    if len(axes) > 1 and not is_first and r.random() < 0.5:
         data, stored = compressed(r, bitpix, axes, stored, cards)
     if (scale, zero) not in ((1, 0), (1, -128 if bitpix == 8 else 32768)) or bitpix == -32:
         name, values = "float32", [float32(v * scale + zero) for v in stored]
