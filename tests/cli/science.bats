@@ -97,6 +97,13 @@ END
     exr Y 2 $other
     imghist_refused 1 "OpenEXR that is not supported by OpenEXR" a.exr --csv
   done
+  if "$IMGHIST" --list | grep -q '^  exr .*OpenEXR 3\.[0-2]\.'; then
+    local names=([6]=B44 [7]=B44A [8]=DWAA [9]=DWAB)
+    for other in 6 7 8 9; do
+      exr Y 2 2 $other
+      imghist_refused 1 "OpenEXR with ${names[$other]} compression needs OpenEXR 3.3 or later, and this is 3." a.exr --csv
+    done
+  fi
   exr Y 2
   for size in 20 200 300; do
     head -c "$size" a.exr >bad.exr
