@@ -335,7 +335,7 @@ static enum ih_status check_npy_size(const struct npy_state *s, struct ih_error 
     for (unsigned i = 0; i < NPY_AXES; i++)
         n_samples *= s->sizes[i];
     return ih_reader_size_left(s->src, &n_bytes) && n_bytes < n_samples * s->sample_bytes
-               ? npy_damaged(err, "the file ends before the array does")
+               ? npy_damaged(err, "the file ends before the image does")
                : IH_OK;
 }
 

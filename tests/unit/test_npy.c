@@ -300,7 +300,7 @@ TEST(axes_that_do_not_fit)
         {IH_AXES_NHWC, HEADER("<f4", "True", "(4294967295, 1000, 1000, 4096)"),
          "damaged NPY: its shape has more samples than a file can have"},
         {IH_AXES_NHWC, HEADER("<f4", "True", "(4294967295, 1000, 1000, 4)"),
-         "damaged NPY: the file ends before the array does"},
+         "damaged NPY: the file ends before the image does"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct file f;
