@@ -149,6 +149,7 @@ static inline struct ih_device *device_of(struct ih_device_options options)
     backend.describe = fake_describe;
     backend.lane_open = fake_lane_open;
     backend.takes_planes = fake_takes_planes;
+    backend.make_keys = NULL; /* as that of a GPU */
     options.backends = list;
     assert_int_equal(ih_device_open(&options, &device, &err), IH_OK);
     return device;

@@ -143,3 +143,66 @@ TEST(stripes_before_the_start)
     ih_lane_close(lane);
     ih_device_close(device);
 }
+
+/* Counts -3 and -0, or the least integer, as one pixel each. */
+static void assert_keys(struct ih_lane *lane, enum ih_sample_type type, uint64_t n_about,
+                        bool makes_keys)
+{
+    static const uint16_t samples[] = {0xFFFD, 0x8000};
+    const struct ih_count_spec wide = {IH_LAYOUT(1), type, 65536, &ih_luma_none, 0, 65535};
+    struct ih_histogram h;
+    struct ih_error err;
+    uint8_t *pixels;
+    size_t size_bytes;
+    const char *kernel;
+    assert_int_equal(ih_lane_begin(lane, &wide, &err), IH_OK);
+    assert_int_equal(ih_lane_make_keys(lane, n_about), makes_keys);
+    assert_int_equal(ih_lane_stripe(lane, sizeof samples, &pixels, &size_bytes, &err), IH_OK);
+    memcpy(pixels, samples, sizeof samples);
+    if (!makes_keys)
+        ih_keys_make(type, pixels, 2);
+    assert_int_equal(ih_lane_count(lane, 2, &err), IH_OK);
+    assert_int_equal(ih_lane_end(lane, &h, &kernel, &err), IH_OK);
+    const unsigned keys[] = {type == IH_INT16 ? 0x7FFD : 2, type == IH_INT16 ? 0 : 0x8000};
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ih_bins(&h, 0)[keys[i]], 1);
+    assert_int_equal(h.sums[0], keys[0] + keys[1]);
+    assert_true(h.adds_up);
+    ih_histogram_reset(&h);
+}
+
+/* The CPU makes keys of any image. For others, the lane does in the end, of large ones. */
+TEST(keys)
+{
+    static const struct ih_count_spec rgb = {IH_LAYOUT(3),   IH_INT16, 65536,
+                                             &ih_luma_bt709, 0,        65535};
+    enum { SMALL = 1000, LARGE = 1 << 20 };
+    struct ih_error err;
+    be(1, true);
+    struct ih_device *device = device_of((struct ih_device_options){.backend = "fake"});
+    struct ih_lane *lane = lane_of(device);
+    assert_int_equal(ih_lane_begin(lane, &rgb, &err), IH_OK);
+    assert_false(ih_lane_make_keys(lane, LARGE));
+    release();
+    assert_keys(lane, IH_INT16, LARGE, true);
+    assert_int_equal(ih_device_wait(device, &err), IH_OK);
+    for (unsigned t = 0; t < 2; t++) {
+        assert_keys(lane, t ? IH_INT16 : IH_FLOAT16, LARGE, true);
+        assert_keys(lane, t ? IH_INT16 : IH_FLOAT16, SMALL, false);
+    }
+    assert_int_equal(ih_lane_begin(lane, &rgb, &err), IH_OK);
+    assert_false(ih_lane_make_keys(lane, LARGE)); /* luma is of keys */
+    begin(lane);
+    assert_false(ih_lane_make_keys(lane, LARGE)); /* of 8 bits */
+    ih_lane_close(lane);
+    ih_device_close(device);
+
+    device = device_of((struct ih_device_options){.backend = "cpu"});
+    lane = lane_of(device);
+    assert_keys(lane, IH_FLOAT16, SMALL, true);
+    assert_keys(lane, IH_INT16, 0, true);
+    assert_int_equal(ih_lane_begin(lane, &rgb, &err), IH_OK);
+    assert_true(ih_lane_make_keys(lane, SMALL));
+    ih_lane_close(lane);
+    ih_device_close(device);
+}

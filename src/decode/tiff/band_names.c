@@ -147,7 +147,7 @@ static uint64_t get_number(struct part tag, const char *name, uint64_t fallback)
     if (!get_attribute(tag, name, value) || *value < '0' || *value > '9')
         return UINT64_MAX;
     const unsigned long number = strtoul(value, &end, 10);
-    return *end || number > UINT32_MAX ? UINT64_MAX : number;
+    return *end || number >= UINT32_MAX ? UINT64_MAX : number;
 }
 
 /* Z, C or T: planes with the same number follow each other in runs of `stride`. */
