@@ -254,6 +254,7 @@ static enum ih_status start(struct ih_context *context, struct ih_scan *f, struc
                        ? "image: a scan reads its records, and so does the command line"
                        : NULL,
         .is_fed = f->settings.is_fed,
+        .reads_ahead = options.n_threads > 1,
         .names_settings = true};
     struct ih_item_source images;
     chain.measure.mask = f->settings.labels;

@@ -309,6 +309,7 @@ enum { AHEAD_BYTES = 1 << 18 };
 struct result_files {
     const struct ih_file_identity *outputs; /* borrowed */
     size_t n_outputs;
+    bool reads_ahead;
     struct ih_item item;
     struct ih_result failure; /* of a file that cannot be read */
 
@@ -429,7 +430,7 @@ static enum ih_status read_record(struct result_files *f, const struct ih_result
                                   struct ih_error *err)
 {
     uint64_t size_bytes;
-    if (!f->is_first && !f->ahead && ih_reader_size(f->src, &size_bytes) &&
+    if (f->reads_ahead && !f->is_first && !f->ahead && ih_reader_size(f->src, &size_bytes) &&
         size_bytes >= AHEAD_BYTES)
         f->ahead = ih_read_ahead_open(f->records);
     return f->ahead ? ih_read_ahead_next(f->ahead, result, err)
@@ -543,6 +544,7 @@ enum ih_status ih_chain_open(const struct ih_item_source *images,
     c->images = *images;
     c->files.outputs = options->outputs;
     c->files.n_outputs = options->n_outputs;
+    c->files.reads_ahead = options->reads_ahead;
     c->files.shard = options->shard;
     c->files.n_shards = options->n_shards;
     c->measure.asked = c->of_empty.asked = options->measure;

@@ -19,6 +19,7 @@ struct ih_chain_options {
                                   places; 0: they hold whole runs */
     bool is_fed;               /* no call waits for a source after a result file: it gives an item
                                   without a kind instead */
+    bool reads_ahead;          /* a thread may read records of a large file ahead */
     bool names_settings;       /* errors name the field of ih_settings that raises a limit */
     const struct ih_file_identity *outputs; /* borrowed until close; no result file may be one */
     size_t n_outputs;
