@@ -161,6 +161,18 @@ def wide(photo):
             for counted in (flat["imghist --luma=none"]().bins, flat["ihist"](), flat["cv2"]()):
                 assert numpy.array_equal(numpy.asarray(counted).reshape(len(planes), -1), expected)
             row(f"{size} {name}", least(flat, time.process_time))
+            types(f"{size} {name}", x)
+
+
+def types(title, x):
+    """The time of uint16 by that of other samples: int16 of the same values less 32,768, float16 of all bits but infinities and NaN."""
+    half = (x >> 1) % 0x7C00 | x << 15
+    arrays = {"uint16": x, "int16": (x ^ 0x8000).view(numpy.int16), "float16": half.astype(numpy.uint16).view(numpy.float16)}
+    for luma in ("none", "bt709")[: 1 + (x.ndim == 3)]:
+        ways = {name: lambda x=x: imghist.count(x, bins="native", luma=luma, threads=1) for name, x in arrays.items()}
+        best = least(ways, time.process_time)
+        texts = (f"{name} {best['uint16'] / best[name]:.2f}" for name in ("int16", "float16")[: 1 + (luma == "none")])
+        print(f"{title + ('' if luma == 'none' else ' with luma'):34}" + "  ".join(texts), flush=True)
 
 
 def main():
