@@ -724,6 +724,27 @@ IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct
                                         size_t size_bytes, struct ih_counts *counts,
                                         struct ih_error *err);
 
+/* The labels of an array's pixels: unsigned integers of 8 or 16 bits, the latter in the byte order
+ * of the machine. */
+struct ih_labels {
+    const void *data;                               /* of the first pixel */
+    unsigned depth;                                 /* bits of a label, 8 (default) or 16 */
+    ptrdiff_t row_stride_bytes, pixel_stride_bytes; /* no default; negative or 0 are allowed */
+    unsigned has_ignored, ignored;                  /* 1: pixels with this label are not counted */
+};
+
+/*
+ * Counts the pixels of each label of an array apart, in a copy of the array that is sorted by
+ * labels. Arrays, sizes and errors are as in ih_count_array.
+ *
+ * *counts   [*n], a label each that occurs, in their order (ih_summary.label). Owned by the caller:
+ *           each is released with ih_counts_close, and *counts with free(). Not set on an error
+ */
+IH_PUBLIC enum ih_status ih_count_labels(struct ih_context *context, const struct ih_array *array,
+                                         size_t array_bytes, const struct ih_labels *labels,
+                                         size_t labels_bytes, struct ih_counts ***counts, size_t *n,
+                                         struct ih_error *err);
+
 /* ---- scans: many sources on all cores, items in the order of the sources ---- */
 
 struct ih_scan;

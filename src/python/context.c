@@ -293,6 +293,83 @@ static PyObject *context_count(PyObject *object, PyObject *const *args, Py_ssize
     return result;
 }
 
+/* Labels beside an array: uint8 or uint16 [height, width], whatever the layout of the array is. */
+static bool take_labels(const struct py_tensor *t, const struct py_input *input,
+                        struct ih_labels *labels)
+{
+    if (t->is_on_gpu || input->kind != PY_INPUT_ARRAY)
+        PyErr_SetString(PyExc_ValueError,
+                        t->is_on_gpu ? "labels: in GPU memory"
+                                     : "labels: for arrays; of files, scan takes label images");
+    else if (t->kind != 'u' || (t->bits != 8 && t->bits != 16))
+        PyErr_Format(PyExc_TypeError, "labels: %s of %u bits: must be uint8 or uint16",
+                     py_kind_name(t->swapped_kind ? t->swapped_kind : t->kind), t->bits);
+    else if (t->n_dimensions != 2 || (uint64_t)t->shape[0] != input->array.height ||
+             (uint64_t)t->shape[1] != input->array.width)
+        PyErr_Format(PyExc_ValueError, "labels: must be an array of [%llu, %llu]",
+                     (unsigned long long)input->array.height,
+                     (unsigned long long)input->array.width);
+    if (PyErr_Occurred())
+        return false;
+    labels->data = t->data;
+    labels->depth = t->bits;
+    labels->row_stride_bytes = t->strides[0];
+    labels->pixel_stride_bytes = t->strides[1];
+    return true;
+}
+
+/* Makes {label: Counts}, and takes the counts. */
+static PyObject *dict_of(struct py_state *state, struct ih_counts **counts, size_t n)
+{
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; i < n; i++) {
+        struct ih_summary s;
+        ih_counts_summary(counts[i], &s, sizeof s);
+        PyObject *one = py_counts_new(state, counts[i], NULL);
+        PyObject *label = PyLong_FromUnsignedLong(s.label);
+        if (!dict || !one || !label || PyDict_SetItem(dict, label, one) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(one);
+        Py_XDECREF(label);
+    }
+    free(counts);
+    return dict;
+}
+
+PyObject *py_count_labels(PyObject *module, PyObject *arguments)
+{
+    struct py_state *state = PyModule_GetState(module);
+    PyObject *object, *x, *of_pixels, *ignored, *range, *result = NULL;
+    const char *letters, *order;
+    struct py_layout layout;
+    struct py_input input;
+    struct py_tensor tensor = {.data = NULL};
+    struct ih_labels labels = {.data = NULL};
+    struct ih_counts **counts;
+    struct ih_error err;
+    size_t n;
+    if (!PyArg_ParseTuple(arguments, "O!OOOzzO:count_labels", state->context, &object, &x,
+                          &of_pixels, &ignored, &letters, &order, &range) ||
+        !py_layout_parse(&layout, letters, order, range))
+        return NULL;
+    labels.has_ignored = ignored != Py_None;
+    struct ih_context *context = py_context_get(object);
+    if (!context || (labels.has_ignored && !py_to_unsigned(ignored, &labels.ignored)) ||
+        !py_input_open(&input, x, &layout, false))
+        return NULL;
+    if (py_tensor_open(&tensor, of_pixels, NULL, false) && take_labels(&tensor, &input, &labels)) {
+        enum ih_status status;
+        Py_BEGIN_ALLOW_THREADS status = ih_count_labels(context, &input.array, sizeof input.array,
+                                                        &labels, sizeof labels, &counts, &n, &err);
+        Py_END_ALLOW_THREADS if (status == IH_OK) result = dict_of(state, counts, n);
+        else if (PyErr_CheckSignals() == 0) /* an interrupt may have ended the count */
+            py_error_raise(state, &err, NULL);
+    }
+    py_tensor_close(&tensor);
+    py_input_close(&input);
+    return result;
+}
+
 static PyObject *context_device(PyObject *object, void *closure)
 {
     (void)closure;

@@ -119,6 +119,7 @@ static PyObject *is_image_name(PyObject *module, PyObject *path)
 
 static PyMethodDef functions[] = {
     {"cores", cores, METH_NOARGS, "cores() -> int: threads that can run at once."},
+    {"count_labels", py_count_labels, METH_VARARGS, "See imghist.count."},
     {"iterate", py_iterate, METH_VARARGS, "See imghist.Context.count_many."},
     {"walk", py_walk, METH_VARARGS, "See imghist.Context.scan."},
     {"is_image_name", is_image_name, METH_O, "Whether a name ends as those of images do."},

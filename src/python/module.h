@@ -185,6 +185,10 @@ PyObject *py_arrow_stream(PyObject *module, PyObject *arguments);
 
 /* ---- contexts (context.c) ---- */
 
+/* count_labels(context, x, labels, ignored, layout, order, range) -> {label: Counts}; ignored: an
+ * int or None */
+PyObject *py_count_labels(PyObject *module, PyObject *arguments);
+
 /* The context, opened again after fork() if it counts on the CPU. */
 struct ih_context *py_context_get(PyObject *self);
 

@@ -352,6 +352,54 @@ static ptrdiff_t read_script(void *user, void *buffer, size_t size_bytes)
     return (ptrdiff_t)n;
 }
 
+TEST(labels_of_an_array)
+{
+    static const uint8_t gray[] = {1, 2, 4, 8, 16, 32};
+    static const uint16_t of_pixels[] = {300, 0, 300, 7, 7, 300}; /* the last row first */
+    const struct ih_array array = {.data = gray, .width = 3, .height = 2, .n_channels = 1};
+    const struct ih_labels good = {.data = of_pixels + 3,
+                                   .depth = 16,
+                                   .row_stride_bytes = -3 * (ptrdiff_t)sizeof *of_pixels,
+                                   .pixel_stride_bytes = sizeof *of_pixels,
+                                   .has_ignored = 1};
+    static const uint64_t sums[] = {1 + 2, 4 + 8 + 32}; /* of 7 and 300 */
+    struct ih_context *context = open_cpu();
+    struct ih_counts **counts = NULL;
+    struct ih_summary s;
+    struct ih_stats stats;
+    size_t n = 0;
+    assert_int_equal(
+        ih_count_labels(context, &array, sizeof array, &good, sizeof good, &counts, &n, NULL),
+        IH_OK);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        ih_counts_summary(counts[i], &s, sizeof s);
+        assert_int_equal(s.label, i ? 300 : 7);
+        assert_int_equal(s.width, 3);
+        assert_string_equal(s.mask, "labels");
+        assert_int_equal(ih_counts_stats(counts[i], 0, &stats, sizeof stats, NULL), IH_OK);
+        assert_int_equal(stats.sum, sums[i]);
+        ih_counts_close(counts[i]);
+    }
+    free(counts);
+    struct ih_labels bad[] = {good, good, good, good};
+    bad[0].depth = 32;
+    bad[1].ignored = 65536;
+    bad[2].data = NULL;
+    bad[3].row_stride_bytes = PTRDIFF_MAX;
+    bad[3].pixel_stride_bytes = PTRDIFF_MAX;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(ih_count_labels(context, &array, sizeof array, &bad[i], sizeof bad[i],
+                                         &counts, &n, NULL),
+                         IH_USAGE);
+    const struct ih_array none = {.data = NULL, .width = 0, .height = 2, .n_channels = 1};
+    assert_int_equal(
+        ih_count_labels(context, &none, sizeof none, &good, sizeof good, &counts, &n, NULL), IH_OK);
+    assert_int_equal(n, 0);
+    free(counts);
+    ih_context_close(context);
+}
+
 TEST(streams_give_the_counts_of_memory)
 {
     static const size_t at_most[] = {1, 7, 4096, SIZE_MAX};

@@ -7,7 +7,7 @@
 docs/python.md has more examples.
 """
 
-from . import _batch
+from . import _batch, _imghist
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "copies", "count", "count_batch"]
@@ -38,7 +38,22 @@ def _context(context, luma=None, bins=None, nodata=None, bands=None):
     return context
 
 
-def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None, bins=None, nodata=None, bands=None, context=None):
+def count(
+    x,
+    /,
+    *,
+    layout=None,
+    order="rgb",
+    range=None,
+    threads=None,
+    labels=None,
+    ignore_label=None,
+    luma=None,
+    bins=None,
+    nodata=None,
+    bands=None,
+    context=None,
+):
     """Counts one image and returns its Counts.
 
     x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
@@ -53,6 +68,8 @@ def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
              Alpha is scaled from (0, 65535). For a file layout, order='bgr' and range raise ValueError
     threads  that count a large array; by default one for each core. Smaller arrays and files take one
+    labels   of an array: uint8 or uint16 [height, width], the label of each pixel. The result is a dict with
+             the Counts of each label that occurs; Counts.label is the label. ignore_label: one that is left out
     luma     'bt709' (default) or 'bt601', the weights of luma; 'none': channels alone, which is faster,
              and the Counts have no plane of luma
     bins     256, or 'native': a bin for each value that samples of 9 to 16 bits can have. A uint16
@@ -67,7 +84,14 @@ def count(x, /, *, layout=None, order="rgb", range=None, threads=None, luma=None
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
     The GIL is released while the image is decoded and counted.
     """
-    return _context(context, luma, bins, nodata, bands).count(x, layout=layout, order=order, range=range, threads=threads)
+    context = _context(context, luma, bins, nodata, bands)
+    if labels is not None:
+        if threads is not None:
+            raise ValueError("threads: labels are counted in one")
+        return _imghist.count_labels(context, x, labels, ignore_label, layout, order, range)
+    if ignore_label is not None:
+        raise ValueError("ignore_label: needs labels")
+    return context.count(x, layout=layout, order=order, range=range, threads=threads)
 
 
 def count_many(

@@ -14,6 +14,7 @@ from ._table import Table as Table
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "copies", "count", "count_batch"]
 __all__ += ["count_many", "ndjson", "read_table", "scan", "total"]
 
+@overload
 def count(
     x: Countable,
     /,
@@ -22,12 +23,28 @@ def count(
     order: Order = "rgb",
     range: tuple[int, int] | None = None,
     threads: int | None = None,
+    labels: None = None,
     luma: Luma | None = None,
     bins: Literal[256, "native"] | None = None,
     nodata: float | Literal["none"] | None = None,
     bands: str | None = None,
     context: Context | None = None,
 ) -> Counts: ...
+@overload
+def count(
+    x: Countable,
+    /,
+    *,
+    layout: Layout | None = None,
+    order: Order = "rgb",
+    range: tuple[int, int] | None = None,
+    labels: Any,
+    ignore_label: int | None = None,
+    luma: Luma | None = None,
+    bins: Literal[256, "native"] | None = None,
+    nodata: float | Literal["none"] | None = None,
+    context: Context | None = None,
+) -> dict[int, Counts]: ...
 def count_batch(
     tensor: Any,
     layout: str = "NHWC",

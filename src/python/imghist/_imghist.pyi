@@ -356,6 +356,16 @@ def iterate(
     range: tuple[int, int] | None,
     /,
 ) -> Results[Any]: ...
+def count_labels(
+    context: Context,
+    x: Any,
+    labels: Any,
+    ignore_label: int | None,
+    layout: str | None,
+    order: str | None,
+    range: tuple[int, int] | None,
+    /,
+) -> dict[int, Counts]: ...
 def walk(
     context: Context,
     paths: Iterable[bytes],

@@ -19,7 +19,7 @@ EXAMPLES = {
 
 
 def test_there_are_all():
-    assert len(EXAMPLES) == 21 + 5
+    assert len(EXAMPLES) == 22 + 5
 
 
 @pytest.mark.parametrize("code", EXAMPLES.values(), ids=EXAMPLES)

@@ -130,3 +130,74 @@ def test_what_is_refused(tmp_path):
     assert "all its pixels have the label 0, which is ignored" in str(error)
     with pytest.raises(ValueError, match="labels: not with raw_channels"):
         imghist.Context(raw_channels=1).scan(tmp_path / "a.npy", labels=tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "int16", "float32"])
+@pytest.mark.parametrize("n_channels", [1, 3, 5])
+def test_labels_of_an_array(kind, n_channels):
+    rng = numpy.random.default_rng([len(kind), n_channels])
+    for trial in range(6):
+        height, width = rng.integers(1, 50, 2)
+        wide = trial % 2 == 1
+        labels = (rng.integers(0, 66000, (height, width)) % (65536 if wide else 5)).astype("uint16" if wide else "uint8")
+        samples = rng.integers(0, 256, (height, width, n_channels)).astype(kind)
+        if trial == 2:  # strides and another layout
+            samples, labels, layout = samples[::-1, ::2].transpose(2, 0, 1), labels[::-1, ::2], "CHW"
+            pixels = samples.transpose(1, 2, 0)
+        else:
+            pixels, layout = samples, "HWC"
+        ignored = int(labels[0, 0]) if trial == 3 else None
+        given = imghist.count(samples, labels=labels, ignore_label=ignored, layout=layout, bins="native", luma="none")
+        assert list(given) == [i for i in numpy.unique(labels) if i != ignored]
+        for label, c in given.items():
+            alone = imghist.count(pixels[labels == label][None], layout="HWC", bins="native", luma="none")
+            assert numpy.array_equal(c.bins, alone.bins)
+            assert (c.label, c.mask, c.width, c.height) == (label, "labels", pixels.shape[1], pixels.shape[0])
+            chosen = pixels[labels == label].astype(float)
+            assert numpy.allclose([c[i].mean for i in range(n_channels)], chosen.mean(0))
+            assert [c[i].max for i in range(n_channels)] == list(chosen.max(0))
+            assert c.pixels == len(chosen)
+    assert sum(given.values()).pixels == labels.size
+    assert imghist.Counts.from_bytes(given[max(given)].to_bytes()) == given[max(given)]
+
+
+def test_settings_hold_for_labels_of_an_array():
+    rng = numpy.random.default_rng(1)
+    labels = rng.integers(0, 3, (20, 30)).astype(numpy.uint8)
+    rgb = rng.integers(0, 256, (20, 30, 3)).astype(numpy.uint8)
+    bgr = imghist.count(rgb[:, :, ::-1], labels=labels, order="bgr")
+    assert bgr == imghist.count(rgb, labels=labels)
+    assert bgr[1].planes == ("red", "green", "blue", "luma")
+    deep = rng.integers(0, 4096, (20, 30)).astype(numpy.uint16)
+    for label, c in imghist.count(deep, labels=labels, range=(64, 940)).items():
+        assert c.reduction == "round((v-64)*255/876)"
+        assert numpy.array_equal(c.bins, imghist.count(deep[labels == label][None], range=(64, 940)).bins)
+    masked = numpy.ma.masked_greater(rgb, 200)
+    for label, c in imghist.count(masked, labels=labels, nodata=7).items():
+        chosen = rgb[labels == label]
+        for i, plane in enumerate(("red", "green", "blue")):
+            assert c[plane].nodata == ((chosen[:, i] > 200) | (chosen[:, i] == 7)).sum()
+    rgba = numpy.dstack([rgb, rng.integers(0, 2, (20, 30)).astype(numpy.uint8)])
+    context = imghist.Context(alpha="skip-transparent")
+    assert imghist.count(rgba, labels=labels, context=context)[2].pixels == ((labels == 2) & (rgba[:, :, 3] > 0)).sum()
+    assert imghist.count(numpy.zeros((0, 3), numpy.uint8), labels=numpy.zeros((0, 3), numpy.uint8)) == {}
+
+
+def test_labels_that_do_not_fit_an_array(samples):
+    gray = numpy.zeros((4, 5), numpy.uint8)
+    for wrong in (numpy.zeros((5, 4), numpy.uint8), numpy.zeros((4, 5, 1), numpy.uint8), numpy.zeros(20, numpy.uint8)):
+        with pytest.raises(ValueError, match=r"labels: must be an array of \[4, 5\]"):
+            imghist.count(gray, labels=wrong)
+    for kind in ("int64", "float32", "int8", ">u2"):
+        with pytest.raises(TypeError, match="labels: .* must be uint8 or uint16"):
+            imghist.count(gray, labels=numpy.zeros((4, 5), kind))
+    with pytest.raises(ValueError, match="labels: for arrays; of files, scan takes label images"):
+        imghist.count(samples / "scene.png", labels=gray)
+    for keywords, why in (({"ignore_label": 65536}, "ignored 65536"), ({"threads": 2}, "threads: labels")):
+        with pytest.raises(ValueError, match=why):
+            imghist.count(gray, labels=gray, **keywords)
+    with pytest.raises(ValueError, match="bands: they are chosen of files"):
+        imghist.count(gray, labels=gray, bands="1")
+    with pytest.raises(ValueError, match="ignore_label: needs labels"):
+        imghist.count(gray, ignore_label=1)
+    assert imghist.count(gray, labels=gray, ignore_label=0) == {}
