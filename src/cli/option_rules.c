@@ -39,6 +39,7 @@ static const struct {
     {"sort", NULL, "by", NULL, NULL, "groups have the order of their names"},
     {"sort", NULL, "diff", NULL, NULL, "a comparison is one record"},
     {"copies", NULL, "sort", NULL, NULL, "groups have the order of their first images"},
+    {"copies", NULL, "html", NULL, NULL, "the page marks copies by itself"},
     {"copies", NULL, "chart", NULL, NULL, "charts have the order of the inputs"},
     {"copies", NULL, "total", NULL, NULL, "the total is of all images"},
     {"copies", NULL, "total-only", NULL, NULL, "the total is one record"},

@@ -487,6 +487,7 @@ static void sort_result(struct ih_pipeline *p, const struct ih_result *result,
     struct sorted_record *const record = must_allocate(p, n_bytes);
     record->product = memcpy(record + 1, product, n_product);
     record->result = *result;
+    (void)ih_histogram_take(&record->result.histogram);
     record->result.path = memcpy((char *)record->product + n_product, result->path, n_path);
     key.text = record->product->bytes + product->key_at;
     if (ih_top_take(p->top, &key, record, n_bytes, &reason) != IH_OK)

@@ -263,7 +263,7 @@ luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=c
     tr '\0' '\n' <names | cmp - groups
     imghist_status 1 $input --copies --fields=fingerprint,file -q
     sed 1d <<<"$output" | cmp - <(grep . groups | while read -r name; do grep ",$name\$" expected; done) || fail "$output"
-    imghist_status 1 $input --copies --csv=images -o c.csv --ndjson -o c.ndjson --html=c.html -q
+    imghist_status 1 $input --copies --csv=images -o c.csv --ndjson -o c.ndjson -q
     [[ $(head -n 1 c.csv) == *,warnings,fingerprint ]] && [ "$(names c.csv)" = "$(grep . groups)" ] || fail "$(cat c.csv)"
     [ "$(jq -r .file c.ndjson)" = "$(grep . groups)" ] || fail "$(cat c.ndjson)"
     imghist_ok c.ndjson --copies
@@ -277,7 +277,7 @@ luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=c
   imghist_ok d/0alpha_a.pam d/1alpha_a.pam --copies
   [ -z "$output" ] && [ "$stderr" = "imghist: 0 images in 0 groups of equal histograms" ] || fail "$stderr"
   imghist_fails 1 "imghist: the records to sort take more than 4096 bytes (--memory raises it); --fields makes" all.ndjson --copies --memory=4K
-  for option in --sort=width --chart=c.png --total --total-only --by=folder --check --resume\ -oo.ndjson --shard=1/2; do
+  for option in --sort=width --chart=c.png --html=c.html --total --total-only --by=folder --check --resume\ -oo.ndjson --shard=1/2; do
     # shellcheck disable=SC2086 # two words
     imghist_refused 2 "--copies: cannot be used with ${option%%[= ]*}" d --copies $option
   done
