@@ -248,11 +248,12 @@ static void spread(uint64_t count, double from, double to, uint64_t bars[IH_BINS
 double ih_shown_bar(struct ih_shown shown, double value)
 {
     const double span = shown.high - shown.low;
-    return span > 0 ? IH_BINS * ((value - shown.low) / span) : IH_BINS / 2;
+    return span > 0 ? IH_BINS * ((value - shown.low) / span) : IH_BINS / 2.0;
 }
 
 /* A bin of float32 has values up to the next bin or the greatest sample, any other a single value:
- * it is not split into several bars, except where it crosses from one into the next. */
+ * one that reaches over two bars and more is drawn as one bar, with gaps beside it. Narrower ones
+ * are split, because gaps among neighbours would look like missing values. */
 void ih_histogram_fold_plane(const struct ih_histogram *h, struct ih_shown shown, unsigned plane,
                              uint64_t bars[IH_BINS])
 {
@@ -268,7 +269,7 @@ void ih_histogram_fold_plane(const struct ih_histogram *h, struct ih_shown shown
             if (h->floats)
                 end = fmin(end, ih_float_value(ih_floats(h, plane)->max_key));
             const double from = ih_shown_bar(shown, value), to = ih_shown_bar(shown, end);
-            spread(bins[v], from, to - from > 1 && !h->floats ? from : to, bars);
+            spread(bins[v], from, to - from >= 2 && !h->floats ? from : to, bars);
         }
     }
 }

@@ -684,6 +684,33 @@ TEST(native_bins_fold_to_256_bars)
     }
 }
 
+/* Fewer signed values than bars lie side by side, and few ones are bars with gaps between them. No
+ * pixel is lost. */
+TEST(bars_of_signed_values)
+{
+    for (unsigned n = 2; n <= IH_BINS; n += 2) {
+        const struct ih_count_spec spec = {IH_LAYOUT(1), IH_INT8, IH_BINS, NULL, 0, IH_BINS - 1};
+        struct ih_histogram h, bars;
+        uint64_t n_pixels = 0;
+        unsigned n_empty = 0;
+        assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+        for (unsigned v = 0; v < n; v++)
+            ih_bins(&h, 0)[IH_BINS / 2 - n / 2 + v] = 1000;
+        h.n_pixels = (uint64_t)n * 1000;
+        struct ih_shown shown = ih_histogram_shown(&h);
+        assert_true(shown.is_span && shown.high - shown.low == n - 1);
+        assert_int_equal(ih_histogram_fold(&h, shown, &bars, NULL), IH_OK);
+        for (unsigned bar = 0; bar < IH_BINS; bar++) {
+            n_pixels += ih_bins(&bars, 0)[bar];
+            n_empty += ih_bins(&bars, 0)[bar] == 0;
+        }
+        assert_int_equal(n_pixels, h.n_pixels);
+        assert_int_equal(n_empty, n - 1 > IH_BINS / 2 ? 0 : IH_BINS - n);
+        ih_histogram_reset(&h);
+        ih_histogram_reset(&bars);
+    }
+}
+
 /* ---- layouts ---- */
 
 TEST(plane_names)
