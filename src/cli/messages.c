@@ -119,7 +119,7 @@ void ih_explain_error(const char *path, struct ih_error *err)
         [IH_LIMIT_TIMEOUT] = "--timeout raises it",
         [IH_LIMIT_RAW_CHANNELS] = "--list shows the formats, --raw reads bare samples",
         [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview, --raw-sensor its values",
-        [IH_LIMIT_AXES] = "--axes=HWC or CHW, or with N images, says what its dimensions are",
+        [IH_LIMIT_AXES] = "--axes=HWC, CHW, NHW, NHWC or NCHW says what its dimensions are",
     };
     const char *reason = err->limit != IH_LIMIT_NONE ? options[err->limit] : NULL;
     char text[128];
@@ -283,6 +283,25 @@ static void note_nodata(struct ih_messages *m, const char *path, const struct ih
                      text);
 }
 
+/* Bands are added and compared by number, whatever their names in the files are. */
+static void note_band_names(struct ih_messages *m, const char *path, const struct ih_result *r)
+{
+    const struct ih_band_name *const names = r->histogram.band_names;
+    const struct ih_options *const o = m->options;
+    const bool adds_up = o->with_total || (o->by && strcmp(o->by, "band") != 0);
+    uint64_t hash = IH_HASH_START;
+    if (!names || !adds_up)
+        return;
+    for (unsigned i = 0; i < r->histogram.layout.n_channels; i++)
+        hash = ih_hash(hash, names[i].text, strlen(names[i].text) + 1);
+    if (m->hash_of_bands == 0)
+        m->hash_of_bands = hash;
+    else if (m->hash_of_bands != hash && is_noted(m, IH_NOTE_BAND_NAMES))
+        ih_messages_note(m, path,
+                         "names its bands otherwise than images before it: bands are added and "
+                         "compared by number; --by=band adds them by name");
+}
+
 /* What the counts of an image do not show. */
 static void note_image(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
@@ -323,6 +342,7 @@ static void note_image(struct ih_messages *m, const char *path, const struct ih_
     if (r->info.warnings & IH_WARNING_NODATA && is_noted(m, IH_NOTE_NODATA))
         ih_messages_note(m, path, "%s", ih_warning_text(IH_WARNING_NODATA));
     note_nodata(m, path, r);
+    note_band_names(m, path, r);
     if (bits && is_noted(m, IH_NOTE_FEW_VALUES))
         ih_messages_note(
             m, path,
@@ -580,6 +600,7 @@ static void print_closing_line(const struct ih_messages *m)
     print_notes(m->n_notes[IH_NOTE_FORMAT], "another format than an option is for", &has_begun);
     print_notes(m->n_notes[IH_NOTE_NODATA_VALUE], "samples that cannot have the value of --nodata",
                 &has_begun);
+    print_notes(m->n_notes[IH_NOTE_BAND_NAMES], "other band names than the first", &has_begun);
     print_notes(m->n_notes[IH_NOTE_FEW_VALUES], "16-bit samples in few bins", &has_begun);
     print_notes(m->n_notes[IH_NOTE_TWICE], "the name of an earlier one, and count too", &has_begun);
     if (m->n_charts > 0 && !m->options->chart_is_stream) {

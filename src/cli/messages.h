@@ -41,6 +41,7 @@ enum ih_note {
     IH_NOTE_FORMAT,
     IH_NOTE_NODATA,
     IH_NOTE_NODATA_VALUE,
+    IH_NOTE_BAND_NAMES,
     IH_NOTE_FEW_VALUES,
     IH_NOTE_DEPTH,
     IH_NOTE_TWICE,
@@ -59,6 +60,7 @@ struct ih_messages {
     uint64_t n_notes[IH_NOTES];
     uint64_t *hashes; /* owned; of names, a hash table; NULL: none yet */
     size_t n_hashes, n_places;
+    uint64_t hash_of_bands; /* of the names that the first image with some has; 0: none */
 
     /* For the closing line and the report of -v: */
     uint64_t started_ns, ended_ns;         /* ended: the last input so far */

@@ -79,7 +79,7 @@ static enum ih_status take_channels(struct ih_total *t, const struct ih_histogra
                : ih_error_set(
                      err, IH_USAGE,
                      "%s and others have other channels: counts of different bands are not "
-                     "added",
+                     "added, except band by band",
                      *t->first ? t->first : "the first image");
 }
 

@@ -500,7 +500,7 @@ TEST(other_samples)
         refuse(TIFFTAG_SAMPLEFORMAT, cases[i].format, &k, cases[i].name);
         if (cases[i].format < SAMPLEFORMAT_VOID)
             refuse(TIFFTAG_SAMPLEFORMAT, cases[i].format, &k,
-                   "first, as in 'gdal_translate -ot UInt16 -scale LOW HIGH 0 65535 IN OUT.tif'");
+                   "first, as in 'gdal_translate -ot Float32 IN OUT.tif'");
     }
 }
 

@@ -197,10 +197,11 @@ static enum ih_status refuse_samples(unsigned format, unsigned bits, struct ih_e
         return ih_error_set(err, IH_UNSUPPORTED, "TIFF with complex numbers is not supported");
     if (format >= sizeof kinds / sizeof *kinds || !kinds[format])
         return layout_unsupported(err, "the sample format", format);
-    return ih_error_set(err, IH_UNSUPPORTED,
-                        "TIFF with %u-bit %s is not supported: scale them to 16 bits first, as in "
-                        "'gdal_translate -ot UInt16 -scale LOW HIGH 0 65535 IN OUT.tif'",
-                        bits, kinds[format]);
+    return ih_error_set(
+        err, IH_UNSUPPORTED,
+        "TIFF with %u-bit %s is not supported: make them 32-bit floats first, as in "
+        "'gdal_translate -ot Float32 IN OUT.tif'",
+        bits, kinds[format]);
 }
 
 /* The type of samples that are kept as they are, IH_UINT8 of those that ih_samples_convert takes,

@@ -18,6 +18,8 @@ _defaults = {}
 
 def _context(context, luma=None, bins=None, nodata=None, bands=None):
     """Returns the given context, or the default one of these settings, which counts on the CPU."""
+    if not isinstance(bands, (str, type(None))):
+        raise TypeError(f"bands: a str, as '1,3-5', not {type(bands).__name__}")
     if context is None:
         settings = luma, 256 if bins is None else bins, nodata, bands
         if settings not in _defaults:

@@ -36,6 +36,8 @@ def test_refusals(tmp_path):
     for other in (1, [1, 2]):
         with pytest.raises(TypeError, match="bands"):
             imghist.Context(bands=other)
+        with pytest.raises(TypeError, match="bands: a str"):
+            imghist.count(tmp_path / "x.npy", bands=other)
     with pytest.raises(imghist.Error, match="no band 5: its pixels have 4 samples"):
         imghist.count(tmp_path / "x.npy", bands="2-5")
     with pytest.raises(imghist.Error, match="red, green and blue"):

@@ -121,7 +121,7 @@ def test_limits(program, tmp_path):
         ((2, 3, 4), "NHWC", "an array of shape (2, 3, 4) does not fit the axes NHWC"),
         ((2, 3, 4, 5, 6), "NHWC", "an array of shape (2, 3, 4, 5, ...) does not fit the axes NHWC"),
         ((0, 3, 4), "NHW", "an array of shape (0, 3, 4) has no pixels"),
-        ((3, 4, 5), "auto", "an array of shape (3, 4, 5) is no image: it is not (height, width) or (height, width, 1 to 4 channels) (--axes=HWC or CHW"),
+        ((3, 4, 5), "auto", "an array of shape (3, 4, 5) is no image: it is not (height, width) or (height, width, 1 to 4 channels) (--axes=HWC, CHW"),
         ((2, 3, 4, 3), "auto", "an array of shape (2, 3, 4, 3) is no image"),
         ((5,), "auto", "an array of shape (5) is no image: it is not (height, width) or (height, width, 1 to 4 channels)\n"),
     ]:
