@@ -221,7 +221,7 @@ static enum ih_status start_scan(const struct ih_options *o, const struct ih_wal
         .n_shards = reads_shard ? o->n_shards : 0,
         .outputs = with.outputs,
         .n_outputs = with.n_outputs,
-        .reads_ahead = p->n_threads > 1,
+        .reads_ahead = p->n_threads > 1 && !o->only_total, /* adding is quick */
     };
     struct ih_item_source images;
     status = ih_scan_start(*device, &with, &of_scan, &images, err);
