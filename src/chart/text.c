@@ -96,7 +96,7 @@ void ih_chart_put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h,
     if (isnan(v))
         strcpy(label, "none");
     else if (!ih_is_unsigned(h->type))
-        ih_put_digits(label, v, 4);
+        ih_put_digits(label, v, fabs(v) < 1000 ? 4 : 6);
     else
         ih_label_real(label, v, decimals);
 }
@@ -148,6 +148,10 @@ static void add_span(const struct ih_result *results, size_t n, struct ih_shown 
     }
     ih_put_digits(low, shown.low, 5);
     ih_put_digits(high, shown.high, 5);
+    if (strcmp(low, high) == 0) {
+        ih_put_float(low, shown.low);
+        ih_put_float(high, shown.high);
+    }
     snprintf(fact, IH_LABEL_MAX, "values %s to %s%s", low, high,
              is_all ? "" : ", the middle 99.8 %");
     if (results->histogram.type != IH_FLOAT32)

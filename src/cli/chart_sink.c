@@ -1,8 +1,8 @@
 /*
  * In a directory, the chart of a/b/photo.jpg is DIR/a/b/photo.jpg.hist.png (or .svg). It keeps the
  * ending, so that photo.jpg and photo.png have different charts, and no camera writes files named
- * *.hist.png. A leading "/" is dropped and ".." becomes "__", so that no chart is outside the
- * directory.
+ * *.hist.png. A leading "/" is dropped, ".." becomes "__" and a path without a part "_", so that no
+ * chart is outside the directory. The name of a band is no path: each "/" becomes "_".
  */
 #include "chart/label.h"
 #include "cli/destinations.h"
@@ -63,7 +63,10 @@ static size_t charts_next_part(const char **path)
 /* Appends the input's path to target, part by part. False: it does not fit. */
 static bool append_input(char *target, size_t size, const char *input)
 {
+    const char *rest = input;
     size_t n = strlen(target);
+    if (charts_next_part(&rest) == 0)
+        input = "_";
     for (size_t length; (length = charts_next_part(&input)) > 0; input += length) {
         const bool is_up = length == 2 && memcmp(input, "..", 2) == 0;
         if (n + length + 2 >= size)
@@ -80,21 +83,24 @@ static bool append_input(char *target, size_t size, const char *input)
 static enum ih_status name_target(struct charts *c, const struct ih_result *result,
                                   struct ih_error *err)
 {
-    const char *const path = c->context->options->chart_path;
+    const char *const path = c->context->options->chart_path, *const by = c->context->options->by;
     const bool is_stdin = ih_result_is_of_stdin(result);
-    char name[32]; /* "stdin", or "stdin#2" */
+    const bool is_band = result->group && by && strcmp(by, "band") == 0;
+    char name[IH_BAND_NAME_BYTES]; /* "stdin", or "stdin#2", or of a band */
     size_t n = strlen(path);
     c->target[0] = '\0';
     if (n >= sizeof c->target)
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
-    snprintf(name, sizeof name, "stdin%s", is_stdin ? result->path + 1 : "");
+    snprintf(name, sizeof name, is_band ? "%s" : "stdin%s", result->path + is_stdin);
+    for (char *slash = name; (slash = strchr(slash, '/'));)
+        *slash = '_';
     memcpy(c->target, path, n + 1);
     if (c->is_file)
         return IH_OK;
     while (n > 1 && c->target[n - 1] == '/')
         c->target[--n] = '\0';
     if (!append_input(c->target, sizeof c->target - sizeof png_suffix,
-                      is_stdin ? name : result->path))
+                      is_stdin || is_band ? name : result->path))
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
     strcat(c->target, c->suffix);
     if (strlen(ih_label_last_part(c->target)) > NAME_BYTES_MAX)

@@ -398,7 +398,9 @@ static struct ih_field_set fields_of_images(const struct ih_options *o)
                        : IH_BINS - 1,
         .formats = formats,
         .sigma = o->sigma,
-        .lacks_luma = o->measure.luma == &ih_luma_none,
+        .lacks_luma = o->measure.luma == &ih_luma_none
+                          ? "a field of luma, which --luma=none does not count"
+                          : NULL,
         .bands = o->bands.last > 0 && !may_have_records(o) ? o->bands.wanted : NULL};
 }
 
@@ -453,6 +455,8 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     const struct ih_field_set where = fields_of_images(o);
     struct ih_field_set fail_if = where;
     fail_if.lacks_images = o->only_total || o->by;
+    if (o->by && strcmp(o->by, "band") == 0)
+        fail_if.lacks_luma = "a field of luma, which totals of --by=band lack";
     if (o->compares)
         fail_if = (struct ih_field_set){.columns = o->columns.of_comparison,
                                         .which = "fields of --diff are ks and emd",

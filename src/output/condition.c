@@ -294,7 +294,7 @@ static enum ih_status find_field(const struct parser *p, struct ih_named_field *
         return unknown_field(p);
     if (p->fields->lacks_luma && (out->column.in & IH_OF_CHANNEL) &&
         (!out->channel || strcmp(out->channel, "luma") == 0))
-        return condition_fail(p, "a field of luma, which --luma=none does not count");
+        return condition_fail(p, p->fields->lacks_luma);
     if (p->fields->bands && (out->column.in & IH_OF_CHANNEL) &&
         !may_have(p->fields->bands, out->channel ? out->channel : "luma"))
         return condition_fail(p, "a field of a channel that --bands leaves out");

@@ -42,8 +42,8 @@ struct ih_field_set {
 
     double sigma; /* of --sigma-clip */
 
-    bool lacks_images; /* only totals are written: fields of images are errors */
-    bool lacks_luma;   /* luma is not counted: its fields are errors */
+    bool lacks_images;      /* only totals are written: fields of images are errors */
+    const char *lacks_luma; /* why fields of luma are errors; NULL: they are none */
 
     /* A bit for each band that is counted: fields of others are errors. NULL: all are. */
     const uint64_t *bands;

@@ -121,7 +121,12 @@ static bool keep_bands(struct context *self, PyObject *bands)
         PyErr_Format(PyExc_TypeError, "bands: %R is no text as in '1,3-5'", bands);
         return false;
     }
-    self->settings.bands = PyUnicode_AsUTF8AndSize(bands, NULL);
+    Py_ssize_t n = 0;
+    self->settings.bands = PyUnicode_AsUTF8AndSize(bands, &n);
+    if (self->settings.bands && strlen(self->settings.bands) != (size_t)n) {
+        PyErr_SetString(PyExc_ValueError, "bands: has a NUL character");
+        return false;
+    }
     self->bands = self->settings.bands ? Py_NewRef(bands) : NULL;
     return self->bands != NULL;
 }

@@ -310,8 +310,10 @@ static enum ih_status take_bands(struct ih_by *g, const struct ih_result *r, str
     g->n_images++;
     for (unsigned p = 0; p < h->layout.n_channels && status == IH_OK; p++) {
         const char *const own = ih_histogram_plane(h, p), *name = ih_histogram_band_name(h, p);
-        struct group *group = *name ? find_group(g, name, strlen(name), 0) : NULL;
-        if (!*name || (group && group->image == g->n_images))
+        /* "-" is standard input, and "(total)" and "(failed)" are other records. */
+        const bool has_name = *name && *name != '-' && *name != '(';
+        struct group *group = has_name ? find_group(g, name, strlen(name), 0) : NULL;
+        if (!has_name || (group && group->image == g->n_images))
             group = find_group(g, own, strlen(own), 0);
         if (!group)
             return ih_error_set(err, IH_MEMORY, "out of memory");

@@ -132,6 +132,17 @@ table() { "$IMGHIST" "$@" -q --csv=stats --fields=file,channel,count,sum | tail 
   imghist_refused 2 "--against: cannot be used with --by=band: a reference has all bands" a.tif --by=band --against=total --csv=images
 }
 
+@test "bands: no name of a band or a folder leads a chart out of its directory, or to another chart" {
+  item() { echo "<Item name=\"DESCRIPTION\" sample=\"$1\" role=\"description\">$2</Item>"; }
+  bands a.tif 8 1 "" "<GDALMetadata>$(item 0 .)$(item 1 NIR)$(item 2 /NIR)$(item 3 ../x)$(item 4 '(total)')$(item 5 -)$(item 6 '(failed)')$(item 7 a/b)"
+  imghist_ok a.tif --by=band --total --chart=charts
+  [ "$(find charts -name '*.hist.png' -printf '%P\n' | LC_ALL=C sort | paste -sd' ')" = \
+    "(total).hist.png .._x.hist.png NIR.hist.png _.hist.png _NIR.hist.png a_b.hist.png band5.hist.png band6.hist.png band7.hist.png" ] || fail "$(find charts)"
+  imghist_ok a.tif --by=folder --chart=charts
+  [ -f charts/_.hist.png ] && [ -z "$(find . -maxdepth 1 -name '*hist.png')" ] || fail "$(ls)"
+  imghist_refused 2 "--fail-if: column 1: a field of luma, which totals of --by=band lack" a.tif --by=band --csv=stats "--fail-if=mean_luma >= 0"
+}
+
 @test "bands: text and charts, which draw up to eight" {
   bands a.tif 12 1
   imghist_quiet a.tif --text=full

@@ -33,6 +33,8 @@ def test_refusals(tmp_path):
     for text in ("", "0", "3-1", "1,,2", "1;2", "4097"):
         with pytest.raises(ValueError, match="bands: .*not a list of bands"):
             imghist.count(tmp_path / "x.npy", bands=text)
+    with pytest.raises(ValueError, match="bands: has a NUL"):
+        imghist.Context(bands="1\0")
     for other in (1, [1, 2]):
         with pytest.raises(TypeError, match="bands"):
             imghist.Context(bands=other)
