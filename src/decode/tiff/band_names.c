@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GDAL_METADATA = 42112 };
+/* A longer text of GDAL has no names: each page of a file may have the same one. */
+enum { GDAL_METADATA = 42112, GDAL_BYTES_MAX = 1 << 20 };
 
 /* A part of a text that ends without a NUL. */
 struct part {
@@ -202,11 +203,13 @@ static void find_ome(struct ih_tiff *s, unsigned n_pages)
     if (!skip_past(&after, "</Pixels>") || skip_past(&after, "<Pixels"))
         return;
     all.end = after.at;
-    s->ome.text = all.at;
-    s->ome.n_bytes = (size_t)(all.end - all.at);
-    for (struct part rest = all; next_tag(&rest, "<Channel", &tag); n_channels++)
+    s->ome.text = NULL; /* of the channels, which each page searches */
+    for (struct part rest = all; next_tag(&rest, "<Channel", &tag); n_channels++) {
         if (get_number(tag, " SamplesPerPixel=\"", 1) != 1)
             return;
+        s->ome.text = s->ome.text ? s->ome.text : tag.at - strlen("<Channel");
+        s->ome.n_bytes = (size_t)(rest.at - s->ome.text);
+    }
     if (n == n_pages && n_channels == axes[1].n && is_in_order(all, axes, n)) {
         s->ome.n_channels = (unsigned)n_channels;
         s->ome.stride = (unsigned)axes[1].stride;
@@ -237,7 +240,7 @@ enum ih_status ih_tiff_read_band_names(struct ih_tiff *s, unsigned n_pages,
     if (s->n_samples == 1 && s->samples.kind != IH_SAMPLES_PALETTE && s->ome.n_channels > 0)
         return name_page(s, names, err);
     if (s->samples.n_planes != s->layout.n_channels ||
-        !ih_tiff_text_at(s, GDAL_METADATA, &all.at, &n_bytes))
+        !ih_tiff_text_at(s, GDAL_METADATA, &all.at, &n_bytes) || n_bytes > GDAL_BYTES_MAX)
         return IH_OK;
     all.end = all.at + n_bytes;
     while (next_tag(&all, "<Item", &element)) {
