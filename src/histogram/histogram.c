@@ -679,17 +679,22 @@ double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH
     if (h->n_pixels == 0 || n_colours == 0 || !ih_is_unsigned(h->type))
         return (double)NAN;
     const uint64_t *bins[3] = {NULL};
-    for (unsigned c = 0; c < n_colours; c++)
+    double weight[3] = {0}, y = 0;
+    for (unsigned c = 0; c < n_colours; c++) {
+        const uint64_t n = h->n_pixels - ih_specials(h, c)[IH_NODATA]; /* in its bins */
+        if (n == 0)
+            return (double)NAN;
         bins[c] = ih_bins(h, c);
-    double y = 0;
+        weight[c] = (n_colours == 3 ? weights[c] : 1) * ((double)h->n_pixels / (double)n);
+    }
     for (unsigned v = 0, n_bins = h->n_bins; v < n_bins; v++) {
         double weighted = 0; /* bins are below 2^63 */
         if (n_colours == 3)
-            weighted = weights[0] * (double)(int64_t)bins[0][v] +
-                       weights[1] * (double)(int64_t)bins[1][v] +
-                       weights[2] * (double)(int64_t)bins[2][v];
+            weighted = weight[0] * (double)(int64_t)bins[0][v] +
+                       weight[1] * (double)(int64_t)bins[1][v] +
+                       weight[2] * (double)(int64_t)bins[2][v];
         else if (n_colours == 1)
-            weighted = (double)bins[0][v];
+            weighted = weight[0] * (double)bins[0][v];
         if (h->type == IH_UINT8)
             y += linear[v] * weighted;
         else if (weighted > 0)

@@ -41,6 +41,15 @@ def check(counts, masked, n_bins=None):
         if finite and (n_bins or data.dtype != "uint16"):
             assert stats.mean == pytest.approx(math.fsum(finite) / len(finite), rel=1e-12)
             assert (stats.min, stats.max) == (min(finite), max(finite))
+    n_colours = {1: 1, 2: 1, 3: 3, 4: 3}.get(data.shape[2])
+    if n_colours and data.dtype == "uint8":
+        colours = [masked[..., c].compressed() / 255 for c in range(n_colours)]
+        linear = [numpy.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4) for x in colours]
+        means = [x.mean() if x.size else math.nan for x in linear]
+        expected = means[0] if n_colours == 1 else numpy.dot(means, [0.2126, 0.7152, 0.0722])
+        assert counts.mean_luminance == pytest.approx(expected, rel=1e-12, nan_ok=True) or (
+            math.isnan(expected) and counts.mean_luminance is None
+        )
     return counts
 
 
