@@ -7,6 +7,7 @@
  */
 #include "module.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
