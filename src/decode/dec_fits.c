@@ -64,6 +64,7 @@ struct fits_state {
     struct ih_whole_file whole; /* its file begins with a struct fits_held */
     void *bytes;                /* of the file itself */
     size_t size_bytes;          /* the same as n_bytes; cfitsio writes it */
+    size_t file_bytes;          /* without the padding that the file lacks */
     fitsfile *file;             /* owned */
     uint64_t max_pixels;
     struct ih_sample_range sample_range;
@@ -134,6 +135,7 @@ static enum ih_status hold_file(struct fits_state *s, struct ih_reader *src,
     s->bytes = memmove(file + sizeof(struct fits_held), file, n);
     memset((uint8_t *)s->bytes + n, 0, n_padding);
     s->size_bytes = n + n_padding;
+    s->file_bytes = n;
     memcpy(file, &(struct fits_held){.n_bytes = s->size_bytes}, sizeof(struct fits_held));
     return IH_OK;
 }
@@ -354,12 +356,29 @@ static enum ih_status plan_block(struct fits_state *s, bool is_compressed, struc
         &s->whole, s->n_block_rows_max * row_bytes + tile_rows * width * TILE_PIXEL_BYTES, err);
 }
 
+/* The bytes of the data without padding. Compressed tiles are a table and what follows it. cfitsio
+ * has checked that such a size is a number. */
+static uint64_t count_data(struct fits_state *s, int *status)
+{
+    LONGLONG row = 0, n_rows = 0, n_others = 0;
+    uint64_t n_bytes = (unsigned)abs(s->bitpix) / 8;
+    if (s->is_compressed) {
+        read_integer(s, "NAXIS1", &row, status);
+        read_integer(s, "NAXIS2", &n_rows, status);
+        read_integer(s, "PCOUNT", &n_others, status);
+        return (uint64_t)row * (uint64_t)n_rows + (uint64_t)n_others;
+    }
+    for (int i = 0; i < s->n_axes; i++)
+        n_bytes *= (uint64_t)s->axes[i];
+    return n_bytes;
+}
+
 /* Opens the image that has been found. */
 static enum ih_status open_image(struct fits_state *s, struct ih_image_info *info,
                                  struct ih_error *err)
 {
     int status = 0, data_sum = 0, all_sum = 0;
-    LONGLONG ignored, end = 0;
+    LONGLONG ignored, start = 0, end = 0;
     if (s->n_axes > AXES_MAX)
         return ih_error_set(err, IH_UNSUPPORTED, "FITS with an image of %d axes is not supported",
                             s->n_axes);
@@ -377,9 +396,10 @@ static enum ih_status open_image(struct fits_state *s, struct ih_image_info *inf
     if (status == 0 && !is_compressed && has_groups(s, &status))
         return ih_error_set(err, IH_CORRUPT, "damaged FITS: an image with PCOUNT or GCOUNT");
     if (status == 0)
-        s->lib.ffghadll(s->file, &ignored, &ignored, &end, &status);
-    if (status == 0 && (uint64_t)end > s->size_bytes)
-        status = END_OF_FILE;
+        s->lib.ffghadll(s->file, &ignored, &start, &end, &status);
+    if (status == 0 &&
+        ((uint64_t)end > s->size_bytes || (uint64_t)start + count_data(s, &status) > s->file_bytes))
+        status = status ? status : END_OF_FILE;
     if (status == 0)
         s->lib.ffvcks(s->file, &data_sum, &all_sum, &status);
     if (status == 0)

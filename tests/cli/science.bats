@@ -48,6 +48,25 @@ random() {
   { printf '%-80s%-80s%-80s%-80s%-80s%-2480s' "SIMPLE  = T" "BITPIX  = 8" "NAXIS   = 2" "NAXIS1  = 2" "NAXIS2  = 2" END; printf '\1\2\3\4'; } >a.fits
   imghist_ok a.fits --region=2x1+0+0 --csv=stats
   [[ $output == *a.fits,2,2,gray,2,7,* ]] || fail "$output"
+  head -c -1 a.fits >cut.fits # padding may be missing, but no sample
+  imghist_refused 1 "cut.fits: damaged FITS: the file ends before its data do" cut.fits --csv
+  python3 "$TESTS/cli/science.py" fits 60 7
+  python3 - <<'END'
+import glob, re
+for name in glob.glob("[0-9]*.fits"):
+    data = open(name, "rb").read()
+    cards = [data[at : at + 80] for at in range(2880, 8640, 80)]
+    number = lambda key: int(next(c[10:30] for c in cards if c.startswith(key)))
+    if cards[0].startswith(b"XTENSION= 'BINTABLE'") and any(c.startswith(b"ZIMAGE  =") for c in cards):
+        at = 2880 + 80 * next(i for i, c in enumerate(cards) if c.startswith(b"END     "))
+        end = (at // 2880 + 1) * 2880 + number(b"NAXIS1") * number(b"NAXIS2") + number(b"PCOUNT")
+        open("whole-" + name, "wb").write(data[:end])
+        open("short-" + name, "wb").write(data[: end - 1])
+END
+  [ "$(ls whole-* | wc -l)" -gt 2 ] || fail "$(ls)"
+  imghist_ok whole-* --csv -q
+  "$IMGHIST" short-* --check -q && fail "counted"
+  [ "$("$IMGHIST" short-* --check -q | wc -l)" = "$(ls short-* | wc -l)" ]
 }
 
 @test "science: OpenEXR with half and float channels, bands by their names, scan lines, tiles, parts" {
