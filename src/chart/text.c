@@ -104,11 +104,11 @@ void ih_chart_put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h,
 static void add_tones(const struct ih_result *result, struct ih_chart_facts *facts)
 {
     const struct ih_histogram *h = &result->histogram;
-    struct ih_stats luma;
+    struct ih_stats luma = {.count = 0};
     char number[IH_LABEL_MAX];
     if (ih_has_luma(h))
         ih_stats_compute(h, IH_LUMA, &result->measure, &luma);
-    if (ih_has_luma(h) && luma.count > 0) {
+    if (luma.count > 0) {
         ih_chart_put_moment(number, h, luma.mean, 1);
         snprintf(next_fact(facts), IH_LABEL_MAX, "mean luma %.32s", number);
         snprintf(next_fact(facts), IH_LABEL_MAX, "median %.9g", luma.percentile[MEDIAN]);
