@@ -65,19 +65,24 @@ static void add_apart(const struct ih_histogram *h, struct ih_chart_facts *facts
     }
 }
 
-/* The alpha plane of a total only counts images with alpha; all others are opaque. */
-static void add_transparency(const struct ih_histogram *h, struct ih_chart_facts *facts)
+/* The alpha plane of a total only counts images with alpha; all others are opaque. Pixels that were
+ * left out have no share, as a total does not know their number. */
+static void add_transparency(const struct ih_result *result, struct ih_chart_facts *facts)
 {
+    const struct ih_histogram *h = &result->histogram;
     const uint64_t *alpha = ih_bins(h, h->layout.n_channels - 1);
     char clear[IH_LABEL_MAX], partly[IH_LABEL_MAX];
     const uint64_t n_partly = ih_count_range(alpha, 1, h->n_bins - 2);
-    ih_label_percent(clear, alpha[0], h->n_pixels);
-    ih_label_percent(partly, n_partly, h->n_pixels);
     char *fact = next_fact(facts);
-    if (n_partly > 0)
-        snprintf(fact, IH_LABEL_MAX, "%.32s transparent, %.32s partly", clear, partly);
-    else
+    if (result->measure.alpha == IH_ALPHA_COUNT) {
+        ih_label_percent(clear, alpha[0], h->n_pixels);
         snprintf(fact, IH_LABEL_MAX, "%.32s transparent", clear);
+    } else
+        strcpy(fact, "transparent pixels left out");
+    if (n_partly == 0)
+        return;
+    ih_label_percent(partly, n_partly, h->n_pixels);
+    snprintf(fact + strlen(fact), IH_LABEL_MAX - strlen(fact), ", %.32s partly", partly);
 }
 
 /* Adds the name of the format in capitals. toupper would depend on the locale. */
@@ -225,10 +230,8 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     if (result->measure.region)
         snprintf(next_fact(facts), IH_LABEL_MAX, "region %.100s", result->measure.region);
     add_apart(h, facts);
-    if (h->n_pixels > 0 && h->layout.has_alpha &&
-        (result->measure.alpha == IH_ALPHA_COUNT ||
-         ih_count_range(ih_bins(h, h->layout.n_channels - 1), 0, h->n_bins - 2) > 0))
-        add_transparency(h, facts);
+    if (h->layout.has_alpha && (h->n_pixels > 0 || result->measure.alpha != IH_ALPHA_COUNT))
+        add_transparency(result, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
     ih_chart_add_values(result, 1, ih_histogram_shown(h), facts);

@@ -170,10 +170,21 @@ TEST(transparency_is_a_share_of_all_pixels)
     add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 254}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 32);
-    r->measure.alpha = IH_ALPHA_SKIP_TRANSPARENT; /* else a note names --alpha */
     check_texts(
         r, (const char *const[]){"20.0\xe2\x80\xaf% transparent, 16.0\xe2\x80\xaf% partly", NULL},
-        (const char *const[]){"alpha", NULL});
+        (const char *const[]){"left out", NULL});
+    for (unsigned n = 0; n <= 10; n += 10) { /* counted pixels, half of them partly transparent */
+        r = new_result(4);
+        add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, n / 2);
+        add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, n / 2);
+        r->measure.alpha = IH_ALPHA_SKIP_TRANSPARENT;
+        check_texts(
+            r,
+            (const char *const[]){n ? "transparent pixels left out, 50.0\xe2\x80\xaf% partly"
+                                    : "transparent pixels left out",
+                                  NULL},
+            (const char *const[]){"% transparent", n ? "(--alpha" : "partly", NULL});
+    }
     check_texts(new_smooth(3, 1), (const char *const[]){NULL},
                 (const char *const[]){"transparent", NULL});
 }
