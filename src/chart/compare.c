@@ -91,6 +91,20 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
              ks);
 }
 
+/* Names a side of gray images, which has one colour for red, green and blue. */
+static void add_gray(const struct ih_comparison *c, unsigned side, struct ih_chart_facts *facts)
+{
+    struct ih_chart_entry *entry = &facts->entries[facts->n_entries++];
+    const struct ih_histogram *const h = &c->sides[side].histogram;
+    struct ih_stats stats;
+    char mean[IH_LABEL_MAX];
+    ih_stats_compute(h, 0, &c->sides[side].measure, &stats);
+    ih_chart_put_moment(mean, h, stats.mean, MEAN_DECIMALS);
+    *entry = (struct ih_chart_entry){.layout = IH_LAYOUT(1), .plane = side == 0 ? 0 : IH_LUMA};
+    snprintf(entry->name, sizeof entry->name, "gray (%s)", side == 0 ? "areas" : "lines");
+    snprintf(entry->numbers, sizeof entry->numbers, "mean %.16s", mean);
+}
+
 static void add_facts(const struct ih_comparison *c, bool in_percent, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
@@ -161,6 +175,9 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .title = options->title ? options->title : title};
     for (unsigned p = 0; p < ih_chart_n_drawn(chart.values); p++)
         add_entry(comparison, p, &chart.facts);
+    for (unsigned i = 0; status == IH_OK && chart.values->layout.n_colours == 3 && i < 2; i++)
+        if (ih_chart_is_gray(i == 0 ? &pair.area.histogram : &pair.line))
+            add_gray(comparison, i, &chart.facts);
     add_facts(comparison, options->in_percent, &chart.facts);
     ih_chart_add_values(comparison->sides, 2, chart.shown, &chart.facts);
     if (status == IH_OK)

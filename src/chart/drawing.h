@@ -104,6 +104,10 @@ static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned p
     return plane < ih_chart_n_drawn(h) || (plane == IH_LUMA && n_colours > 1 && ih_has_luma(h));
 }
 
+/* True for bins, at most IH_BINS, of gray images; beside colours they are those of red, green and
+ * blue. */
+bool ih_chart_is_gray(const struct ih_histogram *bars);
+
 /* ---- the state of one chart ---- */
 
 /* Entries: of a sheet, with red, green, blue, luma and gray beside the bands. */

@@ -310,13 +310,18 @@ static void draw_lines(struct ih_chart *chart)
         draw_line(chart, ih_bins(h, IH_LUMA), chart->theme->luma);
 }
 
+bool ih_chart_is_gray(const struct ih_histogram *bars)
+{
+    return bars->layout.n_colours == 1 ||
+           (bars->layout.n_colours == 3 &&
+            memcmp(bars->bins, bars->bins + IH_BINS, 2 * IH_BINS * sizeof *bars->bins) == 0);
+}
+
 static void draw_other(struct ih_chart *chart)
 {
     const struct ih_histogram *h = chart->other;
     const unsigned n_colours = h->layout.n_colours;
-    const bool is_gray = /* or red, green and blue are equal, as of gray images */
-        n_colours == 1 ||
-        (n_colours == 3 && memcmp(h->bins, h->bins + IH_BINS, 2 * IH_BINS * sizeof *h->bins) == 0);
+    const bool is_gray = ih_chart_is_gray(h);
     for (unsigned plane = 0; plane < (is_gray ? 1 : ih_chart_n_drawn(h)); plane++)
         draw_line(chart, ih_bins(h, plane),
                   is_gray          ? chart->theme->luma

@@ -295,6 +295,14 @@ raw() { python3 -c 'import struct,sys; open(sys.argv[1], "wb").write(b"".join(st
   dot gray.pgm 40
   imghist_ok --diff rgb.ppm gray.pgm --chart=c.svg -q
   grep -q 'fill="#ffffff" d=' c.svg && ! grep -q 'fill="#6ea0ff"' c.svg || fail "the line is blue"
+  legend() { grep -oE '>(red|green|blue|gray)( .[a-z]*.)?<|>mean [0-9.]*<' c.svg | tr -d '<>' | paste -sd,; }
+  [ "$(legend)" = "red,green,blue,gray (lines),mean 64.0" ] || fail "$(legend)"
+  imghist_ok --diff gray.pgm rgb.ppm --chart=c.svg -q
+  [ "$(legend)" = "red,green,blue,gray (areas),mean 64.0" ] || fail "$(legend)"
+  imghist_ok --diff rgb.ppm rgb.ppm --chart=c.svg -q
+  [ "$(legend)" = "red,green,blue" ] || fail "$(legend)"
+  imghist_ok --diff gray.pgm gray.pgm --chart=c.svg -q
+  [ "$(legend)" = gray ] || fail "$(legend)"
 }
 
 @test "diff: the pages have every column, key and field" {
