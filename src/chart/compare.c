@@ -173,6 +173,8 @@ enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
                              .values = &comparison->sides[0].histogram,
                              .shown = shown_of(comparison),
                              .title = options->title ? options->title : title};
+    for (unsigned i = 0; i < 2 && !options->title; i++)
+        chart.sides[i] = comparison->sides[i].path;
     for (unsigned p = 0; p < ih_chart_n_drawn(chart.values); p++)
         add_entry(comparison, p, &chart.facts);
     for (unsigned i = 0; status == IH_OK && chart.values->layout.n_colours == 3 && i < 2; i++)

@@ -165,6 +165,7 @@ struct ih_chart {
     const struct ih_histogram *values;  /* what the bars were folded from */
     struct ih_shown shown;              /* of them */
     const char *title;                  /* of the options */
+    const char *sides[2];               /* paths in the title of a comparison; NULL: others */
     char *name;                         /* owned: what the chart shows */
     const struct ih_chart_theme *theme;
     struct ih_glyphs *glyphs;

@@ -319,6 +319,24 @@ void ih_chart_describe(struct ih_chart *chart, struct ih_bytes *title, struct ih
 
 enum { NAME_TO_SCALE = 200 }; /* hundredths of the em, at least */
 
+/* Shortens both names of a comparison, so that its title says which is which. A short name leaves
+ * its room to the other. */
+static void shorten_sides(struct ih_chart *chart, unsigned size_px, int32_t room)
+{
+    const struct ih_glyphs *const g = chart->glyphs;
+    char *const a = ih_label_name(chart->sides[0]), *const b = ih_label_name(chart->sides[1]);
+    if (a && b) {
+        room -= ih_glyphs_width(g, size_px, " (areas),  (lines)");
+        ih_glyphs_shorten(g, size_px, ih_larger(room / 2, room - ih_glyphs_width(g, size_px, a)),
+                          b);
+        ih_glyphs_shorten(g, size_px, room - ih_glyphs_width(g, size_px, b), a);
+        sprintf(chart->name, "%s (areas), %s (lines)", a, b); /* it has 4 bytes for each */
+    } else
+        chart->canvas->status = IH_MEMORY;
+    free(a);
+    free(b);
+}
+
 /* The thumbnail in the corner, the scale left of it, and the name in the room that is left. */
 void ih_chart_draw_header(struct ih_chart *chart)
 {
@@ -336,6 +354,8 @@ void ih_chart_draw_header(struct ih_chart *chart)
     const struct ih_text_place place = {left, l->title_y * IH_SUBPIXELS, IH_ALIGN_LEFT,
                                         (unsigned)l->title_em};
     const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
+    if (chart->sides[0] && ih_glyphs_width(chart->glyphs, place.size_px, chart->name) > end - left)
+        shorten_sides(chart, place.size_px, end - left);
     ih_glyphs_shorten(chart->glyphs, place.size_px, end - left, chart->name);
     chart->canvas->text(chart->canvas, &place, chart->name, &paint);
 }

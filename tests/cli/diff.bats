@@ -290,6 +290,25 @@ raw() { python3 -c 'import struct,sys; open(sys.argv[1], "wb").write(b"".join(st
   refute_output_has none
 }
 
+@test "diff: the title of a chart shortens each name, and says which is which" {
+  local long a b
+  long=$(printf 'long_%.0s' {1..40})
+  a=first_${long}a.pgm b=second_${long}b.pgm
+  dot "$a"
+  dot "$b"
+  dot c.pgm
+  title() { sed -n 's/<text.*>\([^<]*(lines)\)<.*/\1/p' t.svg; }
+  imghist_ok --diff "$a" "$b" --chart=t.svg -q
+  [[ $(title) == first_long_*…*long_a.pgm' (areas), 'second_long_*…*long_b.pgm' (lines)' ]] || fail "$(title)"
+  grep -qF ">Histogram of $a (areas), $b (lines)<" t.svg || fail "the description"
+  imghist_ok --diff "$a" "$b" --chart=t.svg -q --chart-size=320x200
+  [[ $(title) == f*…*m' (areas), 's*…*m' (lines)' ]] || fail "$(title)"
+  imghist_ok --diff c.pgm "$b" --chart=t.svg -q
+  [[ $(title) == 'c.pgm (areas), '*long_long_*…*long_long_b.pgm' (lines)' ]] || fail "$(title)"
+  imghist_ok --diff "$b" c.pgm --chart=t.svg -q
+  [[ $(title) == *long_long_*…*long_long_b.pgm' (areas), c.pgm (lines)' ]] || fail "$(title)"
+}
+
 @test "diff: gray images are one line over those of colours" {
   ppm rgb.ppm 1 1 '\x10\x20\x30'
   dot gray.pgm 40
