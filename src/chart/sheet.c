@@ -3,8 +3,9 @@
  *
  * All have one scale, so that shapes and heights compare. Heights are shares of an image's pixels,
  * as images have different sizes. Three quarters of the images are shown as a chart of their own
- * would show them; of the others, more bars may be cut, which the marks say. Rejected: the scale of
- * the image with the highest peaks, since one graphic flattens all photos.
+ * would show them; of the others, more bars may be cut, which the marks say. So are those of images
+ * of one value. Rejected: the scale of the image with the highest peaks, since one graphic flattens
+ * all photos.
  */
 #include "chart/drawing.h"
 
@@ -43,16 +44,20 @@ static int compare_limits(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Images of one value, whose bars are all their pixels, do not count beside others. */
 static void choose_axis(struct ih_chart *chart, double min_gap)
 {
     const struct ih_chart_sheet *s = chart->sheet;
     struct ih_chart_axis axes[IH_CHART_SHEET_MAX];
+    size_t n = s->n;
     for (size_t i = 0; i < s->n; i++) {
         axes[i] = (struct ih_chart_axis){.scale = chart->axis.scale, .in_percent = true};
         ih_chart_axis_init(&axes[i], &s->scaled[i].histogram, min_gap);
     }
     qsort(axes, s->n, sizeof *axes, compare_limits);
-    chart->axis = axes[(s->n - 1) * 3 / 4];
+    while (n > 0 && chart->axis.scale->may_cut && axes[n - 1].limit > (double)s->n_pixels)
+        n--;
+    chart->axis = axes[((n > 0 ? n : s->n) - 1) * 3 / 4];
     chart->axis.n_pixels = s->n_pixels;
 }
 

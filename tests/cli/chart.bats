@@ -127,6 +127,24 @@ END
   imghist_output_has "s.png,800,500,red" s.png --csv=stats
 }
 
+@test "chart: images of one value set the scale of a sheet only if there are no others" {
+  needs python3
+  pgm a.pgm 5 1 '\x32\x32\x64\x64\x64'
+  ppm x.ppm 2 1 '\x10\x20\x30\x10\x20\x30'
+  dot y.pgm
+  dot z.pgm 40
+  of_a() { panels "$1" | sed -n '/^a.pgm$/{n;p;q;}'; }
+  imghist_ok a.pgm a.pgm a.pgm x.ppm --sheet --chart=most.svg -q
+  imghist_ok a.pgm x.ppm y.pgm z.pgm --sheet --chart=one.svg -q
+  [ "$(of_a one.svg)" = "$(of_a most.svg)" ] || fail "$(panels one.svg)"
+  grep -q 'tallest bar 100.* (cut)' one.svg || fail "not cut"
+  imghist_ok x.ppm y.pgm --sheet --chart=flat.svg -q
+  imghist_ok a.pgm x.ppm y.pgm z.pgm --sheet --scale=log --chart=log.svg -q
+  for f in flat.svg log.svg; do
+    grep -q '>100.*%<' $f && ! grep -q '(cut)' $f || fail "$f"
+  done
+}
+
 @test "chart: a sheet names images and groups below their common folder" {
   mkdir -p all/2021/day1 all/2022/day1
   dot all/2021/day1/a.pgm
