@@ -111,7 +111,7 @@ bool ih_chart_is_gray(const struct ih_histogram *bars);
 /* ---- the state of one chart ---- */
 
 /* Entries: of a sheet, with red, green, blue, luma and gray beside the bands. */
-enum { IH_CHART_FACTS_MAX = 12, IH_CHART_ENTRIES_MAX = 5 + IH_CHART_BANDS_MAX };
+enum { IH_CHART_FACTS_MAX = 14, IH_CHART_ENTRIES_MAX = 5 + IH_CHART_BANDS_MAX };
 
 /* An entry of the legend. */
 struct ih_chart_entry {

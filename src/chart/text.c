@@ -229,6 +229,9 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     add_size(result, facts);
     if (result->measure.region)
         snprintf(next_fact(facts), IH_LABEL_MAX, "region %.100s", result->measure.region);
+    if (result->measure.range.high > 0 && (result->is_total || result->info.source_depth == 16))
+        snprintf(next_fact(facts), IH_LABEL_MAX, "range %u to %u",
+                 (unsigned)result->measure.range.low, (unsigned)result->measure.range.high);
     add_apart(h, facts);
     if (h->layout.has_alpha && (h->n_pixels > 0 || result->measure.alpha != IH_ALPHA_COUNT))
         add_transparency(result, facts);

@@ -163,6 +163,10 @@ END
 @test "chart: the footer says how many pixels were counted, where, and what was counted apart" {
   imghist_ok "$SAMPLES/scene.jpg" --region=50%x50%+10+10 --chart=r.svg
   grep -q '>480 × 320 px, 38400 counted  ·  region 50%x50%+10+10' r.svg || fail "$(grep px r.svg)"
+  imghist_ok "$SAMPLES/gray16.png" --range=1000,40000 --chart=d.svg
+  grep -q ' px  ·  range 1000 to 40000  ·  ' d.svg || fail "$(grep px d.svg)"
+  imghist_ok "$SAMPLES/scene.jpg" --range=1000,40000 --chart=d.svg -q # of 8 bits
+  ! grep -q 'range' d.svg || fail "$(grep px d.svg)"
   imghist_ok "$SAMPLES/cutout.png" --alpha=skip-transparent --chart=a.svg
   grep -q '  ·  transparent pixels left out, 22\.0.*% partly  ·  mean luma' a.svg || fail "$(grep px a.svg)"
   printf '\x00\x00\x80\x3E\x00\x00\x00\x3F\x00\x00\x80\x7F\x00\x00\xC0\x7F\x00\x00\xC0\xFF' >f.raw
