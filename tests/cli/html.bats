@@ -369,6 +369,32 @@ red.ppm d/red.ppm
 END
 }
 
+@test "html: a card has the name before its folder, both ends of a long name, and all of an error" {
+  browser
+  local long
+  long=$(printf 'long_%.0s' {1..20})
+  mkdir -p "a/$long" a/x
+  dot "a/$long/dot.pgm"
+  dot "a/x/first_${long}last.pgm"
+  echo text >a/x/broken.png
+  imghist_status 1 a --html=r.html
+  in_browser r.html '
+    document.getElementById("sheet-view").click();
+    const whole = e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight;
+    for (const p of document.querySelectorAll(".tile .name"))
+      say(p.title + ":" + [...p.children].map(e => (whole(e) ? "" : " cut") + " " + e.textContent).join(","));
+    const why = document.querySelector(".tile .why");
+    say(why.textContent.length > 90 && whole(why));
+    say(new Set([...document.querySelectorAll(".tile")].map(t => t.querySelector(".name").offsetTop - t.offsetTop)).size)' >said
+  diff said - <<END || fail "names"
+a/$long/dot.pgm: dot.pgm, , cut  $long/
+a/x/broken.png: broken.png, ,  x/
+a/x/first_${long}last.pgm: cut first_${long%g_}, g_last.pgm, cut  x/
+true
+1
+END
+}
+
 @test "html: values under the pointer, a legend, an axis, and the words of the table in the panel" {
   browser
   page
