@@ -298,7 +298,7 @@ static void note_band_names(struct ih_messages *m, const char *path, const struc
         m->hash_of_bands = hash;
     else if (m->hash_of_bands != hash && is_noted(m, IH_NOTE_BAND_NAMES))
         ih_messages_note(m, path,
-                         "names its bands otherwise than images before it: bands are added and "
+                         "has other band names than earlier images: bands are added and "
                          "compared by number; --by=band adds them by name");
 }
 

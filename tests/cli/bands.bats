@@ -210,7 +210,7 @@ $(item 0 'Blue' 3 'NIR &amp;lt; 0.9 &amp;amp; &amp;#xb5;m' 2 $'a\tb\e[31mc' 9 'n
   done
   imghist_quiet a.tif b.tif --total --ndjson -o ab.ndjson --nodata=none
   imghist_ok a.tif b.tif c.tif --total-only --ndjson -o abc.ndjson --nodata=none
-  assert_stderr_has "imghist: c.tif: note: names its bands otherwise than images before it: bands are added and compared by number; --by=band adds them by name"
+  assert_stderr_has "imghist: c.tif: note: has other band names than earlier images: bands are added and compared by number; --by=band adds them by name"
   head -2 ab.ndjson >images.ndjson
   [ "$(names images.ndjson --total-only)" = "$expected" ]
   tail -1 ab.ndjson >total.ndjson
