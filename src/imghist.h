@@ -724,8 +724,8 @@ IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct
                                         size_t size_bytes, struct ih_counts *counts,
                                         struct ih_error *err);
 
-/* The labels of an array's pixels: unsigned integers of 8 or 16 bits, the latter in the byte order
- * of the machine. */
+/* The labels of an array's pixels: unsigned integers of 8 bits, or of 16 bits in the byte order of
+ * the machine. */
 struct ih_labels {
     const void *data;                               /* of the first pixel */
     unsigned depth;                                 /* bits of a label, 8 (default) or 16 */

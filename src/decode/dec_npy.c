@@ -3,8 +3,8 @@
  * zip archive of such files.
  *
  * An array is an image as in the Python package: (height, width) is gray, and (height, width, 1 to
- * 4) gray, gray and alpha, RGB or RGBA. Of other shapes, such as (3, height, width), nothing tells
- * whether it is one image or three: the caller's axes do. With them, more than 4 channels are
+ * 4) gray, gray and alpha, RGB or RGBA. A shape such as (3, height, width)
+ * may be one image or three: the caller's axes tell. With them, more than 4 channels are
  * bands.
  *
  * Source: numpy.lib.format, versions 1.0 to 3.0. The header is a dict with three keys, in any order

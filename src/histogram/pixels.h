@@ -34,8 +34,8 @@ static inline uint8_t ih_luma(const struct ih_luma_weights *w, uint8_t r, uint8_
     return (uint8_t)((w->red * r + w->green * g + w->blue * b + 32768u) >> 16);
 }
 
-/* The same for native samples. The products and their sum stay below 2^32. Of signed samples,
- * extended to 32 bits, the lower 16 bits are those of signed luma. */
+/* The same for native samples. The products and their sum stay below 2^32. Signed
+ * samples are extended to 32 bits: the lower 16 bits of the result are signed luma. */
 static inline uint16_t ih_luma_native(const struct ih_luma_weights *w, uint32_t r, uint32_t g,
                                       uint32_t b)
 {

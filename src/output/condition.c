@@ -230,7 +230,7 @@ static bool find_statistic(const struct parser *p, struct ih_named_field *out)
     return true;
 }
 
-/* Whether an image of which these bands are counted may have the channel: red, green and blue are
+/* Whether an image may have the channel if only these bands are counted: red, green and blue are
  * the first three, or gray is the first. */
 static bool may_have(const uint64_t *bands, const char *channel)
 {

@@ -306,22 +306,6 @@ static const struct ih_stats *view_stats(struct ih_record_view *v, unsigned plan
     return stats;
 }
 
-/* The rank of a percentile among the statistics, in millionths of a percent, if finding it alone is
- * faster: the view has no values of the plane yet. 0: another column, or another way. */
-static uint32_t lone_rank(const struct ih_record_view *v, unsigned plane, const struct ih_column *c)
-{
-    const struct ih_result *const r = v->result;
-    const unsigned at = ih_plane_at(&r->histogram, plane);
-    const size_t first = offsetof(struct ih_stats, percentile), offset = c->field.offset_bytes;
-    const bool has_values = r->stats || (v->kept[at % IH_STATS_KEPT] == at + 1 &&
-                                         v->stats[at % IH_STATS_KEPT].stddev != NOT_COMPUTED);
-    return c->field.kind == IH_FIELD_VALUE && offset >= first &&
-                   offset < first + sizeof(v->stats->percentile) && !has_values &&
-                   !ih_is_float(r->histogram.type)
-               ? ih_percentile_ranks[(offset - first) / sizeof(double)] * (uint32_t)IH_PERCENT
-               : 0;
-}
-
 /* The number of deviations is one in a run. */
 static const struct ih_clipped *view_clipped(struct ih_record_view *v, unsigned plane, double sigma)
 {
@@ -413,10 +397,8 @@ struct ih_field_value ih_channel_value(struct ih_record_view *v, unsigned plane,
     const bool is_float = ih_is_float(h->type);
     if (!(c->in & v->kind))
         return none;
-    const uint32_t rank =
-        c->field.kind == IH_FIELD_PERCENTILE ? (uint32_t)c->parameter : lone_rank(v, plane, c);
-    if (c->field.kind == IH_FIELD_PERCENTILE || rank > 0) {
-        const unsigned bin = ih_percentile(h, plane, rank);
+    if (c->field.kind == IH_FIELD_PERCENTILE) {
+        const unsigned bin = ih_percentile(h, plane, (uint32_t)c->parameter);
         return bin == UINT_MAX ? none : sample_value(h->type, ih_value_of(h, plane, bin));
     }
     if (c->field.kind == IH_FIELD_SIDE)

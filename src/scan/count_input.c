@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "decode/archive.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,6 +275,7 @@ static enum ih_status count_labels(const struct ih_scan_options *options,
     uint32_t label = 0;
     result->decoder_version = result->library = decode->decoder->version;
     result->counted_by = "cpu";
+    assert(frames); /* ih_count_images gives it */
     const struct ih_mask *const labels = options->mask.one ? options->mask.one : mask;
     enum ih_status status =
         ih_zones_count(&zones, &options->mask, &options->bands, labels, decode, result);
@@ -283,7 +285,7 @@ static enum ih_status count_labels(const struct ih_scan_options *options,
         const struct ih_result common = *result;
         ih_zones_next(&zones, &label, result);
         status = result->status;
-        for (next = common; frames && ih_zones_next(&zones, &label, &next); next = common) {
+        for (next = common; ih_zones_next(&zones, &label, &next); next = common) {
             const struct ih_times times = result->times;
             result->times = (struct ih_times){0}; /* the last has those of the image */
             const bool goes_on = frames->take(frames->user, 1, result);

@@ -241,7 +241,7 @@ f32() { imghist_ok "$1" --raw=1 --raw-depth=f32le --size=$(($(stat -c %s "$1") /
   ! grep -qi '#004a3c' s.svg || fail "edges on bars of a pixel"
 }
 
-# 20,000 pixels, of which one is black and one of the value 100: the lowest bar is 0.005 %.
+# One of 20,000 pixels is black and one has the value 100: the lowest bar is 0.005 %.
 @test "chart: a logarithmic sheet starts at a pixel, and small images keep their shares" {
   { printf 'P5 200 100 255\n\x00\x64' && head -c 19998 /dev/zero | tr '\0' '\310'; } >large.pgm
   pgm small.pgm 3 1 '\x00\x32\x64'

@@ -155,7 +155,7 @@ FOLDER_TEST(labels_of_a_folder_and_of_a_file)
     assert_label(s, "zones/a.pgm#5", 5, 5);
     assert_label(s, "zones/b.pgm#256", 256, 9);
     assert_end(s, IH_END, NULL);
-    some.labels = "labels/a.pgm"; /* for both, of which one has another size */
+    some.labels = "labels/a.pgm"; /* for both images; one has another size */
     s = open_scan(context, &some);
     assert_next(s, IH_ITEM_IMAGE, "zones/a.pgm#5", 0, 5);
     assert_next(s, IH_ITEM_FAILURE, "zones/b.pgm", 1, 0);

@@ -51,7 +51,8 @@ static bool next_tag(struct part *rest, const char *word, struct part *tag)
     return has_end;
 }
 
-/* Finds the value of an attribute; ` name="` has both. Returns false if the tag has none. */
+/* Finds the value of an attribute. name: with a space before and `="` after it. Returns false if
+ * the tag lacks it. */
 static bool find_attribute(struct part tag, const char *name, struct part *value)
 {
     if (!skip_past(&tag, name))
