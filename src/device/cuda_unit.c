@@ -75,8 +75,14 @@ enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
                                   struct ih_histogram *out, struct ih_error *err)
 {
     const enum ih_status status = ih_histogram_init_unset(out, spec, err);
-    if (status != IH_OK)
-        return status;
+    if (status == IH_OK)
+        ih_gpu_totals_fill(totals, spec, n_pixels, out);
+    return status;
+}
+
+void ih_gpu_totals_fill(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,
+                        uint64_t n_pixels, struct ih_histogram *out)
+{
     out->n_pixels = n_pixels;
     for (unsigned i = 0; i < ih_own_planes(out); i++) {
         const unsigned plane = i < out->layout.n_channels ? i : (unsigned)IH_GPU_LUMA;
@@ -89,5 +95,4 @@ enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
     out->all_low = totals->all_low;
     out->all_high = totals->all_high;
     ih_histogram_derive(out, spec);
-    return IH_OK;
 }

@@ -45,5 +45,8 @@ struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
 enum ih_status ih_gpu_totals_read(const struct ih_gpu_totals *totals,
                                   const struct ih_count_spec *spec, uint64_t n_pixels,
                                   struct ih_histogram *out, struct ih_error *err);
+/* The same for a histogram that ih_histogram_init_unset has made. */
+void ih_gpu_totals_fill(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,
+                        uint64_t n_pixels, struct ih_histogram *out);
 
 #endif

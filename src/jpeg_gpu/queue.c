@@ -195,6 +195,8 @@ static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_n
         struct ih_jpeg_job *job = &b->jobs[i];
         if (job->is_counted)
             complete(b, job);
+        else if (job->is_planned)
+            ih_histogram_reset(&job->result->histogram);
         if (job->is_planned)
             ih_jpeg_plan_reset(&job->plan);
     }
@@ -528,7 +530,8 @@ static enum ih_jpeg_reason check_sessions(struct pool *p)
     return reason;
 }
 
-/* Reads a file into its place and plans it. */
+/* Reads a file into its place, plans it, and allocates its counters: here and not in the sessions,
+ * since a thread that frees memory of another waits for its lock. */
 static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct batch *b,
                                      struct ih_reader *src, size_t n_bytes, struct ih_jpeg_job *job)
 {
@@ -549,6 +552,10 @@ static enum ih_jpeg_reason plan_file(const struct ih_jpeg_queue *q, const struct
     }
     job->spec = q->spec;
     job->spec.layout = ih_layout_of(job->plan.n_components);
+    if (ih_histogram_init_unset(&job->result->histogram, &job->spec, &ignored) != IH_OK) {
+        ih_jpeg_plan_reset(&job->plan);
+        return IH_JPEG_REASON_NOT_A_FILE;
+    }
     return IH_JPEG_REASON_NONE;
 }
 

@@ -17,7 +17,7 @@ struct ih_jpeg_job {
     uint32_t file_offset;      /* in the session's files */
     bool is_planned;           /* false: the CPU takes it, and the session leaves it alone */
     struct ih_count_spec spec; /* the same for all jobs but for n_channels */
-    struct ih_result *result;  /* its histogram is the output */
+    struct ih_result *result;  /* its histogram, which is initialized but not set, is the output */
     void *ticket;              /* the queue's */
 
     /* Set by batch. */

@@ -101,6 +101,8 @@ static inline void decode_job(const struct ih_jpeg_session *session, struct ih_j
         assert_int_equal(result->info.width, job->plan.width);
         assert_int_equal(result->info.height, job->plan.height);
         assert_int_equal(result->info.layout.n_channels, job->plan.n_components);
+        assert_int_equal(result->histogram.n_planes, job->result->histogram.n_planes);
+        ih_histogram_reset(&job->result->histogram);
         job->result->histogram = result->histogram;
         job->end_offset = end_of(input.bytes, &job->plan);
     }
