@@ -11,13 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one of charts */
+enum {
+    SINKS_MAX = IH_DATA_OUTPUTS_MAX + 1, /* with one of charts */
+    STREAMS = 128                        /* threads above that may have to open streams again */
+};
 
 /* A stream in memory, which renders one result after another. Opening and closing a stream takes
  * the C library's one lock and walks through all open streams: 16 workers that opened one for each
  * result spent more time there than in the rest of small JPEG files (tests/bench/results). */
 struct stream {
-    struct stream *next;
     FILE *file;
     char *bytes; /* [n], the file's, after fflush */
     size_t n;
@@ -48,8 +50,7 @@ struct ih_pipeline {
     bool has_comparison;    /* of --diff: it can be written */
     uint64_t n_records;     /* written, without the totals */
 
-    pthread_mutex_t streams_lock;
-    struct stream *streams; /* owned; those that no thread uses */
+    _Atomic(struct stream *) streams[STREAMS]; /* owned; a thread takes the one of its number */
 
     atomic_bool is_many;  /* sinks know that more than one image comes; set under lock */
     pthread_mutex_t lock; /* held while a record is written */
@@ -76,7 +77,6 @@ struct ih_pipeline *ih_pipeline_new(const struct ih_options *options,
         p->writes_statistics |=
             p->writes_images && !ih_options_fields_of(options, &options->outputs[i]);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_mutex_init(&p->streams_lock, NULL);
     atomic_init(&p->n_sinks, 0);
     /* Only --text of one image is another than that of many. */
     atomic_init(&p->is_many, n_images != 1 || options->with_total || options->by);
@@ -265,14 +265,20 @@ static struct ih_field_value write_key(const struct ih_options *o, const struct 
     return key;
 }
 
+/* The place of the thread's stream. */
+static _Atomic(struct stream *) *stream_place(struct ih_pipeline *p)
+{
+    static atomic_uint n_threads;
+    static _Thread_local unsigned number; /* 0: none yet */
+    if (number == 0)
+        number = 1 + atomic_fetch_add(&n_threads, 1);
+    return &p->streams[number % STREAMS];
+}
+
 /* Returns an empty stream that the thread uses alone; NULL: out of memory. */
 static struct stream *take_stream(struct ih_pipeline *p)
 {
-    pthread_mutex_lock(&p->streams_lock);
-    struct stream *s = p->streams;
-    if (s)
-        p->streams = s->next;
-    pthread_mutex_unlock(&p->streams_lock);
+    struct stream *s = atomic_exchange(stream_place(p), NULL);
     if (s) {
         rewind(s->file);
         errno = 0;
@@ -287,7 +293,7 @@ static struct stream *take_stream(struct ih_pipeline *p)
 
 static void close_stream(struct stream *s)
 {
-    if (ih_memory_stream_close(s->file, &s->bytes))
+    if (s && ih_memory_stream_close(s->file, &s->bytes))
         free(s->bytes);
     free(s);
 }
@@ -304,10 +310,7 @@ static struct product *end_stream(struct ih_pipeline *p, struct stream *s)
     }
     if (product)
         memcpy(product, s->bytes, s->n);
-    pthread_mutex_lock(&p->streams_lock);
-    s->next = p->streams;
-    p->streams = s;
-    pthread_mutex_unlock(&p->streams_lock);
+    close_stream(atomic_exchange(stream_place(p), s));
     return product;
 }
 
@@ -812,11 +815,8 @@ void ih_pipeline_close(struct ih_pipeline *p)
     ih_total_reset(&p->reference.total);
     free(p->folder);
     free(p->messages.hashes);
-    for (struct stream *next; p->streams; p->streams = next) {
-        next = p->streams->next;
-        close_stream(p->streams);
-    }
-    pthread_mutex_destroy(&p->streams_lock);
+    for (unsigned i = 0; i < STREAMS; i++)
+        close_stream(p->streams[i]);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

@@ -2,6 +2,8 @@
  * numbers are computed from the counts at the end, so rounding errors stay below 1e-12. */
 #include "histogram/histogram.h"
 
+#include "base/threads.h"
+
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
@@ -29,7 +31,7 @@ static enum ih_status allocate(struct ih_histogram *h, struct ih_error *err)
     const size_t n_others = n_planes * (1 + IH_SPECIALS); /* at most 4,097 planes of 65,536 bins */
     const size_t floats_bytes = h->type == IH_FLOAT32 ? n_planes * sizeof *h->floats : 0;
     const uint64_t n_bytes = (uint64_t)(n + n_others) * sizeof *h->bins + floats_bytes;
-    h->bins = n_bytes <= SIZE_MAX ? malloc((size_t)n_bytes) : NULL;
+    h->bins = n_bytes <= SIZE_MAX ? ih_kept_take((size_t)n_bytes) : NULL;
     h->sums = NULL;
     h->specials = NULL;
     h->floats = NULL;
@@ -85,7 +87,7 @@ void ih_histogram_reset(struct ih_histogram *h)
 {
     if (h->bins) /* else the other fields may be unset */
         ih_band_names_reset(&h->band_names);
-    free(h->bins);
+    ih_kept_give(h->bins);
     h->bins = h->sums = NULL;
     h->specials = NULL;
     h->floats = NULL;

@@ -1,5 +1,6 @@
 #include "jpeg_gpu/queue.h"
 
+#include "base/threads.h"
 #include "decode/decoder.h"
 #include "decode/jpeg/markers.h"
 #include "device/device.h"
@@ -22,7 +23,8 @@ enum { ENOUGH_FILES = 512 };
  * of host memory, start only after a few. */
 enum { FIRST_PROGRESSIVE = 100, START_PROGRESSIVE = 25 };
 
-enum state { STARTING, FREE, FILLING, CLOSED, BROKEN };
+/* CLOSED: it waits for its GPU, or is there. READ: the GPU has done its part. */
+enum state { STARTING, FREE, FILLING, CLOSED, READ, BROKEN };
 
 /* A session and the batch in it. */
 struct batch {
@@ -208,6 +210,16 @@ static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_n
     q->deliver(q->user, b->jobs, n);
 }
 
+/* The GPU may begin the next batch. */
+static void on_idle(void *batch)
+{
+    struct batch *b = batch;
+    pthread_mutex_lock(&b->pool->queue->lock);
+    b->state = READ;
+    close_if_due(b->pool);
+    pthread_mutex_unlock(&b->pool->queue->lock);
+}
+
 /* Decodes batches until the queue is closed or the session breaks. The lock is held. */
 static void work(struct batch *b)
 {
@@ -271,7 +283,8 @@ static struct batch *add_batch(struct pool *p, unsigned unit)
     if (!b)
         return NULL;
     b->pool = p;
-    b->session.is_progressive = p->is_progressive;
+    b->session = (struct ih_jpeg_session){
+        .is_progressive = p->is_progressive, .on_idle = on_idle, .user = b};
     b->unit = unit;
     pthread_cond_init(&b->on_change, NULL);
     if (pthread_create(&b->thread, NULL, run_session, b) == 0) {
@@ -366,7 +379,7 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
     q->device = device;
     q->deliver = deliver;
     q->user = user;
-    pthread_mutex_init(&q->lock, NULL);
+    ih_lock_init(&q->lock);
     for (unsigned i = 0; i < N_POOLS; i++) {
         q->pools[i].queue = q;
         q->pools[i].is_progressive = i == PROGRESSIVE;
@@ -477,7 +490,7 @@ static bool open_jpeg(const struct ih_jpeg_queue *q, const char *path, bool is_r
     if (ih_reader_open_path(src, path, &ignored) != IH_OK)
         return false;
     const bool is_jpeg =
-        ih_reader_size_left(src, n_bytes) && ih_reader_identity(src, &id) &&
+        ih_reader_size(src, n_bytes) && ih_reader_identity(src, &id) &&
         ih_check_not_output(&id, q->options.outputs, q->options.n_outputs, &ignored) == IH_OK &&
         ih_reader_peek(src, sizeof begin, &head, &n_head, &ignored) == IH_OK &&
         n_head >= sizeof begin && memcmp(head, begin, sizeof begin) == 0;
@@ -581,11 +594,12 @@ static enum ih_jpeg_reason submit(struct pool *p, struct ih_reader *src, size_t 
     pthread_mutex_unlock(&q->lock);
     *job = (struct ih_jpeg_job){.file_offset = offset, .result = result, .ticket = ticket};
     const enum ih_jpeg_reason reason = plan_file(q, b, src, n_bytes, job);
+    job->is_planned = reason == IH_JPEG_REASON_NONE;
+    const uint64_t gpu_bytes = job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
     result->times.read_ns = src->read_ns;
     pthread_mutex_lock(&q->lock);
-    job->is_planned = reason == IH_JPEG_REASON_NONE;
     b->n_planned += job->is_planned ? 1 : 0;
-    b->gpu_bytes += job->is_planned ? ih_jpeg_plan_gpu_bytes(&job->plan) : 0;
+    b->gpu_bytes += gpu_bytes;
     if (--b->n_reading == 0 && b->state == CLOSED)
         pthread_cond_signal(&b->on_change);
     close_if_due(p);

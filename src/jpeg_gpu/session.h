@@ -26,9 +26,11 @@ struct ih_jpeg_job {
 };
 
 struct ih_jpeg_session {
-    bool is_progressive; /* it takes progressive files, and no others; set before start */
-    void *state;         /* the backend's */
-    uint8_t *files;      /* [files_bytes], where workers put files; owned by the session */
+    bool is_progressive;         /* it takes progressive files, and no others; set before start */
+    void (*on_idle)(void *user); /* the GPU has done its part of the batch; set before start */
+    void *user;
+    void *state;    /* the backend's */
+    uint8_t *files; /* [files_bytes], where workers put files; owned by the session */
     size_t files_bytes;
     uint64_t gpu_bytes;     /* for the decoding of a batch; see ih_jpeg_plan_gpu_bytes */
     const char *counted_by; /* "cuda:0 NVIDIA H100" */

@@ -388,6 +388,8 @@ static enum ih_status session_batch(struct ih_jpeg_session *session, struct ih_j
         if (c == cudaSuccess)
             c = fetch(s, batch->n_images);
         status = ih_cuda_status(err, c, "decoding JPEG files");
+        if (status == IH_OK && next == n)
+            session->on_idle(session->user);
         if (status == IH_OK)
             status = finish(s, batch->n_images, err);
     }

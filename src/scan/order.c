@@ -92,8 +92,29 @@ void ih_slot_release(struct slot *slot)
     free(result->stats);
 }
 
+void ih_slot_reuse(struct slot *slot)
+{
+    struct ih_result *result = &slot->result;
+    if (slot->has_memory) {
+        slot->old_product = result->product;
+        slot->old_stats = result->stats;
+        result->product = NULL;
+        result->stats = NULL;
+    }
+    ih_slot_release(slot);
+}
+
+static void free_old(struct slot *slot)
+{
+    free(slot->old_product);
+    free(slot->old_stats);
+    slot->old_product = NULL;
+    slot->old_stats = NULL;
+}
+
 void ih_slot_empty(struct slot *slot)
 {
+    free_old(slot);
     if (slot->is_counted || (slot->is_ready && slot->has_result)) {
         slot->has_memory = true;
         if (slot->result.thumbnail || slot->result.histogram.n_bins > IH_BINS)
@@ -129,6 +150,7 @@ static void complete(const struct scan *s, struct slot *slot, bool has_result)
     result->inputs_hash = slot->input.hash;
     result->path = slot->input.path ? slot->input.path : ""; /* no name, or no memory for it */
     result->product = NULL;
+    free_old(slot);
     if (has_result && result->status == IH_OK && s->options.finish)
         result->product = s->options.finish(s->options.finish_user, &slot->input, result);
 }

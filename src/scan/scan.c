@@ -7,6 +7,7 @@
 #include "scan/scan.h"
 #include "scan/state.h"
 
+#include "base/threads.h"
 #include "scan/extensions.h"
 
 #include <errno.h>
@@ -217,7 +218,7 @@ static bool is_stopping(void *scan)
 static void init_conditions(struct scan *s)
 {
     pthread_condattr_t clock;
-    pthread_mutex_init(&s->lock, NULL);
+    ih_lock_init(&s->lock);
     pthread_cond_init(&s->on_work, NULL);
     pthread_cond_init(&s->on_frame, NULL);
     pthread_condattr_init(&clock);

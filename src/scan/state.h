@@ -36,6 +36,8 @@ struct slot {
     bool is_counted;              /* by the JPEG queue */
     bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
     bool has_memory;              /* of the last result, until a worker starts the next */
+    void *old_product;            /* of the last result, freed just before the next is made: */
+    struct ih_stats *old_stats;   /* a thread's malloc takes without a lock what it freed last */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
@@ -132,10 +134,11 @@ void ih_order_remove_first(struct scan *s);
 /* Keeps empty slots for new inputs. The caller holds the lock. */
 void ih_order_keep(struct scan *s, struct slot *slots);
 
-/* Releases what the slot owns. A small result keeps its memory until a worker starts the next one
- * or ih_slot_release: if the thread that takes the results released it, all workers would wait for
- * that thread in the heap. */
+/* Releases what the slot owns. A small result keeps its memory until ih_slot_release, or until a
+ * worker starts the next one with ih_slot_reuse: if the thread that takes the results released it,
+ * all workers would wait for that thread in the heap. */
 void ih_slot_empty(struct slot *slot);
+void ih_slot_reuse(struct slot *slot);
 void ih_slot_release(struct slot *slot);
 
 /* Makes a slot ready to be taken, with its result or without. */

@@ -12,6 +12,7 @@
 #include "scan/state.h"
 
 #include "base/path.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -377,7 +378,7 @@ static void work_on_new(struct scan *s, struct worker *w, struct slot *slots)
     for (struct slot *slot = slots, *next; slot; slot = next) {
         next = slot->next_fetched;
         w->queues = false;
-        ih_slot_release(slot);
+        ih_slot_reuse(slot);
         if (slot->input.holds_records)
             pass_on(s, slot);
         else if (slot->input.array)
@@ -444,6 +445,7 @@ static void *work(void *argument)
     struct scan *s = argument;
     struct worker w;
     struct ih_error error = {0}, ignored;
+    ih_kept_begin();
     if (open_worker(&w, s, &error) == IH_OK && work_on_inputs(s, &w, &error) != IH_OK) {
         pthread_mutex_lock(&s->lock);
         ih_scan_stop(s);
@@ -451,6 +453,7 @@ static void *work(void *argument)
         work_on_inputs(s, &w, &ignored); /* those that the JPEG queue still returns */
     }
     close_worker(&w);
+    ih_kept_end();
     if (s->options.decode.n_idle_cores)
         ih_idle_core_give(
             s->options.decode.n_idle_cores); /* decoders of the last images may use it */

@@ -16,6 +16,7 @@ enum { NEVER = 1000000 };
 static struct {
     unsigned fails_at;     /* the batch in which the GPU fails */
     bool fails_late;       /* once the next has begun, on another GPU */
+    bool reads_late;       /* the first batch is read once the next has begun, on its GPU */
     bool fails_on;         /* and in all later ones */
     bool is_missing;       /* no session starts */
     bool has_tried;        /* to start a session */
@@ -132,6 +133,12 @@ static inline enum ih_status fake_batch(struct ih_jpeg_session *session, struct 
     fake.from = NULL;
     pthread_mutex_unlock(&fake.lock);
     sleep_ms(fake.batch_ms);
+    if (!fails)
+        session->on_idle(session->user);
+    pthread_mutex_lock(&fake.lock);
+    while (fake.reads_late && batch == 0 && fake.n_batches == 1)
+        pthread_cond_wait(&fake.on_change, &fake.lock);
+    pthread_mutex_unlock(&fake.lock);
     for (unsigned i = 0; i < n && !fails; i++)
         if (jobs[i].is_planned && !(renames && i == 0) &&
             !(fake.rejects > 0 && i % fake.rejects == fake.rejects - 1))

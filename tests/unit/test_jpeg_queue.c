@@ -58,6 +58,19 @@ FOLDER_TEST(full_batches)
 
 enum { MANY = 300 * N_FILES };
 
+/* A GPU begins the next batch while the counts of the last are read. */
+FOLDER_TEST(next_batch_while_counts_are_read)
+{
+    struct ih_error err;
+    count_on_cpu(*state);
+    fake.reads_late = true;
+    struct run r = gpu_run_compared(*state, MANY);
+    assert_int_equal(run(&r, 4, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_in_range(fake.n_batches, 2, MANY);
+    fake.reads_late = false;
+}
+
 /* When a session fails, the CPU counts its files; when all have failed, it counts all later ones.
  */
 FOLDER_TEST(sessions_that_fail)
