@@ -55,8 +55,6 @@ cudaError_t ih_jpeg_transform_part(const struct ih_jpeg_work &w, const struct ih
                                    const struct ih_gpu_jpeg_part &part, const int16_t *dc,
                                    const int16_t *coefficients);
 
-#ifdef __CUDACC__
-
 /* The sum of the values of a thread block's threads before this one, and of all. s_sums: [THREADS /
  * 32], free for other use after the next barrier. */
 template <int THREADS, class value_t>
@@ -109,14 +107,15 @@ static __global__ void __launch_bounds__(IH_JPEG_SUM_THREADS)
     }
 }
 
-/* Of n ascending numbers, which begin with 0, the index of the last that is at most x. */
-template <class number_fn>
-static __device__ inline uint32_t ih_jpeg_last_at_most(uint32_t n, uint32_t x, number_fn number)
+/* Which of n parts, laid out one after the other, has x: the last whose `first` is at most x. */
+template <class part_t>
+static __device__ inline uint32_t ih_jpeg_find(const part_t *parts, uint32_t n,
+                                               uint32_t part_t::*first, uint32_t x)
 {
     uint32_t low = 0;
     while (n - low > 1) {
         const uint32_t middle = (low + n) / 2;
-        if (number(middle) <= x)
+        if (parts[middle].*first <= x)
             low = middle;
         else
             n = middle;
@@ -162,9 +161,8 @@ static __device__ inline struct ih_jpeg_part ih_jpeg_part_of(const struct ih_jpe
 static __device__ inline const struct ih_gpu_jpeg_group &ih_jpeg_group_of(
     const struct ih_jpeg_work &w, uint32_t thread_block)
 {
-    const struct ih_gpu_jpeg_group *groups = w.batch.groups;
-    return groups[ih_jpeg_last_at_most(w.batch.n_groups, thread_block,
-                                       [&](uint32_t i) { return groups[i].first_thread_block; })];
+    return w.batch.groups[ih_jpeg_find(w.batch.groups, w.batch.n_groups,
+                                       &ih_gpu_jpeg_group::first_thread_block, thread_block)];
 }
 
 /* Copies a group's tables to shared memory. A barrier must follow. */
@@ -176,5 +174,4 @@ static __device__ inline void ih_jpeg_copy_tables(struct ih_jpeg_tables *s_table
         ((uint4 *)s_tables)[i] = ((const uint4 *)tables)[i];
 }
 
-#endif
 #endif

@@ -309,8 +309,8 @@ static __global__ void __launch_bounds__(IH_JPEG_REFINE_THREADS)
 {
     const uint32_t thread_block = first_thread_block + blockIdx.x;
     const uint32_t component =
-        ih_jpeg_last_at_most(k.w.batch.n_components, thread_block,
-                             [&](uint32_t i) { return k.s.spectra[i].first_thread_block; });
+        ih_jpeg_find(k.s.spectra, k.w.batch.n_components, &ih_gpu_jpeg_spectrum::first_thread_block,
+                     thread_block);
     const struct ih_gpu_jpeg_spectrum &spectrum = k.s.spectra[component];
     const uint32_t b =
         (thread_block - spectrum.first_thread_block) * IH_JPEG_REFINE_THREADS + threadIdx.x;

@@ -62,7 +62,6 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_
     __shared__ struct ih_jpeg_record s_records[IH_JPEG_PIECES][IH_JPEG_THREADS];
     __shared__ uint32_t s_exits[IH_JPEG_THREADS];
     const struct ih_gpu_jpeg_group group = ih_jpeg_group_of(w, blockIdx.x);
-    const struct ih_gpu_jpeg_interval *intervals = w.batch.intervals;
     const uint32_t t = threadIdx.x;
     const uint32_t i = (blockIdx.x - group.first_thread_block) * IH_JPEG_THREADS + t;
     const uint32_t subsequence = group.first_subsequence + i;
@@ -74,8 +73,8 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_
     ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes]);
     if (is_one) {
         const uint32_t interval =
-            ih_jpeg_last_at_most(w.batch.n_intervals, subsequence,
-                                 [&](uint32_t k) { return intervals[k].first_subsequence; });
+            ih_jpeg_find(w.batch.intervals, w.batch.n_intervals,
+                         &ih_gpu_jpeg_interval::first_subsequence, subsequence);
         w.interval_of[subsequence] = interval;
         part = ih_jpeg_part_of(w, subsequence, interval);
     }

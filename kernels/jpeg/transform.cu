@@ -223,11 +223,10 @@ static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uin
     __shared__ __align__(16) int16_t s_blocks[IDCT_WARPS][4][BLOCK_PITCH];
     const uint32_t warp = threadIdx.x / 32, of_four = threadIdx.x % 32 / LANES;
     const uint32_t lane = threadIdx.x % LANES, lanes = 0xffu << of_four * LANES;
-    const struct ih_gpu_jpeg_component *components = w.batch.components;
     const uint32_t component =
-        ih_jpeg_last_at_most(w.batch.n_components, thread_block,
-                             [&](uint32_t i) { return components[i].first_thread_block; });
-    const struct ih_gpu_jpeg_component &c = components[component];
+        ih_jpeg_find(w.batch.components, w.batch.n_components,
+                     &ih_gpu_jpeg_component::first_thread_block, thread_block);
+    const struct ih_gpu_jpeg_component &c = w.batch.components[component];
     if (w.verdicts[c.image].faults & ~IH_JPEG_FAULT_LARGE) /* some blocks may not be written */
         return;
     if (threadIdx.x < 64)

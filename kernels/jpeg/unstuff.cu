@@ -62,9 +62,8 @@ static __device__ inline uint32_t stuffed_bytes(const struct sixteen &s, uint32_
 /* The interval of a chunk. */
 static __device__ inline uint32_t interval_of(const struct ih_jpeg_work &w, uint32_t chunk)
 {
-    const struct ih_gpu_jpeg_interval *intervals = w.batch.intervals;
-    return ih_jpeg_last_at_most(w.batch.n_intervals, chunk,
-                                [&](uint32_t i) { return intervals[i].first_chunk; });
+    return ih_jpeg_find(w.batch.intervals, w.batch.n_intervals, &ih_gpu_jpeg_interval::first_chunk,
+                        chunk);
 }
 
 static __global__ void __launch_bounds__(THREADS) begin_kernel(const struct ih_jpeg_work w)

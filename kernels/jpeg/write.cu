@@ -29,17 +29,6 @@ enum {
     VECTOR = sizeof(uint4) / sizeof(uint16_t)
 };
 
-/* Counts after the prefix sum. */
-static __device__ inline uint32_t blocks_of(ih_jpeg_counts counts)
-{
-    return (uint32_t)counts;
-}
-
-static __device__ inline uint32_t ac_of(ih_jpeg_counts counts)
-{
-    return (uint32_t)(counts >> 32);
-}
-
 /* Where a piece begins: state, block and coefficient. k: 0 to IH_JPEG_PIECES of a subsequence; the
  * last is the start of the next subsequence. */
 struct place {
@@ -59,9 +48,9 @@ static __device__ inline struct place place_of(const struct ih_jpeg_work &w,
         before.state = w.passes[subsequence].start;
     const ih_jpeg_counts counts = w.counts[subsequence];
     return {before.state,
-            interval.first_block + blocks_of(counts) -
-                blocks_of(w.counts[interval.first_subsequence]) + (before.counts & 0xffff),
-            ac_of(counts) + (before.counts >> 16)};
+            interval.first_block + (uint32_t)counts -
+                (uint32_t)w.counts[interval.first_subsequence] + (before.counts & 0xffff),
+            (uint32_t)(counts >> 32) + (before.counts >> 16)};
 }
 
 /* Writes a piece, and checks that the next one begins where it ends. */
@@ -135,7 +124,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
         piece.end_block = part.interval->first_block + part.interval->n_blocks;
         piece.block = min(place.block, piece.end_block); /* padding decodes to blocks, too */
         piece.ac = place.ac;
-        piece.end_ac = ac_of(w.counts[subsequence + 1]);
+        piece.end_ac = (uint32_t)(w.counts[subsequence + 1] >> 32);
         if (k + 1 < IH_JPEG_PIECES && at + IH_JPEG_PIECE_BITS <= part.n_bits)
             piece.end_ac = min(piece.end_ac, place_of(w, *part.interval, subsequence, k + 1).ac);
     }
