@@ -45,6 +45,17 @@ IH_JPEG uint32_t ih_jpeg_funnel(uint32_t low, uint32_t high, uint32_t n)
 #endif
 }
 
+/* A warp's threads one after the other on the CPU, all at once on the GPU. */
+#ifdef __CUDA_ARCH__
+#define IH_JPEG_EACH_LANE(lane) for (uint32_t lane = threadIdx.x % 32, once_ = 1; once_; once_ = 0)
+#define IH_JPEG_FIRST_LANE (threadIdx.x % 32 == 0)
+#define IH_JPEG_WARP_BARRIER() __syncwarp()
+#else
+#define IH_JPEG_EACH_LANE(lane) for (uint32_t lane = 0; lane < 32; lane++)
+#define IH_JPEG_FIRST_LANE 1
+#define IH_JPEG_WARP_BARRIER() ((void)0)
+#endif
+
 /* ---- codes ---- */
 
 enum {
@@ -53,19 +64,23 @@ enum {
     IH_JPEG_BLOCK_END = 64 /* the advance of an end-of-block code */
 };
 
+/* What a code longer than FIRST_BITS needs. */
+struct ih_jpeg_long_codes {
+    uint16_t limits[8];  /* of codes of 11 to 16 bits: above all of them, as 16 bits */
+    uint16_t offsets[8]; /* a code's symbol is symbols[offset + code] */
+    uint8_t symbols[256];
+};
+
 /*
  * Look-up tables of an image's codes. An entry says what a symbol does:
  *
  *   bits 0-4     bits of the code and of the value after it; 0: the code is longer than the index
- *   bits 5-8     bits of the value
+ *   bits 5-8     bits of the value, or of the run of blocks after an end-of-block code
  *   bits 9-15    how many places in zigzag order it advances
  */
 struct ih_jpeg_tables {
     uint16_t entries[IH_JPEG_CODES][1 << IH_JPEG_FIRST_BITS];
-    uint16_t limits[IH_JPEG_CODES]
-                   [8]; /* of codes of 11 to 16 bits: above all of them, as 16 bits */
-    uint16_t offsets[IH_JPEG_CODES][8]; /* a code's symbol is symbols[offset + code] */
-    uint8_t symbols[IH_JPEG_CODES][256];
+    struct ih_jpeg_long_codes long_codes[IH_JPEG_CODES];
 };
 
 /* A progressive file has end-of-block codes with the size of a number in place of the run. */
@@ -79,45 +94,68 @@ IH_JPEG uint32_t ih_jpeg_entry(uint32_t symbol, uint32_t n_bits, int is_dc)
 }
 
 /* The limits and offsets of codes of 1 to 16 bits. */
-IH_JPEG void ih_jpeg_limits(const uint8_t *counts, uint32_t *limits, uint32_t *offsets)
-{
-    uint32_t code = 0, n_before = 0;
-    for (uint32_t i = 0; i < 16; i++) {
-        offsets[i] = n_before - code;
-        code += counts[i];
-        n_before += counts[i];
-        limits[i] = code << (15 - i);
-        code *= 2;
-    }
-}
+struct ih_jpeg_limits {
+    uint32_t limits[16], offsets[16];
+};
 
 /* The entry of a table at an index. */
-IH_JPEG uint16_t ih_jpeg_entry_at(uint32_t index, const uint32_t *limits, const uint32_t *offsets,
+IH_JPEG uint16_t ih_jpeg_entry_at(uint32_t index, const struct ih_jpeg_limits *of,
                                   const uint8_t *symbols, int is_dc)
 {
     for (uint32_t i = 0; i < IH_JPEG_FIRST_BITS; i++)
-        if (index << (16 - IH_JPEG_FIRST_BITS) < limits[i]) {
+        if (index << (16 - IH_JPEG_FIRST_BITS) < of->limits[i]) {
             const uint32_t code = index >> (IH_JPEG_FIRST_BITS - 1 - i);
-            return (uint16_t)ih_jpeg_entry(symbols[(offsets[i] + code) & 255], i + 1, is_dc);
+            return (uint16_t)ih_jpeg_entry(symbols[(of->offsets[i] + code) & 255], i + 1, is_dc);
         }
     return 0;
+}
+
+/* Makes the look-up table of a code; by a warp. s: memory that its threads share. */
+IH_JPEG void ih_jpeg_make_table(const struct ih_gpu_jpeg_code *code, int is_dc,
+                                struct ih_jpeg_limits *s, uint16_t *entries,
+                                struct ih_jpeg_long_codes *long_codes)
+{
+    uint32_t next = 0, n_before = 0;
+    for (uint32_t i = 0; i < 16 && IH_JPEG_FIRST_LANE; i++) {
+        s->offsets[i] = n_before - next;
+        next += code->counts[i];
+        n_before += code->counts[i];
+        s->limits[i] = next << (15 - i);
+        next *= 2;
+    }
+    IH_JPEG_WARP_BARRIER();
+    IH_JPEG_EACH_LANE(lane)
+    {
+        for (uint32_t i = lane; i < 1 << IH_JPEG_FIRST_BITS; i += 32)
+            entries[i] = ih_jpeg_entry_at(i, s, code->symbols, is_dc);
+        for (uint32_t i = lane; i < 256; i += 32)
+            long_codes->symbols[i] = code->symbols[i];
+        if (lane < IH_JPEG_LONG_CODES) {
+            long_codes->limits[lane] = (uint16_t)s->limits[IH_JPEG_FIRST_BITS + lane];
+            long_codes->offsets[lane] = (uint16_t)s->offsets[IH_JPEG_FIRST_BITS + lane];
+        }
+    }
+}
+
+/* The entry of a code longer than the index of its table; 0: the file has no such code. */
+IH_JPEG uint32_t ih_jpeg_long_code(const struct ih_jpeg_long_codes *codes, int is_dc, uint32_t bits)
+{
+    const uint32_t next_16 = bits >> 16;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < IH_JPEG_LONG_CODES; i++)
+        k += next_16 >= codes->limits[i] ? 1 : 0;
+    if (k == IH_JPEG_LONG_CODES)
+        return 0;
+    const uint32_t n_bits = IH_JPEG_FIRST_BITS + 1 + k;
+    const uint32_t place = (codes->offsets[k] + (next_16 >> (16 - n_bits))) & 255;
+    return ih_jpeg_entry(codes->symbols[place], n_bits, is_dc);
 }
 
 /* The entry for the code at the start of `bits`; 0: the file has no such code. */
 IH_JPEG uint32_t ih_jpeg_look_up(const struct ih_jpeg_tables *t, uint32_t which, uint32_t bits)
 {
     const uint32_t entry = t->entries[which][bits >> (32 - IH_JPEG_FIRST_BITS)];
-    if (entry)
-        return entry;
-    const uint32_t next_16 = bits >> 16;
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < IH_JPEG_LONG_CODES; i++)
-        k += next_16 >= t->limits[which][i] ? 1 : 0;
-    if (k == IH_JPEG_LONG_CODES)
-        return 0;
-    const uint32_t n_bits = IH_JPEG_FIRST_BITS + 1 + k;
-    const uint32_t place = (t->offsets[which][k] + (next_16 >> (16 - n_bits))) & 255;
-    return ih_jpeg_entry(t->symbols[which][place], n_bits, which < 2);
+    return entry ? entry : ih_jpeg_long_code(&t->long_codes[which], which < 2, bits);
 }
 
 /* In place of a code that does not exist: one bit, and the block ends. */
@@ -162,6 +200,25 @@ IH_JPEG void ih_jpeg_skip(struct ih_jpeg_reader *r, uint32_t n_bits)
 IH_JPEG uint32_t ih_jpeg_position(const struct ih_jpeg_reader *r)
 {
     return r->i * 32 + r->offset;
+}
+
+/* The `size` bits that follow n_code others. */
+IH_JPEG uint32_t ih_jpeg_bits(uint32_t bits, uint32_t n_code, uint32_t size)
+{
+    return bits << n_code >> 1 >> (31 - size);
+}
+
+/* The value that they stand for (T.81, F.2.2.1). */
+IH_JPEG int32_t ih_jpeg_value(uint32_t bits, uint32_t n_code, uint32_t size)
+{
+    const int32_t value = (int32_t)ih_jpeg_bits(bits, n_code, size);
+    return value < 1 << size >> 1 ? value - (1 << size) + 1 : value;
+}
+
+/* The fault of data of n_bits whose last block ends at `end`: up to 7 bits fill the last byte. */
+IH_JPEG uint32_t ih_jpeg_end_faults(uint32_t end, uint32_t n_bits)
+{
+    return end > n_bits ? IH_JPEG_FAULT_SHORT : n_bits - end >= 8 ? IH_JPEG_FAULT_LONG : 0;
 }
 
 /* ---- states ---- */
@@ -318,13 +375,6 @@ struct ih_jpeg_piece {
     uint32_t end_ac;      /* none is written from here on */
 };
 
-/* The value of the first `size` of n bits that follow n_code others (T.81, F.2.2.1). */
-IH_JPEG int32_t ih_jpeg_value(uint32_t bits, uint32_t n_code, uint32_t size)
-{
-    const int32_t value = (int32_t)(bits << n_code >> 1 >> (31 - size));
-    return value < 1 << size >> 1 ? value - (1 << size) + 1 : value;
-}
-
 /* Decodes a piece and writes its coefficients. *exit: the state at its end; not set if the interval
  * ends in it. Returns a set of enum ih_gpu_jpeg_fault. */
 IH_JPEG uint32_t ih_jpeg_write(struct ih_jpeg_piece *p, const struct ih_jpeg_tables *t,
@@ -364,13 +414,8 @@ IH_JPEG uint32_t ih_jpeg_write(struct ih_jpeg_piece *p, const struct ih_jpeg_tab
         p->block++;
         ih_jpeg_enter_block(&at, &cycle, at.block + 1);
         if (p->block == p->end_block) {
-            const uint32_t end = ih_jpeg_position(&r);
             ih_jpeg_put_block(sink, p->block, 0, p->ac);
-            if (end > p->n_bits_left)
-                faults |= IH_JPEG_FAULT_SHORT;
-            else if (p->n_bits_left - end >= 8)
-                faults |= IH_JPEG_FAULT_LONG;
-            return faults;
+            return faults | ih_jpeg_end_faults(ih_jpeg_position(&r), p->n_bits_left);
         }
     }
     if (p->n_bits_left <= IH_JPEG_PIECE_BITS)

@@ -40,13 +40,16 @@ enum {
     IH_JPEG_CODES = 4 /* DC 0, DC 1, AC 0, AC 1 */
 };
 
-/* The Huffman codes of an image as its file has them; all zero: not there. A code of n bits is
- * never all ones, and no symbol stands for more bits than 8-bit samples need. */
+/* A Huffman code as its file has it; all zero: not there. A code of n bits is never all ones, and
+ * no symbol stands for more bits than 8-bit samples need. */
+struct ih_gpu_jpeg_code {
+    uint8_t counts[16]; /* codes of 1 to 16 bits */
+    uint8_t symbols[256];
+};
+
+/* Those of an image. */
 struct ih_gpu_jpeg_codes {
-    struct {
-        uint8_t counts[16]; /* codes of 1 to 16 bits */
-        uint8_t symbols[256];
-    } of[IH_JPEG_CODES];
+    struct ih_gpu_jpeg_code of[IH_JPEG_CODES];
 };
 
 struct ih_gpu_jpeg_image {
@@ -120,9 +123,9 @@ enum {
 
 #define IH_JPEG_NO_SCAN 0xffffffffu
 
-/* The Huffman code of a scan: like one of struct ih_gpu_jpeg_codes. */
+/* A Huffman code of a scan. */
 struct ih_gpu_jpeg_scan_code {
-    uint8_t counts[16], symbols[256];
+    struct ih_gpu_jpeg_code code;
     uint32_t is_dc;
 };
 

@@ -55,23 +55,10 @@ struct work {
 
 static __global__ void __launch_bounds__(WARP) codes_kernel(const struct work k)
 {
-    __shared__ uint32_t s_limits[16], s_offsets[16];
+    __shared__ struct ih_jpeg_limits s_limits;
     const struct ih_gpu_jpeg_scan_code &from = k.s.codes[blockIdx.x];
     struct ih_jpeg_code *to = &k.codes[blockIdx.x];
-    const uint32_t lane = threadIdx.x;
-    if (lane == 0) {
-        ih_jpeg_limits(from.counts, s_limits, s_offsets);
-        to->is_dc = from.is_dc;
-    }
-    __syncwarp();
-    for (uint32_t i = lane; i < 1 << IH_JPEG_FIRST_BITS; i += WARP)
-        to->entries[i] = ih_jpeg_entry_at(i, s_limits, s_offsets, from.symbols, (int)from.is_dc);
-    for (uint32_t i = lane; i < 256; i += WARP)
-        to->symbols[i] = from.symbols[i];
-    if (lane < IH_JPEG_LONG_CODES) {
-        to->limits[lane] = (uint16_t)s_limits[IH_JPEG_FIRST_BITS + lane];
-        to->offsets[lane] = (uint16_t)s_offsets[IH_JPEG_FIRST_BITS + lane];
-    }
+    ih_jpeg_make_table(&from.code, (int)from.is_dc, &s_limits, to->entries, &to->long_codes);
 }
 
 static __device__ inline void copy_code(struct ih_jpeg_code *s_code,
@@ -89,14 +76,6 @@ static __device__ inline const uint32_t *words_of(const struct work &k, uint32_t
     return (const uint32_t *)(k.w.bits + k.w.batch.intervals[scan].bits_offset);
 }
 
-static __device__ inline struct ih_jpeg_first_scan first_scan_of(
-    const struct ih_gpu_jpeg_scan &scan, const struct ih_jpeg_code *code_0,
-    const struct ih_jpeg_code *code_1)
-{
-    return {{code_0, code_1}, scan.code_of_block, scan.cycle_blocks, scan.first,
-            scan.last,        scan.low,           scan.n_blocks};
-}
-
 /* Decodes a first scan. s_codes: [2] */
 static __device__ inline void decode_first(const struct work &k, uint32_t index,
                                            struct ih_jpeg_code *s_codes)
@@ -104,7 +83,7 @@ static __device__ inline void decode_first(const struct work &k, uint32_t index,
     const uint32_t lane = threadIdx.x;
     const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
     const struct ih_gpu_jpeg_spectrum &spectrum = k.s.spectra[scan.component];
-    const struct ih_jpeg_first_scan first = first_scan_of(scan, &s_codes[0], &s_codes[1]);
+    const struct ih_jpeg_first_scan first = {{&s_codes[0], &s_codes[1]}, scan};
     const uint32_t *words = words_of(k, index), n_bits = k.w.n_bits[index];
     const uint32_t initial = ih_jpeg_state(0, 0, scan.first);
     struct ih_jpeg_first_results to = {NULL, NULL, NULL};
@@ -166,19 +145,6 @@ static __global__ void __launch_bounds__(WARP) first_kernel(const struct work k)
     decode_first(k, (uint32_t)(k.s.first_order[blockIdx.x] & 0xffff), s_codes);
 }
 
-/* Whether scans of bits have as many as there are blocks. */
-static __global__ void __launch_bounds__(VALUE_THREADS) lengths_kernel(const struct work k)
-{
-    const uint32_t i = blockIdx.x * VALUE_THREADS + threadIdx.x;
-    if (i >= k.w.batch.n_intervals || !k.s.scans[i].is_plain_bits)
-        return;
-    const uint32_t n_bits = k.w.n_bits[i], n_blocks = k.s.scans[i].n_blocks;
-    ih_jpeg_blame(k.w, k.s.scans[i].image,
-                  n_bits < n_blocks        ? IH_JPEG_FAULT_SHORT
-                  : n_bits - n_blocks >= 8 ? IH_JPEG_FAULT_LONG
-                                           : 0);
-}
-
 /* ---- navigation ---- */
 
 /* Waits until a counter has reached n. Returns the counter, which is below n if that took too
@@ -204,9 +170,7 @@ static __device__ inline struct ih_jpeg_refinement refinement_of(const struct wo
                                                                  uint32_t index)
 {
     const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
-    return {words_of(k, index), &k.codes[scan.codes[0]],
-            k.w.n_bits[index],  scan.first,
-            scan.last,          scan.low};
+    return {words_of(k, index), &k.codes[scan.codes[0]], k.w.n_bits[index], scan};
 }
 
 /* Navigates through a refinement scan. */
@@ -295,7 +259,7 @@ static __global__ void __launch_bounds__(VALUE_THREADS)
     if (at >= n_bits || !is_sound(k, scan.image))
         return;
     const struct ih_jpeg_code *code = &k.codes[scan.codes[0]];
-    const struct ih_jpeg_first_scan first = first_scan_of(scan, code, code);
+    const struct ih_jpeg_first_scan first = {{code, code}, scan};
     const struct ih_jpeg_first_results to = {
         NULL, NULL, k.coefficients + (size_t)k.s.spectra[scan.component].first_block * 64};
     uint32_t state = k.step_states[step], block = k.step_blocks[step];
@@ -367,8 +331,6 @@ static cudaError_t read_scans(const struct work &k)
         return c;
     codes_kernel<<<k.s.n_codes, WARP, 0, k.w.stream>>>(k);
     first_kernel<<<k.s.n_first, WARP, 0, k.w.stream>>>(k);
-    lengths_kernel<<<(k.w.batch.n_intervals - 1) / VALUE_THREADS + 1, VALUE_THREADS, 0,
-                     k.w.stream>>>(k);
     navigate_kernel<<<k.s.n_refinements, WARP, 0, k.w.stream>>>(k);
     return ih_jpeg_sum_scans(k.w, k.s, k.dc);
 }

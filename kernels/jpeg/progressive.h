@@ -18,17 +18,6 @@
 
 #include "decode.h"
 
-/* A warp's threads one after the other on the CPU, all at once on the GPU. */
-#ifdef __CUDA_ARCH__
-#define IH_JPEG_EACH_LANE(lane) for (uint32_t lane = threadIdx.x % 32, once_ = 1; once_; once_ = 0)
-#define IH_JPEG_FIRST_LANE (threadIdx.x % 32 == 0)
-#define IH_JPEG_WARP_BARRIER() __syncwarp()
-#else
-#define IH_JPEG_EACH_LANE(lane) for (uint32_t lane = 0; lane < 32; lane++)
-#define IH_JPEG_FIRST_LANE 1
-#define IH_JPEG_WARP_BARRIER() ((void)0)
-#endif
-
 enum {
     IH_JPEG_STEP_BITS = 1024,    /* a thread's subsequence of a first scan */
     IH_JPEG_COUNT_MAX = 1 << 26, /* of the blocks of a subsequence; any image has fewer */
@@ -41,49 +30,26 @@ enum {
 
 /* ---- codes ---- */
 
-/* As in struct ih_jpeg_tables, for one code. The entry of an end-of-block code has the bits of the
- * run after it in place of those of the value. */
+/* As in struct ih_jpeg_tables, for one code. */
 struct ih_jpeg_code {
     uint16_t entries[1 << IH_JPEG_FIRST_BITS];
-    uint16_t limits[8], offsets[8];
-    uint8_t symbols[256];
-    uint32_t is_dc, unused[3]; /* a multiple of 16 bytes */
+    struct ih_jpeg_long_codes long_codes;
 };
 
-/* The entry of a code longer than the index of the table; 0: there is no such code. */
-IH_JPEG uint32_t ih_jpeg_long_code(const struct ih_jpeg_code *code, uint32_t bits)
-{
-    const uint32_t next_16 = bits >> 16;
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < IH_JPEG_LONG_CODES; i++)
-        k += next_16 >= code->limits[i] ? 1 : 0;
-    if (k == IH_JPEG_LONG_CODES)
-        return 0;
-    const uint32_t n_bits = IH_JPEG_FIRST_BITS + 1 + k;
-    const uint32_t place = (code->offsets[k] + (next_16 >> (16 - n_bits))) & 255;
-    return ih_jpeg_entry(code->symbols[place], n_bits, (int)code->is_dc);
-}
-
-IH_JPEG uint32_t ih_jpeg_look_up_code(const struct ih_jpeg_code *code, uint32_t bits)
+/* first: of the scan; 0: its codes are of DC. */
+IH_JPEG uint32_t ih_jpeg_look_up_code(const struct ih_jpeg_code *code, uint32_t first,
+                                      uint32_t bits)
 {
     const uint32_t entry = code->entries[bits >> (32 - IH_JPEG_FIRST_BITS)];
-    return entry ? entry : ih_jpeg_long_code(code, bits);
-}
-
-/* The `size` bits that follow n_code others. */
-IH_JPEG uint32_t ih_jpeg_bits(uint32_t bits, uint32_t n_code, uint32_t size)
-{
-    return bits << n_code >> 1 >> (31 - size);
+    return entry ? entry : ih_jpeg_long_code(&code->long_codes, first == 0, bits);
 }
 
 /* ---- first scans ---- */
 
-/* What the threads of a first scan share. codes: of the blocks of an MCU; of AC the first. */
+/* What the threads of a first scan share. */
 struct ih_jpeg_first_scan {
-    const struct ih_jpeg_code *codes[2];
-    uint32_t code_of_block, cycle_blocks; /* a bit for each block */
-    uint32_t first, last, low;            /* Ss, Se, Al */
-    uint32_t n_blocks;
+    const struct ih_jpeg_code *codes[2]; /* of the blocks of an MCU; of AC the first */
+    struct ih_gpu_jpeg_scan scan;
 };
 
 /* Where the results of a first scan go; NULL: not there. */
@@ -116,17 +82,19 @@ IH_JPEG void ih_jpeg_add_to_map(uint64_t *map, uint64_t bits)
  * Returns a set of enum ih_gpu_jpeg_fault; meaningless without `to`.
  */
 IH_JPEG uint32_t ih_jpeg_decode_first(const uint32_t *words, uint32_t n_bits, uint32_t n_bits_left,
-                                      const struct ih_jpeg_first_scan *scan, uint32_t *state,
+                                      const struct ih_jpeg_first_scan *first, uint32_t *state,
                                       uint32_t *block, const struct ih_jpeg_first_results *to)
 {
+    const struct ih_gpu_jpeg_scan *scan = &first->scan;
     struct ih_jpeg_reader r;
     uint32_t faults = 0, of_cycle = *state >> 5 & 7, place = *state >> 8, n = *block;
     uint64_t map = 0;
     ih_jpeg_reader_start(&r, words, *state & 31);
     while (ih_jpeg_position(&r) < n_bits && n < scan->n_blocks) {
         const uint32_t bits = ih_jpeg_peek(&r);
-        uint32_t entry = ih_jpeg_look_up_code(
-            scan->code_of_block >> of_cycle & 1 ? scan->codes[1] : scan->codes[0], bits);
+        uint32_t entry = ih_jpeg_look_up_code(scan->code_of_block >> of_cycle & 1 ? first->codes[1]
+                                                                                  : first->codes[0],
+                                              scan->first, bits);
         if (entry == 0) {
             faults |= IH_JPEG_FAULT_CODE;
             entry = IH_JPEG_NO_CODE;
@@ -160,13 +128,9 @@ IH_JPEG uint32_t ih_jpeg_decode_first(const uint32_t *words, uint32_t n_bits, ui
         place = scan->first;
         of_cycle = of_cycle + 1 == scan->cycle_blocks ? 0 : of_cycle + 1;
         n += n_ended;
-        if (n >= scan->n_blocks) {
-            const uint32_t end = ih_jpeg_position(&r);
-            faults |= n > scan->n_blocks       ? IH_JPEG_FAULT_PLACE
-                      : end > n_bits_left      ? IH_JPEG_FAULT_SHORT
-                      : n_bits_left - end >= 8 ? IH_JPEG_FAULT_LONG
-                                               : 0;
-        }
+        if (n >= scan->n_blocks)
+            faults |= n > scan->n_blocks ? (uint32_t)IH_JPEG_FAULT_PLACE
+                                         : ih_jpeg_end_faults(ih_jpeg_position(&r), n_bits_left);
     }
     if (to && to->maps && n < scan->n_blocks)
         ih_jpeg_add_to_map(&to->maps[n], map);
@@ -179,11 +143,11 @@ IH_JPEG uint32_t ih_jpeg_decode_first(const uint32_t *words, uint32_t n_bits, ui
 
 /* The same without results: the number of blocks that begin before its end, from any state. */
 IH_JPEG uint32_t ih_jpeg_count_first(const uint32_t *words, uint32_t n_bits,
-                                     const struct ih_jpeg_first_scan *scan, uint32_t *state)
+                                     const struct ih_jpeg_first_scan *first, uint32_t *state)
 {
-    struct ih_jpeg_first_scan endless = *scan;
+    struct ih_jpeg_first_scan endless = *first;
     uint32_t n = 0;
-    endless.n_blocks = IH_JPEG_COUNT_MAX;
+    endless.scan.n_blocks = IH_JPEG_COUNT_MAX;
     ih_jpeg_decode_first(words, n_bits, n_bits, &endless, state, &n, NULL);
     return n < IH_JPEG_COUNT_MAX ? n : (uint32_t)IH_JPEG_COUNT_MAX;
 }
@@ -194,7 +158,8 @@ IH_JPEG uint32_t ih_jpeg_count_first(const uint32_t *words, uint32_t n_bits,
 struct ih_jpeg_refinement {
     const uint32_t *words;
     const struct ih_jpeg_code *code;
-    uint32_t n_bits, first, last, low;
+    uint32_t n_bits;
+    struct ih_gpu_jpeg_scan scan;
 };
 
 /* What a warp has in shared memory. */
@@ -234,24 +199,12 @@ IH_JPEG uint32_t ih_jpeg_n_bits_set(uint64_t bits)
 #endif
 }
 
-IH_JPEG uint32_t ih_jpeg_n_bits_set_32(uint32_t bits)
-{
-#ifdef __CUDA_ARCH__
-    return (uint32_t)__popc(bits);
-#else
-    return ih_jpeg_n_bits_set(bits);
-#endif
-}
-
 IH_JPEG uint32_t ih_jpeg_lowest_bit(uint64_t bits)
 {
 #ifdef __CUDA_ARCH__
     return (uint32_t)__ffsll((long long)bits) - 1;
 #else
-    uint32_t n = 0;
-    for (; !(bits & 1); bits >>= 1)
-        n++;
-    return n;
+    return ih_jpeg_n_bits_set((bits & (0 - bits)) - 1);
 #endif
 }
 
@@ -298,13 +251,13 @@ IH_JPEG void ih_jpeg_load_window(struct ih_jpeg_navigator *s, const struct ih_jp
 IH_JPEG void ih_jpeg_count_zeros(struct ih_jpeg_navigator *s, const struct ih_jpeg_refinement *r,
                                  uint32_t n_blocks)
 {
-    const uint64_t band = ih_jpeg_band(r->first, r->last);
+    const uint64_t band = ih_jpeg_band(r->scan.first, r->scan.last);
     uint32_t sum = 0;
     IH_JPEG_EACH_LANE(lane)
     {
         const uint64_t map = lane < n_blocks ? s->maps[lane] : 0;
         const uint32_t n = ih_jpeg_n_bits_set(map & band);
-        s->n_zeros[lane] = r->last + 1 - r->first - n;
+        s->n_zeros[lane] = r->scan.last + 1 - r->scan.first - n;
 #ifdef __CUDA_ARCH__
         sum = n;
         for (uint32_t step = 1; step < 32; step *= 2) {
@@ -324,7 +277,7 @@ IH_JPEG void ih_jpeg_count_zeros(struct ih_jpeg_navigator *s, const struct ih_jp
 IH_JPEG void ih_jpeg_list_zeros(struct ih_jpeg_navigator *s, const struct ih_jpeg_refinement *r,
                                 uint32_t from, uint32_t n_blocks)
 {
-    const uint64_t band = ih_jpeg_band(r->first, r->last);
+    const uint64_t band = ih_jpeg_band(r->scan.first, r->scan.last);
     const uint32_t low_band = (uint32_t)band, high_band = (uint32_t)(band >> 32);
     IH_JPEG_EACH_LANE(lane)
     {
@@ -337,9 +290,9 @@ IH_JPEG void ih_jpeg_list_zeros(struct ih_jpeg_navigator *s, const struct ih_jpe
             const uint32_t low = ~(uint32_t)map & low_band,
                            high = ~(uint32_t)(map >> 32) & high_band;
             if (low >> lane & 1)
-                s->zeros[b][ih_jpeg_n_bits_set_32(low & before)] = (uint8_t)lane;
+                s->zeros[b][ih_jpeg_n_bits_set(low & before)] = (uint8_t)lane;
             if (high >> lane & 1)
-                s->zeros[b][ih_jpeg_n_bits_set_32(low) + ih_jpeg_n_bits_set_32(high & before)] =
+                s->zeros[b][ih_jpeg_n_bits_set(low) + ih_jpeg_n_bits_set(high & before)] =
                     (uint8_t)(lane + 32);
         }
     }
@@ -369,13 +322,13 @@ IH_JPEG uint32_t ih_jpeg_entry_here(struct ih_jpeg_navigator *s, const struct ih
 IH_JPEG uint64_t ih_jpeg_pass_block(struct ih_jpeg_navigator *s, const struct ih_jpeg_refinement *r,
                                     struct ih_jpeg_course *c, uint32_t b)
 {
-    const uint32_t n_zeros = s->n_zeros[b], end = r->last + 1;
+    const uint32_t n_zeros = s->n_zeros[b], end = r->scan.last + 1;
     const uint8_t *const zeros = s->zeros[b];
-    uint32_t place = r->first, rank = 0; /* of the next coefficient, and of the next zero */
+    uint32_t place = r->scan.first, rank = 0; /* of the next coefficient, and of the next zero */
     uint32_t low = 0, high = 0, entry = ih_jpeg_entry_here(s, r, c);
     for (;;) {
         if (entry == 0 && !c->faults) {
-            entry = ih_jpeg_long_code(r->code, ih_jpeg_window_bits(s, c->position));
+            entry = ih_jpeg_long_code(&r->code->long_codes, 0, ih_jpeg_window_bits(s, c->position));
             c->faults |= entry == 0 ? IH_JPEG_FAULT_CODE : 0;
         }
         const uint32_t advance = entry >> 9, after = c->position + (entry & 31);
@@ -451,10 +404,8 @@ IH_JPEG void ih_jpeg_navigate(struct ih_jpeg_navigator *s, const struct ih_jpeg_
 IH_JPEG uint32_t ih_jpeg_end_course(const struct ih_jpeg_refinement *r,
                                     const struct ih_jpeg_course *c)
 {
-    return c->faults | (c->run > 0                     ? IH_JPEG_FAULT_PLACE
-                        : c->position > r->n_bits      ? IH_JPEG_FAULT_SHORT
-                        : r->n_bits - c->position >= 8 ? IH_JPEG_FAULT_LONG
-                                                       : 0);
+    return c->faults | (c->run > 0 ? (uint32_t)IH_JPEG_FAULT_PLACE
+                                   : ih_jpeg_end_faults(c->position, r->n_bits));
 }
 
 /* ---- corrections ---- */
@@ -475,14 +426,14 @@ IH_JPEG void ih_jpeg_correct(struct ih_jpeg_reader *bits, uint64_t map, int32_t 
 IH_JPEG void ih_jpeg_refine(const struct ih_jpeg_refinement *r, uint32_t position, uint64_t map,
                             int16_t *coefficients)
 {
-    const int32_t one = 1 << r->low;
-    const uint64_t band = ih_jpeg_band(r->first, r->last);
+    const int32_t one = 1 << r->scan.low;
+    const uint64_t band = ih_jpeg_band(r->scan.first, r->scan.last);
     uint64_t left = band; /* places from the next coefficient on */
     struct ih_jpeg_reader bits;
     ih_jpeg_reader_start(&bits, r->words, position & ~IH_JPEG_IN_RUN);
     while (!(position & IH_JPEG_IN_RUN) && left) {
         const uint32_t code = ih_jpeg_peek(&bits);
-        const uint32_t entry = ih_jpeg_look_up_code(r->code, code);
+        const uint32_t entry = ih_jpeg_look_up_code(r->code, r->scan.first, code);
         const uint32_t n_code = entry & 31, advance = entry >> 9;
         ih_jpeg_skip(&bits, n_code);
         if (advance == IH_JPEG_BLOCK_END || entry == 0)

@@ -30,22 +30,11 @@ enum { FIX_ROUNDS = 3 };
 
 static __global__ void __launch_bounds__(IH_JPEG_THREADS) tables_kernel(const struct ih_jpeg_work w)
 {
-    __shared__ uint32_t s_limits[IH_JPEG_CODES][16], s_offsets[IH_JPEG_CODES][16];
-    const uint32_t which = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const auto &code = w.batch.codes[blockIdx.x].of[which];
+    __shared__ struct ih_jpeg_limits s_limits[IH_JPEG_CODES];
+    const uint32_t which = threadIdx.x / 32;
     struct ih_jpeg_tables *t = &w.tables[blockIdx.x];
-    if (lane == 0)
-        ih_jpeg_limits(code.counts, s_limits[which], s_offsets[which]);
-    __syncwarp();
-    for (uint32_t i = lane; i < 1 << IH_JPEG_FIRST_BITS; i += 32)
-        t->entries[which][i] =
-            ih_jpeg_entry_at(i, s_limits[which], s_offsets[which], code.symbols, which < 2);
-    for (uint32_t i = lane; i < 256; i += 32)
-        t->symbols[which][i] = code.symbols[i];
-    if (lane < IH_JPEG_LONG_CODES) {
-        t->limits[which][lane] = (uint16_t)s_limits[which][IH_JPEG_FIRST_BITS + lane];
-        t->offsets[which][lane] = (uint16_t)s_offsets[which][IH_JPEG_FIRST_BITS + lane];
-    }
+    ih_jpeg_make_table(&w.batch.codes[blockIdx.x].of[which], which < 2, &s_limits[which],
+                       t->entries[which], &t->long_codes[which]);
 }
 
 /* Sums over subsequences need 32 bits for each. */

@@ -87,14 +87,17 @@ static __global__ void __launch_bounds__(DC_THREADS) dc_kernel(const struct ih_j
         ih_jpeg_blame(w, interval.image, IH_JPEG_FAULT_LARGE);
 }
 
-/* The same for a first scan. */
+/* The same for a first scan of DC. A refinement has as many bits as there are blocks. */
 static __global__ void __launch_bounds__(DC_THREADS)
     scan_dc_kernel(const struct ih_jpeg_work w, const struct ih_gpu_jpeg_scan *scans, int16_t *dc)
 {
     const struct ih_gpu_jpeg_scan &scan = scans[blockIdx.x];
-    if (scan.first > 0 || scan.is_plain_bits)
+    if (scan.first > 0)
         return;
-    if (!sum_dc(dc + scan.first_dc, scan.n_blocks / scan.mcu_blocks, scan.mcu_blocks, scan.low))
+    if (scan.is_plain_bits)
+        ih_jpeg_blame(w, scan.image, ih_jpeg_end_faults(scan.n_blocks, w.n_bits[blockIdx.x]));
+    else if (!sum_dc(dc + scan.first_dc, scan.n_blocks / scan.mcu_blocks, scan.mcu_blocks,
+                     scan.low))
         ih_jpeg_blame(w, scan.image, IH_JPEG_FAULT_LARGE);
 }
 

@@ -156,20 +156,11 @@ static inline void emulated_fix(struct emulated *e, const struct ih_jpeg_tables 
 static inline void emulated_find_starts(struct emulated *e)
 {
     const struct ih_gpu_jpeg_batch *b = e->batch;
+    struct ih_jpeg_limits limits;
     for (uint32_t i = 0; i < b->n_codes; i++)
-        for (uint32_t k = 0; k < IH_JPEG_CODES; k++) {
-            uint32_t limits[16], offsets[16];
-            struct ih_jpeg_tables *t = &e->tables[i];
-            ih_jpeg_limits(b->codes[i].of[k].counts, limits, offsets);
-            for (uint32_t n = 0; n < 1 << IH_JPEG_FIRST_BITS; n++)
-                t->entries[k][n] =
-                    ih_jpeg_entry_at(n, limits, offsets, b->codes[i].of[k].symbols, k < 2);
-            memcpy(t->symbols[k], b->codes[i].of[k].symbols, 256);
-            for (uint32_t n = 0; n < IH_JPEG_LONG_CODES; n++) {
-                t->limits[k][n] = (uint16_t)limits[IH_JPEG_FIRST_BITS + n];
-                t->offsets[k][n] = (uint16_t)offsets[IH_JPEG_FIRST_BITS + n];
-            }
-        }
+        for (uint32_t k = 0; k < IH_JPEG_CODES; k++)
+            ih_jpeg_make_table(&b->codes[i].of[k], k < 2, &limits, e->tables[i].entries[k],
+                               &e->tables[i].long_codes[k]);
     for (int round = 0; round <= EMULATED_FIX_ROUNDS; round++)
         for (uint32_t i = 0; i < b->n_groups; i++) {
             const struct ih_gpu_jpeg_group *g = &b->groups[i];

@@ -19,20 +19,6 @@ struct emulated_scans {
     uint32_t *positions;
 };
 
-static inline void emulated_code(const struct ih_gpu_jpeg_scan_code *from, struct ih_jpeg_code *to)
-{
-    uint32_t limits[16], offsets[16];
-    ih_jpeg_limits(from->counts, limits, offsets);
-    for (uint32_t n = 0; n < 1 << IH_JPEG_FIRST_BITS; n++)
-        to->entries[n] = ih_jpeg_entry_at(n, limits, offsets, from->symbols, (int)from->is_dc);
-    memcpy(to->symbols, from->symbols, 256);
-    for (uint32_t n = 0; n < IH_JPEG_LONG_CODES; n++) {
-        to->limits[n] = (uint16_t)limits[IH_JPEG_FIRST_BITS + n];
-        to->offsets[n] = (uint16_t)offsets[IH_JPEG_FIRST_BITS + n];
-    }
-    to->is_dc = from->is_dc;
-}
-
 static inline const uint32_t *emulated_scan_words(const struct emulated_scans *m, uint32_t i)
 {
     return (const uint32_t *)(const void *)(m->e.bits + m->s->batch.intervals[i].bits_offset);
@@ -42,12 +28,7 @@ static inline struct ih_jpeg_first_scan emulated_first(const struct emulated_sca
 {
     const struct ih_gpu_jpeg_scan *scan = &m->s->scans[i];
     return (struct ih_jpeg_first_scan){{&m->codes[scan->codes[0]], &m->codes[scan->codes[1]]},
-                                       scan->code_of_block,
-                                       scan->cycle_blocks,
-                                       scan->first,
-                                       scan->last,
-                                       scan->low,
-                                       scan->n_blocks};
+                                       *scan};
 }
 
 /* A warp: finds the starts of 32 subsequences at a time, then decodes them. */
@@ -109,12 +90,8 @@ static inline struct ih_jpeg_refinement emulated_refinement(const struct emulate
                                                             uint32_t i)
 {
     const struct ih_gpu_jpeg_scan *scan = &m->s->scans[i];
-    return (struct ih_jpeg_refinement){emulated_scan_words(m, i),
-                                       &m->codes[scan->codes[0]],
-                                       m->e.n_bits[i],
-                                       scan->first,
-                                       scan->last,
-                                       scan->low};
+    return (struct ih_jpeg_refinement){emulated_scan_words(m, i), &m->codes[scan->codes[0]],
+                                       m->e.n_bits[i], *scan};
 }
 
 /* A warp. */
@@ -183,9 +160,7 @@ static inline void emulated_dc_scan(struct emulated_scans *m, uint32_t i)
     uint32_t *faults = &m->e.verdicts[scan->image].faults;
     int32_t sums[3] = {0, 0, 0};
     if (scan->is_plain_bits)
-        *faults |= m->e.n_bits[i] < scan->n_blocks        ? IH_JPEG_FAULT_SHORT
-                   : m->e.n_bits[i] - scan->n_blocks >= 8 ? IH_JPEG_FAULT_LONG
-                                                          : 0;
+        *faults |= ih_jpeg_end_faults(scan->n_blocks, m->e.n_bits[i]);
     for (uint32_t b = 0; b < scan->n_blocks && scan->first == 0 && !scan->is_plain_bits; b++) {
         const uint32_t n = scan->mcu_blocks, in_mcu = b % n;
         const uint32_t c = n == 1 || in_mcu + 2 < n ? 0 : in_mcu + 3 - n;
@@ -227,8 +202,10 @@ static inline void emulate_scans(const struct ih_gpu_jpeg_scans *s, const uint8_
     };
     for (uint32_t i = 0; i < b->n_images; i++)
         verdicts[i] = (struct ih_gpu_jpeg_verdict){0, 0};
+    struct ih_jpeg_limits limits;
     for (uint32_t i = 0; i < s->n_codes; i++)
-        emulated_code(&s->codes[i], &m.codes[i]);
+        ih_jpeg_make_table(&s->codes[i].code, (int)s->codes[i].is_dc, &limits, m.codes[i].entries,
+                           &m.codes[i].long_codes);
     for (uint32_t i = 0; i < b->n_intervals; i++)
         emulated_unstuff(&m.e, i);
     for (uint32_t i = 0; i < s->n_first; i++)
