@@ -3,10 +3,10 @@
 
 /* Fills in the parts of scratch. Returns its size. A subsequence has at most a coefficient for each
  * two bits, a code and a sign; codes without a value of so few bits are a fault. */
-static size_t divide(struct ih_jpeg_work *w, void *d_scratch)
+static size_t divide(struct ih_jpeg_work *w)
 {
     const struct ih_gpu_jpeg_batch &b = w->batch;
-    struct ih_jpeg_divider d = {(uint8_t *)d_scratch};
+    struct ih_jpeg_divider d = {(uint8_t *)w->d_scratch};
     d.give(&w->bits, b.bits_bytes + IH_JPEG_INTERVAL_SLACK_BYTES);
     d.give(&w->n_bytes, b.n_intervals);
     d.give(&w->n_bits, b.n_intervals);
@@ -19,25 +19,21 @@ static size_t divide(struct ih_jpeg_work *w, void *d_scratch)
     d.give(&w->coefficients.ac, (size_t)b.n_subsequences * IH_JPEG_SUBSEQUENCE_AC);
     d.give(&w->coefficients.dc, b.n_blocks);
     d.give(&w->coefficients.first, b.n_blocks);
-    return (size_t)(d.next - (uint8_t *)d_scratch);
+    return (size_t)(d.next - (uint8_t *)w->d_scratch);
 }
 
 extern "C" size_t ih_jpeg_scratch_bytes(const struct ih_gpu_jpeg_batch *batch)
 {
     struct ih_jpeg_work w = {};
     w.batch = *batch;
-    return divide(&w, NULL);
+    return divide(&w);
 }
 
 extern "C" cudaError_t ih_jpeg_decode(const struct ih_gpu_jpeg_args *args)
 {
     struct ih_jpeg_work w = {};
-    w.batch = args->batch;
-    w.files = args->d_files;
-    w.planes = args->d_planes;
-    w.verdicts = args->d_verdicts;
-    w.stream = args->stream;
-    divide(&w, args->d_scratch);
+    static_cast<ih_gpu_jpeg_args &>(w) = *args;
+    divide(&w);
     cudaError_t status = ih_jpeg_unstuff(w);
     if (status == cudaSuccess)
         status = ih_jpeg_find_starts(w);

@@ -10,12 +10,8 @@
 /* Blocks in the lower half, AC coefficients in the upper. */
 typedef unsigned long long ih_jpeg_counts;
 
-/* Device memory; the first six are arguments of ih_jpeg_decode, the others parts of its scratch. */
-struct ih_jpeg_work {
-    struct ih_gpu_jpeg_batch batch;
-    const uint8_t *files;
-    uint8_t *planes;
-    struct ih_gpu_jpeg_verdict *verdicts;
+/* What the caller has given, and the parts of its scratch, in device memory. */
+struct ih_jpeg_work : ih_gpu_jpeg_args {
     /* unstuff.cu */
     uint8_t *bits;       /* [bits_bytes]: the intervals without stuffed zeros */
     uint32_t *n_bytes;   /* [n_intervals]: up to the first marker, stuffed */
@@ -29,7 +25,6 @@ struct ih_jpeg_work {
     ih_jpeg_counts *counts;         /* [n_subsequences + 1]; then of all subsequences before it */
     /* write.cu */
     struct ih_jpeg_coefficients coefficients;
-    cudaStream_t stream;
 };
 
 /* Divides scratch; counts the bytes, too. */
@@ -127,7 +122,7 @@ static __device__ inline void ih_jpeg_blame(const struct ih_jpeg_work &w, uint32
                                             uint32_t faults)
 {
     if (faults)
-        atomicOr(&w.verdicts[image].faults, faults);
+        atomicOr(&w.d_verdicts[image].faults, faults);
 }
 
 /* A subsequence as a thread sees it. */

@@ -244,7 +244,7 @@ static __global__ void __launch_bounds__(WARP) navigate_kernel(const struct work
 /* Whether the data of an image may be read again: it has no fault that could lead astray. */
 static __device__ inline bool is_sound(const struct work &k, uint32_t image)
 {
-    return !(k.w.verdicts[image].faults & ~IH_JPEG_FAULT_LARGE);
+    return !(k.w.d_verdicts[image].faults & ~IH_JPEG_FAULT_LARGE);
 }
 
 static __global__ void __launch_bounds__(VALUE_THREADS)
@@ -291,10 +291,10 @@ static __global__ void __launch_bounds__(IH_JPEG_REFINE_THREADS)
 
 /* ---- the steps ---- */
 
-static size_t divide(struct work *k, void *d_scratch)
+static size_t divide(struct work *k)
 {
     const struct ih_gpu_jpeg_batch &b = k->w.batch;
-    struct ih_jpeg_divider d = {(uint8_t *)d_scratch};
+    struct ih_jpeg_divider d = {(uint8_t *)k->w.d_scratch};
     d.give(&k->coefficients, (size_t)IH_JPEG_PART_BLOCKS * 64);
     d.give(&k->w.bits, b.bits_bytes + IH_JPEG_SCANS_SLACK_BYTES);
     d.give(&k->w.n_bytes, b.n_intervals);
@@ -308,7 +308,7 @@ static size_t divide(struct work *k, void *d_scratch)
     d.give(&k->maps, k->s.n_maps);
     d.give(&k->positions, k->s.n_maps);
     d.give(&k->progress, k->s.n_progress);
-    return (size_t)(d.next - (uint8_t *)d_scratch);
+    return (size_t)(d.next - (uint8_t *)k->w.d_scratch);
 }
 
 extern "C" size_t ih_jpeg_scans_scratch_bytes(const struct ih_gpu_jpeg_scans *scans)
@@ -316,7 +316,7 @@ extern "C" size_t ih_jpeg_scans_scratch_bytes(const struct ih_gpu_jpeg_scans *sc
     struct work k = {};
     k.s = *scans;
     k.w.batch = scans->batch;
-    return divide(&k, NULL);
+    return divide(&k);
 }
 
 /* Everything that holds for the batch: after it, positions and maps of all blocks are known. */
@@ -352,12 +352,9 @@ extern "C" cudaError_t ih_jpeg_decode_scans(const struct ih_gpu_jpeg_scans_args 
 {
     struct work k = {};
     k.s = args->scans;
-    k.w.batch = args->scans.batch;
-    k.w.files = args->d_files;
-    k.w.planes = args->d_planes;
-    k.w.verdicts = args->d_verdicts;
-    k.w.stream = args->stream;
-    divide(&k, args->d_scratch);
+    static_cast<ih_gpu_jpeg_args &>(k.w) = {args->scans.batch, args->d_files,    args->d_scratch,
+                                            args->d_planes,    args->d_verdicts, args->stream};
+    divide(&k);
     cudaError_t c = read_scans(k);
     for (uint32_t i = 0; i < k.s.n_parts && c == cudaSuccess; i++) {
         c = make_planes(k, k.s.parts[i]);

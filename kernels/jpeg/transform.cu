@@ -36,9 +36,12 @@ static __device__ inline uint32_t sum_mcu(const int16_t *dc, uint32_t mcu_blocks
     return n_y;
 }
 
-static __device__ inline bool is_16_bit(int32_t value)
+/* Puts a sum into its block, shifted. Returns whether it fits. */
+static __device__ inline bool put_dc(int16_t *dc, int32_t sum, uint32_t low)
 {
-    return value == (int16_t)value;
+    const int32_t value = sum << low;
+    *dc = (int16_t)value;
+    return sum == (int16_t)sum && value == (int16_t)value;
 }
 
 /* The differences of n_mcus MCUs become sums, shifted left by `low`; by a thread block. Returns
@@ -63,15 +66,10 @@ static __device__ inline bool sum_dc(int16_t *all, uint32_t n_mcus, uint32_t mcu
         }
         if (mcu < n_mcus) {
             for (uint32_t k = 0; k < Y_BLOCKS_MAX; k++)
-                if (k < n_y) {
-                    const int32_t sum = sums[0] - own[0] + y[k];
-                    is_sound = is_sound && is_16_bit(sum) && is_16_bit(sum << low);
-                    dc[k] = (int16_t)(sum << low);
-                }
-            for (int c = 1; c < COMPONENTS && mcu_blocks > 1; c++) {
-                is_sound = is_sound && is_16_bit(sums[c]) && is_16_bit(sums[c] << low);
-                dc[n_y + c - 1] = (int16_t)(sums[c] << low);
-            }
+                if (k < n_y)
+                    is_sound &= put_dc(&dc[k], sums[0] - own[0] + y[k], low);
+            for (int c = 1; c < COMPONENTS && mcu_blocks > 1; c++)
+                is_sound &= put_dc(&dc[n_y + c - 1], sums[c], low);
         }
         __syncthreads();
     }
@@ -127,41 +125,54 @@ static __device__ inline uint32_t samples(const int32_t *v)
     return all;
 }
 
-/* What eight threads know of their block. */
+/* A block as one of its eight threads sees it. */
 struct block {
-    int32_t dc;      /* dequantised */
-    uint32_t places; /* of the thread's AC coefficients, as a union of their bits */
-    int32_t sum;     /* of the thread's magnitudes */
+    const uint32_t *steps; /* by zigzag place: its quantizer; in the upper half its place in rows */
+    int16_t *s_block;      /* zero; then its coefficients, dequantised */
+    uint32_t lane, lanes;  /* 0 to 7; the mask of all eight */
+    int32_t dc;            /* dequantised */
+    uint32_t places;       /* of the thread's AC coefficients, as a union of their bits */
+    int32_t sum;           /* of the thread's magnitudes */
 };
 
-/*
- * Places the AC coefficients of a block, dequantised, in s_block, which is zero.
- *
- * steps    by place in zigzag order: the quantizer, and in the upper half the place in rows
- * lane     0 to 7; lanes: the mask of the block's eight threads
- */
-static __device__ inline void place_ac(const uint16_t *ac, uint32_t first, uint32_t end,
-                                       const uint32_t *steps, uint32_t lane, uint32_t lanes,
-                                       int16_t *s_block, struct block *b)
+static __device__ inline void place(struct block *b, int32_t coefficient, uint32_t step)
 {
-    uint32_t place = 0;
+    const int32_t value = coefficient * (int32_t)(step & 0xffff);
+    b->s_block[step >> 16] = (int16_t)value;
+    b->sum += abs(value);
+    b->places |= step >> 16;
+}
+
+/* Places the AC coefficients of a block. */
+static __device__ inline void place_ac(const uint16_t *ac, uint32_t first, uint32_t end,
+                                       struct block *b)
+{
+    uint32_t before = 0;
     for (uint32_t i = first; i < end; i += LANES) {
-        const bool is_one = i + lane < end;
-        const uint32_t coefficient = is_one ? ac[i + lane] : 0;
+        const bool is_one = i + b->lane < end;
+        const uint32_t coefficient = is_one ? ac[i + b->lane] : 0;
         uint32_t advance = is_one ? (coefficient >> 12) + 1 : 0;
         for (int step = 1; step < LANES; step *= 2) {
-            const uint32_t before = __shfl_up_sync(lanes, advance, step, LANES);
-            advance += lane >= step ? before : 0;
+            const uint32_t other = __shfl_up_sync(b->lanes, advance, step, LANES);
+            advance += b->lane >= step ? other : 0;
         }
-        if (is_one) {
-            const uint32_t step = steps[(place + advance) % 64];
-            const int32_t value = ((int32_t)(coefficient << 20) >> 20) * (int32_t)(step & 0xffff);
-            s_block[step >> 16] = (int16_t)value;
-            b->sum += abs(value);
-            b->places |= step >> 16;
-        }
+        if (is_one)
+            place(b, (int32_t)(coefficient << 20) >> 20, b->steps[(before + advance) % 64]);
         if (i + LANES < end)
-            place += __shfl_sync(lanes, advance, LANES - 1, LANES);
+            before += __shfl_sync(b->lanes, advance, LANES - 1, LANES);
+    }
+}
+
+/* The same for all 64 coefficients. */
+static __device__ inline void place_all(const int16_t *coefficients, struct block *b)
+{
+    const uint4 eight = ((const uint4 *)coefficients)[b->lane];
+    const uint32_t words[4] = {eight.x, eight.y, eight.z, eight.w};
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++) {
+        const int32_t coefficient = (int16_t)(words[i / 2] >> i % 2 * 16);
+        if (coefficient != 0 && b->lane * 8 + i > 0)
+            place(b, coefficient, b->steps[b->lane * 8 + i]);
     }
 }
 
@@ -197,27 +208,8 @@ static __device__ inline uint2 flat(int32_t dc)
     return make_uint2(samples(four), samples(four));
 }
 
-/* Places the AC coefficients of a block of all 64 coefficients; otherwise as place_ac. */
-static __device__ inline void place_all(const int16_t *coefficients, const uint32_t *steps,
-                                        uint32_t lane, int16_t *s_block, struct block *b)
-{
-    const uint4 eight = ((const uint4 *)coefficients)[lane];
-    const uint32_t words[4] = {eight.x, eight.y, eight.z, eight.w};
-#pragma unroll
-    for (uint32_t i = 0; i < 8; i++) {
-        const int32_t coefficient = (int16_t)(words[i / 2] >> i % 2 * 16);
-        const uint32_t place = lane * 8 + i;
-        if (coefficient == 0 || place == 0)
-            continue;
-        const int32_t value = coefficient * (int32_t)(steps[place] & 0xffff);
-        s_block[steps[place] >> 16] = (int16_t)value;
-        b->sum += abs(value);
-        b->places |= steps[place] >> 16;
-    }
-}
-
-/* Transforms the blocks of a thread block. load(component, x, y, lane, lanes, steps, s_block, b)
- * places a block's AC coefficients and sets its DC. */
+/* Transforms the blocks of a thread block. load(component, x, y, b) places a block's AC
+ * coefficients and sets its DC. */
 template <class load_fn>
 static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uint32_t thread_block,
                                                load_fn load)
@@ -230,7 +222,7 @@ static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uin
         ih_jpeg_find(w.batch.components, w.batch.n_components,
                      &ih_gpu_jpeg_component::first_thread_block, thread_block);
     const struct ih_gpu_jpeg_component &c = w.batch.components[component];
-    if (w.verdicts[c.image].faults & ~IH_JPEG_FAULT_LARGE) /* some blocks may not be written */
+    if (w.d_verdicts[c.image].faults & ~IH_JPEG_FAULT_LARGE) /* some blocks may not be written */
         return;
     if (threadIdx.x < 64)
         s_steps[threadIdx.x] = c.quantizers[threadIdx.x] | natural_order[threadIdx.x] << 16;
@@ -246,11 +238,11 @@ static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uin
             break;
         const uint32_t y = four / fours_across, x = four % fours_across * 4 + of_four;
         const bool is_one = x < c.blocks_across;
-        struct block b = {0, 0, 0};
+        struct block b = {s_steps, s_block, lane, lanes, 0, 0, 0};
         ((uint4 *)s_block)[lane] = make_uint4(0, 0, 0, 0);
         __syncwarp();
         if (is_one) {
-            load(component, x, y, lane, lanes, s_steps, s_block, &b);
+            load(component, x, y, &b);
             if (lane == 0) {
                 s_block[0] = (int16_t)b.dc;
                 b.sum += abs(b.dc);
@@ -266,8 +258,8 @@ static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uin
         __syncwarp();
         const uint2 row = b.places ? transform(s_block, lane, b.places) : flat(b.dc);
         if (is_one)
-            *(uint2 *)(w.planes + c.plane_offset + (size_t)(y * 8 + lane) * c.pitch_bytes + x * 8) =
-                row;
+            *(uint2 *)(w.d_planes + c.plane_offset + (size_t)(y * 8 + lane) * c.pitch_bytes +
+                       x * 8) = row;
         __syncwarp();
     }
     if (is_large)
@@ -277,14 +269,12 @@ static __device__ inline void transform_blocks(const struct ih_jpeg_work &w, uin
 static __global__ void __launch_bounds__(IDCT_THREADS) idct_kernel(const struct ih_jpeg_work w)
 {
     transform_blocks(
-        w, blockIdx.x,
-        [&](uint32_t component, uint32_t x, uint32_t y, uint32_t lane, uint32_t lanes,
-            const uint32_t *steps, int16_t *s_block, struct block *b) {
+        w, blockIdx.x, [&](uint32_t component, uint32_t x, uint32_t y, struct block *b) {
             const struct ih_gpu_jpeg_component &c = w.batch.components[component];
             const uint32_t record = ih_jpeg_block_record(&w.batch.images[c.image], &c, x, y);
             const uint32_t *first = w.coefficients.first + record;
-            b->dc = w.coefficients.dc[record] * (int32_t)(steps[0] & 0xffff);
-            place_ac(w.coefficients.ac, first[0], first[1], steps, lane, lanes, s_block, b);
+            b->dc = w.coefficients.dc[record] * (int32_t)(b->steps[0] & 0xffff);
+            place_ac(w.coefficients.ac, first[0], first[1], b);
         });
 }
 
@@ -294,16 +284,15 @@ static __global__ void __launch_bounds__(IDCT_THREADS)
                       uint32_t first_thread_block, const int16_t *dc, const int16_t *coefficients)
 {
     transform_blocks(w, first_thread_block + blockIdx.x,
-                     [&](uint32_t component, uint32_t x, uint32_t y, uint32_t lane, uint32_t,
-                         const uint32_t *steps, int16_t *s_block, struct block *b) {
+                     [&](uint32_t component, uint32_t x, uint32_t y, struct block *b) {
                          const struct ih_gpu_jpeg_spectrum &of = s.spectra[component];
                          b->dc = ih_jpeg_dc_of(&w.batch, &of, s.scans,
                                                &w.batch.components[component], w.bits, dc, x, y) *
-                                 (int32_t)(steps[0] & 0xffff);
+                                 (int32_t)(b->steps[0] & 0xffff);
                          if (x < of.blocks_across && y < of.n_blocks / of.blocks_across)
                              place_all(coefficients +
                                            (size_t)(of.first_block + y * of.blocks_across + x) * 64,
-                                       steps, lane, s_block, b);
+                                       b);
                      });
 }
 

@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(THREADS) begin_kernel(const struct ih_j
         w.n_bits[i] = 0;
     }
     if (i < w.batch.n_images)
-        w.verdicts[i] = {0, 0};
+        w.d_verdicts[i] = {0, 0};
 }
 
 static __global__ void __launch_bounds__(THREADS) count_kernel(const struct ih_jpeg_work w)
@@ -88,7 +88,7 @@ static __global__ void __launch_bounds__(THREADS) count_kernel(const struct ih_j
     if (at < interval.n_bytes) {
         uint32_t marker;
         n = __popc(
-            stuffed_bytes(load_sixteen(w.files + interval.file_offset + at, at == 0), &marker));
+            stuffed_bytes(load_sixteen(w.d_files + interval.file_offset + at, at == 0), &marker));
         if (marker != NO_MARKER && at + marker < interval.n_bytes)
             atomicMin(&w.n_bytes[i], at + marker - 1);
     }
@@ -104,13 +104,6 @@ static __global__ void __launch_bounds__(THREADS) count_kernel(const struct ih_j
         w.n_stuffed[blockIdx.x] = s_sum;
 }
 
-/* Whether EOI ends the data of an image, n bytes into its last interval. */
-static __device__ inline bool ends_with_eoi(const struct ih_jpeg_work &w,
-                                            const struct ih_gpu_jpeg_interval &last, uint32_t n)
-{
-    return n + 2 <= last.n_bytes && w.files[last.file_offset + n + 1] == EOI;
-}
-
 static __global__ void __launch_bounds__(THREADS) move_kernel(const struct ih_jpeg_work w)
 {
     __shared__ uint32_t s_sums[THREADS / 32];
@@ -123,7 +116,7 @@ static __global__ void __launch_bounds__(THREADS) move_kernel(const struct ih_jp
     uint32_t kept = 0, n_kept;
     if (at < end) {
         uint32_t marker;
-        s = load_sixteen(w.files + interval.file_offset + at, at == 0);
+        s = load_sixteen(w.d_files + interval.file_offset + at, at == 0);
         kept = ~stuffed_bytes(s, &marker) &
                (end - at < THREAD_BYTES ? (1u << (end - at)) - 1 : (1u << THREAD_BYTES) - 1);
     }
@@ -146,8 +139,8 @@ static __global__ void __launch_bounds__(THREADS) move_kernel(const struct ih_jp
     if (threadIdx.x == 0 && chunk_at < end && end <= chunk_at + IH_JPEG_CHUNK_BYTES)
         w.n_bits[i] = (chunk_at - n_before + n_kept) * 8;
     if (threadIdx.x == 0 && interval.is_last && blockIdx.x == interval.first_chunk) {
-        w.verdicts[interval.image].end_offset = interval.file_offset + end;
-        if (!ends_with_eoi(w, interval, end))
+        w.d_verdicts[interval.image].end_offset = interval.file_offset + end;
+        if (end + 2 > interval.n_bytes || w.d_files[interval.file_offset + end + 1] != EOI)
             ih_jpeg_blame(w, interval.image, IH_JPEG_FAULT_MARKER);
     }
 }
