@@ -53,7 +53,6 @@ struct ih_gpu_jpeg_codes {
 };
 
 struct ih_gpu_jpeg_image {
-    uint32_t first_interval, n_intervals;
     uint32_t first_component, n_components; /* 1 or 3 */
     uint32_t first_block;                   /* of the block records */
     uint32_t mcu_blocks;                    /* 1; 3, 4 or 6 */
@@ -69,8 +68,7 @@ struct ih_gpu_jpeg_image {
 struct ih_gpu_jpeg_interval {
     uint32_t file_offset, n_bytes; /* of the stuffed bytes; the last: up to the end of the file */
     uint32_t bits_offset;          /* of the unstuffed bytes */
-    uint32_t first_subsequence, n_subsequences;
-    uint32_t first_chunk, n_chunks;
+    uint32_t first_subsequence, first_chunk;
     uint32_t first_block, n_blocks; /* a record more follows: where the last block ends */
     uint32_t image;
     uint32_t is_last;
@@ -113,7 +111,7 @@ struct ih_gpu_jpeg_batch {
 enum {
     IH_JPEG_SCANS_MAX = 32,       /* of a file; encoders write about ten */
     IH_JPEG_LOW_MAX = 4,          /* bits that a scan may leave to later ones */
-    IH_JPEG_DC_REFINEMENTS = 4,   /* of a component */
+    IH_JPEG_STEP_BITS = 1024,     /* a thread's subsequence of a first scan */
     IH_JPEG_REFINE_THREADS = 128, /* a thread block refines so many blocks of a component */
     /* Blocks whose coefficients are in memory at once, 128 bytes each, and bytes of their planes.
      * Each image has fewer. */
@@ -158,7 +156,7 @@ struct ih_gpu_jpeg_spectrum {
     uint32_t n_dc_refinements;
     struct {
         uint32_t scan, is_alone;
-    } dc_refinements[IH_JPEG_DC_REFINEMENTS];
+    } dc_refinements[IH_JPEG_LOW_MAX];
 };
 
 /* Images whose coefficients and planes are in memory at the same time. */

@@ -19,7 +19,6 @@
 #include "decode.h"
 
 enum {
-    IH_JPEG_STEP_BITS = 1024,    /* a thread's subsequence of a first scan */
     IH_JPEG_COUNT_MAX = 1 << 26, /* of the blocks of a subsequence; any image has fewer */
     IH_JPEG_WINDOW_BITS = 1024,  /* of a refinement scan, whose codes are looked up at once */
     IH_JPEG_WINDOW_WORDS = IH_JPEG_WINDOW_BITS / 32,
@@ -468,7 +467,7 @@ IH_JPEG int32_t ih_jpeg_dc_of(const struct ih_gpu_jpeg_batch *batch,
     /* Its number in scans of all components, and in scans of this one. */
     const uint32_t in_mcus = ih_jpeg_block_record(image, c, x, y) - image->first_block;
     const uint32_t alone = y * spectrum->blocks_across + x;
-    if (!is_image && (spectrum->is_dc_alone || image->n_components == 1))
+    if (!is_image && spectrum->is_dc_alone)
         return 0;
     int32_t value = dc[spectrum->first_dc + (spectrum->is_dc_alone ? alone : in_mcus)];
     for (uint32_t i = 0; i < spectrum->n_dc_refinements && is_image; i++) {

@@ -167,6 +167,18 @@ static bool is_ycbcr(const struct header *h)
            h->ids[2] == h->ids[0] + 2;
 }
 
+/* Finds the components' quantizers, before the first scan. */
+static enum ih_jpeg_reason take_quantizers(struct header *h)
+{
+    struct ih_jpeg_plan *plan = h->plan;
+    for (unsigned i = 0; i < plan->n_components; i++) {
+        if (h->slots[i] >= SLOTS || !h->quantizers[h->slots[i]])
+            return IH_JPEG_REASON_HEADER;
+        plan->quantizers[i] = h->quantizers[h->slots[i]];
+    }
+    return plan->n_components == 3 && !is_ycbcr(h) ? IH_JPEG_REASON_COLOURS : IH_JPEG_REASON_NONE;
+}
+
 static enum ih_jpeg_reason read_scan(struct header *h)
 {
     struct ih_jpeg_plan *plan = h->plan;
@@ -180,13 +192,12 @@ static enum ih_jpeg_reason read_scan(struct header *h)
         plan->dc[i] = p[1] >> 4;
         plan->ac[i] = p[1] & 15;
         if (p[0] != h->ids[i] || plan->dc[i] > 1 || plan->ac[i] > 1 || !plan->codes[plan->dc[i]] ||
-            !plan->codes[2 + plan->ac[i]] || h->slots[i] >= SLOTS || !h->quantizers[h->slots[i]])
+            !plan->codes[2 + plan->ac[i]])
             return IH_JPEG_REASON_HEADER;
-        plan->quantizers[i] = h->quantizers[h->slots[i]];
     }
     if (h->at[0] != 0 || h->at[1] != 63 || h->at[2] != 0)
         return IH_JPEG_REASON_HEADER;
-    return n == 3 && !is_ycbcr(h) ? IH_JPEG_REASON_COLOURS : IH_JPEG_REASON_NONE;
+    return take_quantizers(h);
 }
 
 /* ---- the scans of a progressive file ---- */
@@ -197,10 +208,10 @@ static bool take_codes(const struct header *h, struct ih_jpeg_plan_scan *scan, u
                        unsigned number)
 {
     const bool is_dc = scan->first == 0;
-    const unsigned slot = is_dc ? number >> 4 : 2 + (number & 15);
+    const unsigned of_kind = is_dc ? number >> 4 : number & 15, slot = (is_dc ? 0 : 2) + of_kind;
     if (is_dc && scan->high > 0)
         return true; /* plain bits */
-    if ((is_dc ? number >> 4 : number & 15) > 1 || !h->plan->codes[slot])
+    if (of_kind > 1 || !h->plan->codes[slot])
         return false;
     scan->codes[i] = h->plan->codes[slot];
     scan->n_symbols[i] = h->plan->n_symbols[slot];
@@ -229,10 +240,6 @@ static enum ih_jpeg_reason read_progressive_scan(struct header *h)
     struct ih_jpeg_plan *plan = h->plan;
     const uint8_t *p = h->at;
     const unsigned n = h->n > 0 ? *p : 0;
-    if (!plan->scans)
-        plan->scans = calloc(IH_JPEG_SCANS_MAX, sizeof *plan->scans);
-    if (!plan->scans)
-        return IH_JPEG_REASON_NOT_A_FILE;
     if (h->n != 4 + 2 * (size_t)n || (n != 1 && n != plan->n_components) ||
         plan->n_scans == IH_JPEG_SCANS_MAX || plan->restart_mcus)
         return IH_JPEG_REASON_SCANS;
@@ -261,17 +268,12 @@ static enum ih_jpeg_reason read_progressive_scan(struct header *h)
 
 static enum ih_jpeg_reason begin_progressive(struct header *h)
 {
-    struct ih_jpeg_plan *plan = h->plan;
-    if (!h->has_frame)
-        return IH_JPEG_REASON_HEADER;
-    for (unsigned i = 0; i < plan->n_components; i++) {
-        if (h->slots[i] >= SLOTS || !h->quantizers[h->slots[i]])
-            return IH_JPEG_REASON_HEADER;
-        plan->quantizers[i] = h->quantizers[h->slots[i]];
-    }
+    const enum ih_jpeg_reason reason = take_quantizers(h);
+    if (reason != IH_JPEG_REASON_NONE)
+        return reason;
     memset(h->left, NOT_BEGUN, sizeof h->left);
-    return plan->n_components == 3 && !is_ycbcr(h) ? IH_JPEG_REASON_COLOURS
-                                                   : read_progressive_scan(h);
+    h->plan->scans = calloc(IH_JPEG_SCANS_MAX, sizeof *h->plan->scans);
+    return h->plan->scans ? read_progressive_scan(h) : IH_JPEG_REASON_NOT_A_FILE;
 }
 
 static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
@@ -319,7 +321,7 @@ static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8
     const uint8_t *at = bytes + plan->data_offset, *const end = bytes + plan->file_bytes;
     if (n > IH_JPEG_BATCH_INTERVALS / 4) /* a batch has to hold several such files */
         return IH_JPEG_REASON_DATA;
-    plan->interval_ends = malloc(n * sizeof *plan->interval_ends);
+    plan->interval_ends = malloc((n - 1) * sizeof *plan->interval_ends);
     if (!plan->interval_ends)
         return IH_JPEG_REASON_NOT_A_FILE;
     for (uint32_t i = 0; i + 1 < n; i++) {
@@ -329,7 +331,6 @@ static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8
         plan->interval_ends[i] = (uint32_t)(marker - bytes);
         at = marker + IH_JPEG_MARKER_BYTES;
     }
-    plan->interval_ends[n - 1] = (uint32_t)plan->file_bytes;
     plan->n_intervals = n;
     return at < end ? IH_JPEG_REASON_NONE : IH_JPEG_REASON_DATA;
 }
@@ -393,8 +394,9 @@ enum ih_jpeg_reason ih_jpeg_plan_make(struct ih_jpeg_plan *plan, const uint8_t *
         if (reason != IH_JPEG_REASON_NONE)
             return reason;
     }
-    const uint32_t mcu_width = 8 * plan->chroma_h, mcu_height = 8 * plan->chroma_v;
-    plan->n_mcus = ((plan->width - 1) / mcu_width + 1) * ((plan->height - 1) / mcu_height + 1);
+    plan->mcus_across = (plan->width - 1) / (8 * plan->chroma_h) + 1;
+    plan->n_mcus = plan->mcus_across * ((plan->height - 1) / (8 * plan->chroma_v) + 1);
+    plan->mcu_blocks = plan->chroma_h * plan->chroma_v + plan->n_components - 1;
     plan->data_offset = at;
     if (at == size_bytes)
         return IH_JPEG_REASON_DATA;
@@ -436,53 +438,45 @@ uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan)
     };
     if (plan->is_progressive)
         return ih_jpeg_scans_gpu_bytes(plan);
-    const uint64_t n_y = plan->n_components == 1 ? 1 : plan->chroma_h * plan->chroma_v;
-    const uint64_t n_blocks = plan->n_mcus * (plan->n_components == 1 ? 1 : n_y + 2);
-    const uint64_t n_rows = 8 * n_blocks / ((plan->width - 1) / (8 * plan->chroma_h) + 1);
     return plan->file_bytes / IH_JPEG_SUBSEQUENCE_BYTES * SUBSEQUENCE_BYTES +
            (uint64_t)plan->n_intervals * INTERVAL_BYTES + IMAGE_BYTES +
-           n_blocks * (64 + BLOCK_BYTES) + n_rows * IH_JPEG_PITCH_ALIGNMENT;
+           (uint64_t)plan->n_mcus * plan->mcu_blocks * BLOCK_BYTES +
+           ih_jpeg_plan_planes_bytes(plan);
+}
+
+uint64_t ih_jpeg_plan_planes_bytes(const struct ih_jpeg_plan *plan)
+{
+    const uint64_t n_blocks = (uint64_t)plan->n_mcus * plan->mcu_blocks;
+    return n_blocks * 64 + 8 * n_blocks / plan->mcus_across * IH_JPEG_PITCH_ALIGNMENT;
 }
 
 /* ---- batches ---- */
 
-enum { ALIGNMENT = 256, CODES_MAX = IH_JPEG_BATCH_IMAGES };
-
-void *ih_jpeg_take_array(uint8_t **memory, size_t n, size_t size)
+void *ih_jpeg_take_array(void *memory, size_t *at, size_t n, size_t size)
 {
-    uint8_t *const array = *memory;
-    if (array)
-        *memory += (n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    enum { ALIGNMENT = 256 };
+    uint8_t *const array = memory ? (uint8_t *)memory + *at : NULL;
+    *at += (n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return array;
+}
+
+size_t ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *b, void *memory)
+{
+    enum { IMAGES = IH_JPEG_BATCH_IMAGES, COMPONENTS = IMAGES * IH_JPEG_COMPONENTS_MAX_GPU };
+    size_t at = 0;
+    *b = (struct ih_gpu_jpeg_batch){.n_images = 0};
+    b->images = ih_jpeg_take_array(memory, &at, IMAGES, sizeof *b->images);
+    b->groups = ih_jpeg_take_array(memory, &at, IMAGES, sizeof *b->groups);
+    b->codes = ih_jpeg_take_array(memory, &at, IMAGES, sizeof *b->codes);
+    b->intervals = ih_jpeg_take_array(memory, &at, IH_JPEG_BATCH_INTERVALS, sizeof *b->intervals);
+    b->components = ih_jpeg_take_array(memory, &at, COMPONENTS, sizeof *b->components);
+    return at;
 }
 
 size_t ih_jpeg_batch_bytes(void)
 {
     struct ih_gpu_jpeg_batch b;
-    return IH_JPEG_BATCH_IMAGES * (sizeof *b.images + sizeof *b.groups) +
-           CODES_MAX * sizeof *b.codes + IH_JPEG_BATCH_INTERVALS * sizeof *b.intervals +
-           IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU * sizeof *b.components +
-           5 * (size_t)ALIGNMENT;
-}
-
-void ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *batch, void *memory)
-{
-    uint8_t *next = memory;
-    *batch = (struct ih_gpu_jpeg_batch){.n_images = 0};
-    batch->images = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->images);
-    batch->groups = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES, sizeof *batch->groups);
-    batch->codes = ih_jpeg_take_array(&next, CODES_MAX, sizeof *batch->codes);
-    batch->intervals = ih_jpeg_take_array(&next, IH_JPEG_BATCH_INTERVALS, sizeof *batch->intervals);
-    batch->components = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU,
-                                           sizeof *batch->components);
-}
-
-static void copy_codes(const struct ih_jpeg_plan *plan, struct ih_gpu_jpeg_codes *codes)
-{
-    memset(codes, 0, sizeof *codes);
-    for (unsigned i = 0; i < IH_JPEG_CODES; i++)
-        if (plan->codes[i])
-            memcpy(&codes->of[i], plan->codes[i], 16 + plan->n_symbols[i]);
+    return ih_jpeg_batch_begin(&b, NULL);
 }
 
 /* The group for an image: the last one if it has the same codes, else a new one. */
@@ -490,19 +484,19 @@ static struct ih_gpu_jpeg_group *group_for(struct ih_gpu_jpeg_batch *b,
                                            const struct ih_jpeg_plan *plan)
 {
     struct ih_gpu_jpeg_codes *codes = &b->codes[b->n_codes];
-    copy_codes(plan, codes);
-    if (b->n_codes == 0 || memcmp(codes, codes - 1, sizeof *codes) != 0) {
+    memset(codes, 0, sizeof *codes);
+    for (unsigned i = 0; i < IH_JPEG_CODES; i++)
+        if (plan->codes[i])
+            memcpy(&codes->of[i], plan->codes[i], 16 + plan->n_symbols[i]);
+    if (b->n_codes == 0 || memcmp(codes, codes - 1, sizeof *codes) != 0)
         b->groups[b->n_groups++] =
             (struct ih_gpu_jpeg_group){.first_subsequence = b->n_subsequences,
                                        .first_thread_block = b->n_thread_blocks,
-                                       .codes = b->n_codes};
-        b->n_codes++;
-    }
+                                       .codes = b->n_codes++};
     return &b->groups[b->n_groups - 1];
 }
 
-static void add_components(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
-                           uint32_t mcus_across, uint32_t mcus_down)
+static void add_components(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan)
 {
     uint32_t block = 0;
     for (unsigned i = 0; i < plan->n_components; i++) {
@@ -511,8 +505,8 @@ static void add_components(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_pla
         c->h = i == 0 ? plan->chroma_h : 1;
         c->v = i == 0 ? plan->chroma_v : 1;
         c->block_of_mcu = block;
-        c->blocks_across = mcus_across * c->h;
-        c->blocks_down = mcus_down * c->v;
+        c->blocks_across = plan->mcus_across * c->h;
+        c->blocks_down = plan->n_mcus / plan->mcus_across * c->v;
         c->pitch_bytes = (8 * c->blocks_across + IH_JPEG_PITCH_ALIGNMENT - 1) /
                          IH_JPEG_PITCH_ALIGNMENT * IH_JPEG_PITCH_ALIGNMENT;
         c->first_thread_block = b->n_transform_blocks;
@@ -533,9 +527,7 @@ void ih_jpeg_batch_add_interval(struct ih_gpu_jpeg_batch *b, uint32_t file_offse
         .n_bytes = n_bytes,
         .bits_offset = b->bits_bytes,
         .first_subsequence = b->n_subsequences,
-        .n_subsequences = (n_bytes - 1) / IH_JPEG_SUBSEQUENCE_BYTES + 1,
         .first_chunk = b->n_chunks,
-        .n_chunks = (n_bytes - 1) / IH_JPEG_CHUNK_BYTES + 1,
         .first_block = b->n_blocks,
         .n_blocks = n_blocks,
         .image = b->n_images,
@@ -549,14 +541,15 @@ void ih_jpeg_batch_add_interval(struct ih_gpu_jpeg_batch *b, uint32_t file_offse
 }
 
 static void add_intervals(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *plan,
-                          uint32_t file_offset, uint32_t mcu_blocks)
+                          uint32_t file_offset)
 {
     uint32_t n_mcus_left = plan->n_mcus, at = (uint32_t)plan->data_offset;
     for (uint32_t i = 0; i < plan->n_intervals; i++) {
         const bool is_last = i + 1 == plan->n_intervals;
         const uint32_t n_mcus = is_last ? n_mcus_left : plan->restart_mcus;
         const uint32_t end = is_last ? (uint32_t)plan->file_bytes : plan->interval_ends[i];
-        ih_jpeg_batch_add_interval(b, file_offset + at, end - at, n_mcus * mcu_blocks, is_last);
+        ih_jpeg_batch_add_interval(b, file_offset + at, end - at, n_mcus * plan->mcu_blocks,
+                                   is_last);
         n_mcus_left -= n_mcus;
         at = end + IH_JPEG_MARKER_BYTES;
     }
@@ -565,20 +558,17 @@ static void add_intervals(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan
 struct ih_gpu_jpeg_image *ih_jpeg_batch_add_image(struct ih_gpu_jpeg_batch *b,
                                                   const struct ih_jpeg_plan *plan)
 {
-    const uint32_t mcus_across = (plan->width - 1) / (8 * plan->chroma_h) + 1;
     struct ih_gpu_jpeg_image *image = &b->images[b->n_images];
     *image = (struct ih_gpu_jpeg_image){
-        .first_interval = b->n_intervals,
-        .n_intervals = plan->is_progressive ? plan->n_scans : plan->n_intervals,
         .first_component = b->n_components,
         .n_components = plan->n_components,
         .first_block = b->n_blocks,
-        .mcu_blocks = plan->n_components == 1 ? 1 : plan->chroma_h * plan->chroma_v + 2,
-        .mcus_across = mcus_across,
+        .mcu_blocks = plan->mcu_blocks,
+        .mcus_across = plan->mcus_across,
         .restart_mcus = plan->n_intervals > 1 ? plan->restart_mcus : 0,
         .cycle_blocks = 1,
     };
-    add_components(b, plan, mcus_across, plan->n_mcus / mcus_across);
+    add_components(b, plan);
     return image;
 }
 
@@ -597,7 +587,7 @@ bool ih_jpeg_batch_add(struct ih_gpu_jpeg_batch *b, const struct ih_jpeg_plan *p
         if (plan->dc[c] != plan->dc[0] || plan->ac[c] != plan->ac[0])
             image->cycle_blocks = image->mcu_blocks;
     }
-    add_intervals(b, plan, file_offset, image->mcu_blocks);
+    add_intervals(b, plan, file_offset);
     group->n_subsequences = b->n_subsequences - group->first_subsequence;
     b->n_thread_blocks =
         group->first_thread_block + (group->n_subsequences - 1) / IH_JPEG_THREADS + 1;

@@ -60,13 +60,13 @@ struct ih_jpeg_plan {
     const uint8_t *codes[IH_JPEG_CODES]; /* counts [16], then symbols; NULL: not in the file */
     unsigned n_symbols[IH_JPEG_CODES];
     unsigned dc[IH_JPEG_COMPONENTS_MAX_GPU], ac[IH_JPEG_COMPONENTS_MAX_GPU]; /* 0 or 1 */
-    uint32_t restart_mcus; /* MCUs of a restart interval; 0: none */
-    uint32_t n_mcus;       /* of the image */
-    size_t data_offset;    /* of the bytes after the scan's header */
+    uint32_t restart_mcus;                    /* MCUs of a restart interval; 0: none */
+    uint32_t n_mcus, mcus_across, mcu_blocks; /* of the image; blocks of an MCU */
+    size_t data_offset;                       /* of the bytes after the scan's header */
     size_t file_bytes;
     uint32_t n_intervals;
-    uint32_t *interval_ends; /* owned, [n_intervals]: file offsets of the markers after them; NULL:
-                              * one interval, up to the end of the file */
+    uint32_t *interval_ends; /* owned, [n_intervals - 1]: file offsets of the markers between them;
+                              * NULL: one interval */
     bool is_progressive;
     unsigned n_scans;                /* of a progressive file; */
     struct ih_jpeg_plan_scan *scans; /* owned, [IH_JPEG_SCANS_MAX] */
@@ -96,8 +96,8 @@ uint64_t ih_jpeg_plan_gpu_bytes(const struct ih_jpeg_plan *plan);
 enum { IH_JPEG_BATCH_IMAGES = 2048, IH_JPEG_BATCH_INTERVALS = 1 << 16 };
 
 /* Makes an empty batch whose arrays lie in memory, [ih_jpeg_batch_bytes()], 256-byte aligned.
- * NULL: its arrays are NULL, and it can only be measured. */
-void ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *batch, void *memory);
+ * NULL: its arrays are NULL, and it can only be measured. Returns the bytes of the arrays. */
+size_t ih_jpeg_batch_begin(struct ih_gpu_jpeg_batch *batch, void *memory);
 size_t ih_jpeg_batch_bytes(void);
 
 /* Adds a file that is not progressive, and lies file_offset bytes into the bytes of all files.
@@ -116,7 +116,7 @@ enum { IH_JPEG_BATCH_SCANS = 1 << 15, IH_JPEG_BATCH_PARTS = 64 };
 
 /* The same for progressive files, in scans.c. After the last file, ih_jpeg_scans_end orders the
  * scans. */
-void ih_jpeg_scans_begin(struct ih_gpu_jpeg_scans *scans, void *memory);
+size_t ih_jpeg_scans_begin(struct ih_gpu_jpeg_scans *scans, void *memory);
 size_t ih_jpeg_scans_bytes(void);
 bool ih_jpeg_scans_add(struct ih_gpu_jpeg_scans *scans, const struct ih_jpeg_plan *plan,
                        uint32_t file_offset);
@@ -125,7 +125,10 @@ void ih_jpeg_scans_end(struct ih_gpu_jpeg_scans *scans);
 /* ih_jpeg_plan_gpu_bytes of a progressive file. */
 uint64_t ih_jpeg_scans_gpu_bytes(const struct ih_jpeg_plan *plan);
 
-/* The next n * size bytes of *memory, which is NULL or 256-byte aligned. */
-void *ih_jpeg_take_array(uint8_t **memory, size_t n, size_t size);
+/* An upper bound for the planes of a file: each row of blocks is padded. */
+uint64_t ih_jpeg_plan_planes_bytes(const struct ih_jpeg_plan *plan);
+
+/* n * size bytes of memory, which may be NULL, from *at on. */
+void *ih_jpeg_take_array(void *memory, size_t *at, size_t n, size_t size);
 
 #endif

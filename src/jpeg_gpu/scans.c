@@ -7,31 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_BYTES = 128 }; /* IH_JPEG_STEP_BITS of progressive.h */
+enum { STEP_BYTES = IH_JPEG_STEP_BITS / 8 };
+
+size_t ih_jpeg_scans_begin(struct ih_gpu_jpeg_scans *s, void *memory)
+{
+    enum { SCANS = IH_JPEG_BATCH_SCANS };
+    enum { COMPONENTS = IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU };
+    *s = (struct ih_gpu_jpeg_scans){.n_codes = 0};
+    size_t at = ih_jpeg_batch_begin(&s->batch, memory);
+    s->scans = ih_jpeg_take_array(memory, &at, SCANS, sizeof *s->scans);
+    s->codes = ih_jpeg_take_array(memory, &at, SCANS, sizeof *s->codes);
+    s->first_order = ih_jpeg_take_array(memory, &at, SCANS, sizeof *s->first_order);
+    s->refinement_order = ih_jpeg_take_array(memory, &at, SCANS, sizeof *s->refinement_order);
+    s->spectra = ih_jpeg_take_array(memory, &at, COMPONENTS, sizeof *s->spectra);
+    s->parts = ih_jpeg_take_array(memory, &at, IH_JPEG_BATCH_PARTS, sizeof *s->parts);
+    return at;
+}
 
 size_t ih_jpeg_scans_bytes(void)
 {
     struct ih_gpu_jpeg_scans s;
-    return ih_jpeg_batch_bytes() +
-           IH_JPEG_BATCH_SCANS * (sizeof *s.scans + sizeof *s.codes + sizeof *s.first_order +
-                                  sizeof *s.refinement_order) +
-           IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU * sizeof *s.spectra +
-           IH_JPEG_BATCH_PARTS * sizeof *s.parts + 6 * (size_t)256;
-}
-
-void ih_jpeg_scans_begin(struct ih_gpu_jpeg_scans *s, void *memory)
-{
-    uint8_t *next = (uint8_t *)memory + ih_jpeg_batch_bytes() / 256 * 256 + 256;
-    *s = (struct ih_gpu_jpeg_scans){.n_codes = 0};
-    ih_jpeg_batch_begin(&s->batch, memory);
-    s->scans = ih_jpeg_take_array(&next, IH_JPEG_BATCH_SCANS, sizeof *s->scans);
-    s->codes = ih_jpeg_take_array(&next, IH_JPEG_BATCH_SCANS, sizeof *s->codes);
-    s->first_order = ih_jpeg_take_array(&next, IH_JPEG_BATCH_SCANS, sizeof *s->first_order);
-    s->refinement_order =
-        ih_jpeg_take_array(&next, IH_JPEG_BATCH_SCANS, sizeof *s->refinement_order);
-    s->spectra = ih_jpeg_take_array(&next, IH_JPEG_BATCH_IMAGES * IH_JPEG_COMPONENTS_MAX_GPU,
-                                    sizeof *s->spectra);
-    s->parts = ih_jpeg_take_array(&next, IH_JPEG_BATCH_PARTS, sizeof *s->parts);
+    return ih_jpeg_scans_begin(&s, NULL);
 }
 
 /* Blocks of a component that hold samples of the image. */
@@ -45,19 +41,6 @@ static uint32_t blocks_of(const struct ih_jpeg_plan *plan, unsigned component)
 {
     const uint32_t height = component == 0 ? plan->height : (plan->height - 1) / plan->chroma_v + 1;
     return blocks_across(plan, component) * ((height - 1) / 8 + 1);
-}
-
-static uint32_t mcu_blocks_of(const struct ih_jpeg_plan *plan)
-{
-    return plan->n_components == 1 ? 1 : plan->chroma_h * plan->chroma_v + 2;
-}
-
-/* An upper bound: each row of blocks is padded. */
-static uint64_t planes_bytes_of(const struct ih_jpeg_plan *plan)
-{
-    const uint64_t n_blocks = (uint64_t)plan->n_mcus * mcu_blocks_of(plan);
-    const uint64_t n_rows = 8 * n_blocks / ((plan->width - 1) / (8 * plan->chroma_h) + 1);
-    return n_blocks * 64 + n_rows * IH_JPEG_PITCH_ALIGNMENT;
 }
 
 static uint32_t levels_of(const struct ih_jpeg_plan *plan, unsigned component)
@@ -76,7 +59,7 @@ uint64_t ih_jpeg_scans_gpu_bytes(const struct ih_jpeg_plan *plan)
         IMAGE_BYTES = 4 << 10,
         MAP_BYTES = 8 + 4 /* and a position */
     };
-    const uint64_t n_blocks = (uint64_t)plan->n_mcus * mcu_blocks_of(plan);
+    const uint64_t n_blocks = (uint64_t)plan->n_mcus * plan->mcu_blocks;
     uint64_t n_bytes = IMAGE_BYTES;
     for (unsigned c = 0; c < plan->n_components; c++)
         n_bytes += (uint64_t)blocks_of(plan, c) * levels_of(plan, c) * MAP_BYTES;
@@ -95,9 +78,8 @@ static uint32_t add_code(struct ih_gpu_jpeg_scans *s, const struct ih_jpeg_plan_
                          unsigned i)
 {
     struct ih_gpu_jpeg_scan_code *code = &s->codes[s->n_codes];
-    memset(code, 0, sizeof *code);
-    memcpy(code, scan->codes[i], 16 + scan->n_symbols[i]);
-    code->is_dc = scan->first == 0;
+    *code = (struct ih_gpu_jpeg_scan_code){.is_dc = scan->first == 0};
+    memcpy(&code->code, scan->codes[i], 16 + scan->n_symbols[i]);
     return s->n_codes++;
 }
 
@@ -106,12 +88,10 @@ static void add_dc_scan(struct ih_gpu_jpeg_scans *s, const struct ih_jpeg_plan *
                         const struct ih_jpeg_plan_scan *from, struct ih_gpu_jpeg_scan *scan)
 {
     struct ih_gpu_jpeg_image *image = &s->batch.images[s->batch.n_images];
-    const bool is_alone = from->n_components == 1 && plan->n_components > 1;
+    const bool is_alone = from->n_components == 1;
     const uint32_t n_y = plan->chroma_h * plan->chroma_v;
-    scan->mcu_blocks = is_alone ? 1 : image->mcu_blocks;
-    scan->n_blocks = is_alone                  ? blocks_of(plan, from->component)
-                     : plan->n_components == 1 ? blocks_of(plan, 0)
-                                               : plan->n_mcus * image->mcu_blocks;
+    scan->mcu_blocks = is_alone ? 1 : plan->mcu_blocks;
+    scan->n_blocks = is_alone ? blocks_of(plan, from->component) : plan->n_mcus * plan->mcu_blocks;
     for (unsigned i = 0; i < from->n_components; i++) {
         struct ih_gpu_jpeg_spectrum *spectrum =
             &s->spectra[image->first_component + from->component + i];
@@ -127,7 +107,7 @@ static void add_dc_scan(struct ih_gpu_jpeg_scans *s, const struct ih_jpeg_plan *
         return;
     scan->codes[0] = scan->codes[1] = add_code(s, from, 0);
     for (uint32_t i = 0; i < scan->mcu_blocks; i++) {
-        const unsigned c = is_alone || i < n_y ? 0 : i - n_y + 1;
+        const unsigned c = i < n_y ? 0 : i - n_y + 1;
         if (from->codes[c] == from->codes[0])
             continue;
         if (scan->cycle_blocks == 1)
@@ -188,7 +168,7 @@ static struct ih_gpu_jpeg_part *part_for(struct ih_gpu_jpeg_scans *s,
     for (unsigned c = 0; c < plan->n_components; c++)
         n_blocks += blocks_of(plan, c);
     if (s->n_parts == 0 || s->parts[s->n_parts - 1].n_blocks + n_blocks > IH_JPEG_PART_BLOCKS ||
-        s->batch.planes_bytes + planes_bytes_of(plan) > IH_JPEG_PART_PLANES_BYTES) {
+        s->batch.planes_bytes + ih_jpeg_plan_planes_bytes(plan) > IH_JPEG_PART_PLANES_BYTES) {
         if (s->n_parts == IH_JPEG_BATCH_PARTS)
             return NULL;
         s->parts[s->n_parts++] = (struct ih_gpu_jpeg_part){

@@ -334,8 +334,10 @@ static inline void emulate(const struct ih_gpu_jpeg_batch *batch, const uint8_t 
         verdicts[i] = (struct ih_gpu_jpeg_verdict){0, 0};
     for (uint32_t i = 0; i < batch->n_intervals; i++) {
         emulated_unstuff(&e, i);
-        for (uint32_t s = 0; s < batch->intervals[i].n_subsequences; s++)
-            e.interval_of[batch->intervals[i].first_subsequence + s] = i;
+        const uint32_t end = i + 1 < batch->n_intervals ? batch->intervals[i + 1].first_subsequence
+                                                        : batch->n_subsequences;
+        for (uint32_t s = batch->intervals[i].first_subsequence; s < end; s++)
+            e.interval_of[s] = i;
     }
     emulated_find_starts(&e);
     emulated_write_all(&e);

@@ -120,8 +120,10 @@ static inline void emulated_values(struct emulated_scans *m, uint32_t image, int
 {
     const struct ih_gpu_jpeg_image *of = &m->s->batch.images[image];
     const uint32_t first_block = m->s->spectra[of->first_component].first_block;
-    for (uint32_t i = of->first_interval; i < of->first_interval + of->n_intervals; i++) {
+    for (uint32_t i = 0; i < m->s->batch.n_intervals; i++) {
         const struct ih_gpu_jpeg_scan *scan = &m->s->scans[i];
+        if (scan->image != image)
+            continue;
         const struct ih_gpu_jpeg_spectrum *spectrum = &m->s->spectra[scan->component];
         const struct ih_jpeg_first_results to = {
             NULL, NULL, coefficients + (size_t)(spectrum->first_block - first_block) * 64};
