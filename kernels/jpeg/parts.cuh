@@ -160,12 +160,13 @@ static __device__ inline const struct ih_gpu_jpeg_group &ih_jpeg_group_of(
                                        &ih_gpu_jpeg_group::first_thread_block, thread_block)];
 }
 
-/* Copies a group's tables to shared memory. A barrier must follow. */
-static __device__ inline void ih_jpeg_copy_tables(struct ih_jpeg_tables *s_tables,
-                                                  const struct ih_jpeg_tables *tables)
+/* Copies tables to shared memory, by a thread block. A barrier must follow. */
+template <class tables_t>
+static __device__ inline void ih_jpeg_copy_tables(tables_t *s_tables, const tables_t *tables,
+                                                  uint32_t n_threads)
 {
     static_assert(sizeof *s_tables % sizeof(uint4) == 0, "copied in 16 bytes");
-    for (uint32_t i = threadIdx.x; i < sizeof *s_tables / sizeof(uint4); i += IH_JPEG_THREADS)
+    for (uint32_t i = threadIdx.x; i < sizeof *s_tables / sizeof(uint4); i += n_threads)
         ((uint4 *)s_tables)[i] = ((const uint4 *)tables)[i];
 }
 

@@ -61,14 +61,6 @@ static __global__ void __launch_bounds__(WARP) codes_kernel(const struct work k)
     ih_jpeg_make_table(&from.code, (int)from.is_dc, &s_limits, to->entries, &to->long_codes);
 }
 
-static __device__ inline void copy_code(struct ih_jpeg_code *s_code,
-                                        const struct ih_jpeg_code *code)
-{
-    static_assert(sizeof *s_code % sizeof(uint4) == 0, "copied in 16 bytes");
-    for (uint32_t i = threadIdx.x; i < sizeof *s_code / sizeof(uint4); i += blockDim.x)
-        ((uint4 *)s_code)[i] = ((const uint4 *)code)[i];
-}
-
 /* ---- first scans ---- */
 
 static __device__ inline const uint32_t *words_of(const struct work &k, uint32_t scan)
@@ -93,8 +85,8 @@ static __device__ inline void decode_first(const struct work &k, uint32_t index,
         to.dc = k.dc + scan.first_dc;
     else if (spectrum.n_levels > 0)
         to.maps = k.maps + spectrum.first_map;
-    copy_code(&s_codes[0], &k.codes[scan.codes[0]]);
-    copy_code(&s_codes[1], &k.codes[scan.codes[1]]);
+    ih_jpeg_copy_tables(&s_codes[0], &k.codes[scan.codes[0]], blockDim.x);
+    ih_jpeg_copy_tables(&s_codes[1], &k.codes[scan.codes[1]], blockDim.x);
     __syncwarp();
     for (uint32_t tile = 0; tile < n_bits; tile += WARP * IH_JPEG_STEP_BITS) {
         const uint32_t at = tile + lane * IH_JPEG_STEP_BITS;

@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_
     struct ih_jpeg_pass pass = {0, 0, 0};
     struct ih_jpeg_record *records = &s_records[0][t];
     part.n_bits = 0, part.is_first = false;
-    ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes]);
+    ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes], IH_JPEG_THREADS);
     if (is_one) {
         const uint32_t interval =
             ih_jpeg_find(w.batch.intervals, w.batch.n_intervals,

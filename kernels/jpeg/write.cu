@@ -112,7 +112,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
     struct ih_jpeg_piece piece = {};
     if (first >= group.n_subsequences * IH_JPEG_PIECES)
         return;
-    ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes]);
+    ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes], IH_JPEG_THREADS);
     if (is_one) {
         part = ih_jpeg_part_of(w, subsequence, w.interval_of[subsequence]);
         const struct place place = place_of(w, *part.interval, subsequence, k);
