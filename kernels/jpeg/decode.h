@@ -26,12 +26,8 @@ IH_JPEG uint32_t ih_jpeg_big_endian(uint32_t word)
 #ifdef __CUDA_ARCH__
     return __byte_perm(word, 0, 0x0123);
 #else
-    const union {
-        uint32_t word;
-        uint8_t bytes[4];
-    } u = {word};
-    return (uint32_t)u.bytes[0] << 24 | (uint32_t)u.bytes[1] << 16 | (uint32_t)u.bytes[2] << 8 |
-           u.bytes[3];
+    const uint8_t *const b = (const uint8_t *)&word;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 #endif
 }
 

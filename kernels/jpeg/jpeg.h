@@ -3,13 +3,13 @@
  *
  *     stuffed bytes -> unstuff -> synchronise -> write -> DC -> inverse DCT -> planes
  *
- * The steps are told in this order in unstuff.cu, synchronise.cu, write.cu and transform.cu;
- * decode.h has what one thread does in each, for the CPU too. decode.cu runs them.
+ * unstuff.cu, synchronise.cu, write.cu and transform.cu tell the steps, progressive.cu and
+ * progressive.h those of progressive files. decode.h has what one thread does, for the CPU too;
+ * decode.cu runs the steps. docs/jpeg.md has the whole story.
  *
  * A sequential file is taken if it has Huffman codes, 8 bits, one scan, and gray or YCbCr with
- * chroma of full or half size. Progressive files have kernels of their own; progressive.cu and
- * progressive.h tell about them. The host reads its header and lays out the batch; the kernels find
- * damage and say so for each image, and nothing else of that image is valid then.
+ * chroma of full or half size. The host reads its header and lays out the batch. The kernels find
+ * damage and report it for each image; nothing else of that image is valid then.
  */
 #ifndef IH_KERNELS_JPEG_JPEG_H
 #define IH_KERNELS_JPEG_JPEG_H

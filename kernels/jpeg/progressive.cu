@@ -1,31 +1,27 @@
 /*
  * Progressive JPEG: scans in, planes out.
  *
- *     first scans   a warp a scan   starts by self-synchronisation; maps of the coefficients that
- *     of AC                         are not zero
- *     navigation    a warp a scan   where each block of a refinement scan begins; beside it, first
- *                                   scans of DC
- *     DC            prefix sums, as for sequential files
+ *     first scans of AC   a warp a scan: starts by self-synchronisation; maps of the coefficients
+ *                         that are not zero
+ *     navigation          a warp a scan: where each block of a refinement scan begins; beside it,
+ *                         first scans of DC
+ *     DC                  prefix sums, as for sequential files
  *     then for one part of the images after the other:
- *     values        a thread for 1,024 bits of the first scans of AC
- *     refinement    a thread a block: corrections and new coefficients of all its scans
- *     inverse DCT   as for sequential files, from coefficients in place of lists
+ *     values              a thread for 1,024 bits of the first scans of AC, whose starts are known
+ *     refinement          a thread a block: corrections and new coefficients of all its scans
+ *     inverse DCT         as for sequential files, from coefficients in place of lists
  *
  * Three of five bytes are refinement scans, which are sequential: a warp passes 2.6 MB/s on an
  * H100, bound by the latency of its look-ups. So the rate comes from the number of scans in flight,
  * and the batch holds only what navigation needs: maps and positions, 12 bytes a block and
- * refinement, less than 1 byte a pixel. Coefficients, 2 bytes each, exist for one part at a time.
- * They are decoded a second time for that, now by a thread for each 1,024 bits, whose starts are
- * known.
+ * refinement. Coefficients exist for one part at a time; first scans are decoded twice for that.
  *
  * A warp is never wrong about a first scan: it goes on until each of its threads starts in the
- * state in which the one before it ended, and the first one starts where the last 32 ended. The
- * rounds are limited, so that a file which does not synchronise goes to the CPU.
- *
- * A refinement scan reads the maps that the one before it writes. All are in one launch, sorted by
- * level, and a warp follows the warp of the level before by a counter. Thread blocks start in
- * order, so the one that it waits for is running or done. If it waits too long, the file goes to
- * the CPU.
+ * state in which the one before it ended, and the first one starts where the last 32 ended. A
+ * refinement scan reads the maps that the one before it writes. All are in one launch, sorted by
+ * level, and a warp follows the warp of the level before by a counter; thread blocks start in
+ * order, so the one that it waits for is running or done. Rounds and waits are limited: a file that
+ * needs more goes to the CPU.
  */
 #include "parts.cuh"
 #include "progressive.h"

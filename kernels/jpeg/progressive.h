@@ -1,17 +1,15 @@
 /*
  * What one thread, or one warp, of the kernels for progressive JPEG does, for the CPU too.
  *
- * A progressive file has about ten scans. First scans bring the upper bits of coefficients, and
- * decode as a sequential file does: from any bit on. An end-of-block code may end a run of blocks;
- * the whole run is added to the number of blocks at once, so the state between two codes is again
- * only the bit and the place in the block.
+ * First scans bring the upper bits of coefficients, and decode as a sequential file does: from any
+ * bit on. An end-of-block code may end a run of blocks; the whole run is added to the number of
+ * blocks at once, so the state between two codes is again only the bit and the place in the block.
  *
- * Refinement scans bring one more bit. How many bits a block has there depends on which of its
- * coefficients were zero before: each other one has a correction bit, between the codes. So only
- * the decoder that knows the start of a block finds the start of the next one. But it needs no
- * values for that, only a map of 64 bits for each block: which coefficients are not zero. A warp
- * navigates through a scan in this way, and notes where each block begins. Then a thread for each
- * block applies the corrections.
+ * Refinement scans bring one more bit. Each coefficient that was not zero before has a correction
+ * bit there, between the codes, so the start of a block is known only from the block before it.
+ * But that needs no values, only a map of 64 bits for each block: which coefficients are not zero.
+ * A warp navigates through a scan in this way, and notes where each block begins. Then a thread for
+ * each block applies the corrections.
  */
 #ifndef IH_KERNELS_JPEG_PROGRESSIVE_H
 #define IH_KERNELS_JPEG_PROGRESSIVE_H

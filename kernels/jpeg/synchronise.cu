@@ -8,11 +8,9 @@
  * memory; then one thread for each boundary between thread blocks goes on from it, FIX_ROUNDS
  * times, because a change may reach the end of the next thread block.
  *
- * What does not synchronise in these rounds is sound but flat for about 100 KB, with codes of a
- * bit or two for a block. write.cu sees it, and the file goes to the CPU. A thread block has at
- * most 128 rounds of 15 us, a boundary 128 subsequences: 5 ms are the most that a file can take.
- *
- * 23 % of the time of 340 photos. Its limit is the issue of instructions, 67 % of the slots.
+ * Its limit is the issue of instructions. Flat data of more than about 100 KB, with codes of a bit
+ * or two for a block, does not synchronise in these rounds: write.cu sees it, and the file goes to
+ * the CPU. A file takes 5 ms at most: 128 rounds of 15 us, and 128 subsequences at a boundary.
  *
  * Tried: subsequences of 1,024 bits 5 % slower, of 4,096 bits 10 %. Remembering the starts that a
  * subsequence was decoded from: faster on flat images, 200 lines, and 130 bytes for 256 of data.

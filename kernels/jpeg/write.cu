@@ -2,21 +2,20 @@
  * Step 3: coefficients.
  *
  * A prefix sum over the counts of all subsequences says where the blocks and coefficients of each
- * piece belong. A thread decodes a piece of 32 bytes from its recorded state and writes every AC
- * coefficient that is not zero in two bytes, and for each block its DC difference and the index of
- * its first coefficient. There is no array of all coefficients: most are zero, and it would be
- * written, cleared and read with each batch.
+ * piece of 32 bytes belong. A thread decodes a piece from its recorded state, and writes two bytes
+ * for each AC coefficient that is not zero, and for each block its DC difference and the index of
+ * its first coefficient. An array of all coefficients would be cleared, written and read with each
+ * batch, and most are zero.
  *
  * The proof is here, too. Each piece must end in the state, block and coefficient with which the
  * next one begins. So, by induction, all pieces together are the decoding from the first bit to the
- * last. A start that synchronise.cu has not found sends a file to the CPU; it cannot give a wrong
+ * last: a start that synchronise.cu has not found sends a file to the CPU, and cannot give a wrong
  * coefficient. No thread writes beyond the place where the next one begins, so a fault of one image
  * cannot reach another.
  *
- * The output of a thread block is contiguous. It is collected in shared memory, because each thread
- * writes two bytes at a time: straight to global memory takes 7 times as long, pieces of 64 bytes
- * 1.6 times. 17 % of the time of 340 photos; the issue of instructions limits it, 80 % of the
- * slots.
+ * Its limit is the issue of instructions. The output of a thread block is contiguous, and collected
+ * in shared memory. Tried: stores straight to global memory, two bytes at a time, take 7 times as
+ * long, pieces of 64 bytes 1.6 times.
  */
 #include "parts.cuh"
 
@@ -51,26 +50,6 @@ static __device__ inline struct place place_of(const struct ih_jpeg_work &w,
             interval.first_block + (uint32_t)counts -
                 (uint32_t)w.counts[interval.first_subsequence] + (before.counts & 0xffff),
             (uint32_t)(counts >> 32) + (before.counts >> 16)};
-}
-
-/* Writes a piece, and checks that the next one begins where it ends. */
-static __device__ inline void write_piece(const struct ih_jpeg_work &w,
-                                          const struct ih_jpeg_part &part, uint32_t subsequence,
-                                          uint32_t k, struct ih_jpeg_piece *piece,
-                                          const struct ih_jpeg_tables *s_tables,
-                                          struct ih_jpeg_sink *sink)
-{
-    const struct ih_gpu_jpeg_interval &interval = *part.interval;
-    uint32_t exit = 0;
-    uint32_t faults = ih_jpeg_write(piece, s_tables, part.cycle, sink, &exit);
-    if (piece->ac > piece->end_ac)
-        faults |= IH_JPEG_FAULT_SYNC;
-    if (piece->block < piece->end_block && !(faults & IH_JPEG_FAULT_SHORT)) {
-        const struct place next = place_of(w, interval, subsequence, k + 1);
-        if (exit != next.start || piece->block != next.block || piece->ac != next.ac)
-            faults |= IH_JPEG_FAULT_SYNC;
-    }
-    ih_jpeg_blame(w, interval.image, faults);
 }
 
 /* Copies what the sink has collected: s_ac from `from` to `to`, and blocks first to end. */
@@ -138,7 +117,15 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
     struct ih_jpeg_sink sink = {w.coefficients, s_ac,        s_blocks, s_ac_from, s_blocks_from,
                                 AC_ROOM,        BLOCKS_ROOM, ~0u,      0};
     if (piece.n_bits) {
-        write_piece(w, part, subsequence, k, &piece, &s_tables, &sink);
+        uint32_t exit = 0, faults = ih_jpeg_write(&piece, &s_tables, part.cycle, &sink, &exit);
+        if (piece.ac > piece.end_ac)
+            faults |= IH_JPEG_FAULT_SYNC;
+        if (piece.block < piece.end_block && !(faults & IH_JPEG_FAULT_SHORT)) {
+            const struct place next = place_of(w, *part.interval, subsequence, k + 1);
+            if (exit != next.start || piece.block != next.block || piece.ac != next.ac)
+                faults |= IH_JPEG_FAULT_SYNC;
+        }
+        ih_jpeg_blame(w, part.interval->image, faults);
         atomicMax(&s_ac_to, min(piece.ac, piece.end_ac) - s_ac_from);
         atomicMin(&s_first, sink.first_block);
         atomicMax(&s_end, sink.end_block);
