@@ -147,11 +147,13 @@ IH_JPEG uint32_t ih_jpeg_long_code(const struct ih_jpeg_long_codes *codes, int i
     return ih_jpeg_entry(codes->symbols[place], n_bits, is_dc);
 }
 
-/* The entry for the code at the start of `bits`; 0: the file has no such code. */
-IH_JPEG uint32_t ih_jpeg_look_up(const struct ih_jpeg_tables *t, uint32_t which, uint32_t bits)
+/* The entry of the code at the start of `bits`; 0: the file has no such code. */
+IH_JPEG uint32_t ih_jpeg_look_up(const uint16_t *entries,
+                                 const struct ih_jpeg_long_codes *long_codes, int is_dc,
+                                 uint32_t bits)
 {
-    const uint32_t entry = t->entries[which][bits >> (32 - IH_JPEG_FIRST_BITS)];
-    return entry ? entry : ih_jpeg_long_code(&t->long_codes[which], which < 2, bits);
+    const uint32_t entry = entries[bits >> (32 - IH_JPEG_FIRST_BITS)];
+    return entry ? entry : ih_jpeg_long_code(long_codes, is_dc, bits);
 }
 
 /* In place of a code that does not exist: one bit, and the block ends. */
@@ -285,7 +287,9 @@ IH_JPEG void ih_jpeg_synchronise(const uint32_t *words, uint32_t n_bits,
     ih_jpeg_reader_start(&r, words, pass->start & 31);
     ih_jpeg_enter_state(&at, &cycle, pass->start);
     while (ih_jpeg_position(&r) < n_bits) {
-        uint32_t entry = ih_jpeg_look_up(t, at.place ? at.ac : at.dc, ih_jpeg_peek(&r));
+        const uint32_t code = at.place ? at.ac : at.dc;
+        uint32_t entry =
+            ih_jpeg_look_up(t->entries[code], &t->long_codes[code], code < 2, ih_jpeg_peek(&r));
         if (entry == 0)
             entry = IH_JPEG_NO_CODE;
         counts += at.place && entry < IH_JPEG_BLOCK_END << 9 ? 1u << 16 : 0;
@@ -385,8 +389,8 @@ IH_JPEG uint32_t ih_jpeg_write(struct ih_jpeg_piece *p, const struct ih_jpeg_tab
     ih_jpeg_reader_start(&r, p->words, p->start & 31);
     ih_jpeg_enter_state(&at, &cycle, p->start);
     while (ih_jpeg_position(&r) < p->n_bits) {
-        const uint32_t bits = ih_jpeg_peek(&r);
-        uint32_t entry = ih_jpeg_look_up(t, at.place ? at.ac : at.dc, bits);
+        const uint32_t bits = ih_jpeg_peek(&r), code = at.place ? at.ac : at.dc;
+        uint32_t entry = ih_jpeg_look_up(t->entries[code], &t->long_codes[code], code < 2, bits);
         if (entry == 0) {
             faults |= IH_JPEG_FAULT_CODE;
             entry = IH_JPEG_NO_CODE;

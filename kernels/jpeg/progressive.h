@@ -33,14 +33,6 @@ struct ih_jpeg_code {
     struct ih_jpeg_long_codes long_codes;
 };
 
-/* first: of the scan; 0: its codes are of DC. */
-IH_JPEG uint32_t ih_jpeg_look_up_code(const struct ih_jpeg_code *code, uint32_t first,
-                                      uint32_t bits)
-{
-    const uint32_t entry = code->entries[bits >> (32 - IH_JPEG_FIRST_BITS)];
-    return entry ? entry : ih_jpeg_long_code(&code->long_codes, first == 0, bits);
-}
-
 /* ---- first scans ---- */
 
 /* What the threads of a first scan share. */
@@ -89,9 +81,9 @@ IH_JPEG uint32_t ih_jpeg_decode_first(const uint32_t *words, uint32_t n_bits, ui
     ih_jpeg_reader_start(&r, words, *state & 31);
     while (ih_jpeg_position(&r) < n_bits && n < scan->n_blocks) {
         const uint32_t bits = ih_jpeg_peek(&r);
-        uint32_t entry = ih_jpeg_look_up_code(scan->code_of_block >> of_cycle & 1 ? first->codes[1]
-                                                                                  : first->codes[0],
-                                              scan->first, bits);
+        const struct ih_jpeg_code *code =
+            scan->code_of_block >> of_cycle & 1 ? first->codes[1] : first->codes[0];
+        uint32_t entry = ih_jpeg_look_up(code->entries, &code->long_codes, scan->first == 0, bits);
         if (entry == 0) {
             faults |= IH_JPEG_FAULT_CODE;
             entry = IH_JPEG_NO_CODE;
@@ -430,7 +422,8 @@ IH_JPEG void ih_jpeg_refine(const struct ih_jpeg_refinement *r, uint32_t positio
     ih_jpeg_reader_start(&bits, r->words, position & ~IH_JPEG_IN_RUN);
     while (!(position & IH_JPEG_IN_RUN) && left) {
         const uint32_t code = ih_jpeg_peek(&bits);
-        const uint32_t entry = ih_jpeg_look_up_code(r->code, r->scan.first, code);
+        const uint32_t entry =
+            ih_jpeg_look_up(r->code->entries, &r->code->long_codes, r->scan.first == 0, code);
         const uint32_t n_code = entry & 31, advance = entry >> 9;
         ih_jpeg_skip(&bits, n_code);
         if (advance == IH_JPEG_BLOCK_END || entry == 0)
