@@ -38,6 +38,15 @@ struct header {
     int8_t left[IH_JPEG_COMPONENTS_MAX_GPU][COEFFICIENTS]; /* bits that scans have not brought */
 };
 
+static bool next_segment(struct header *h, const uint8_t *bytes, size_t size_bytes,
+                         struct ih_jpeg_segment *segment)
+{
+    const bool is_one = ih_jpeg_read_segment(bytes, size_bytes, segment) == IH_JPEG_SEGMENT;
+    h->at = segment->data;
+    h->n = segment->n;
+    return is_one;
+}
+
 static const uint8_t *take_bytes(struct header *h, size_t n)
 {
     const uint8_t *p = h->at;
@@ -124,19 +133,16 @@ static enum ih_jpeg_reason read_frame(struct header *h)
         return IH_JPEG_REASON_HEADER;
     if (plan->n_components != 1 && plan->n_components != 3)
         return IH_JPEG_REASON_COLOURS;
-    const unsigned across = c[1] >> 4, down = c[1] & 15, most = plan->n_components == 1 ? 4 : 2;
+    const bool is_gray = plan->n_components == 1; /* and the sampling has no effect */
+    const unsigned across = c[1] >> 4, down = c[1] & 15, most = is_gray ? 4 : 2;
     if (across < 1 || across > most || down < 1 || down > most ||
-        (plan->n_components == 3 && (c[4] != 0x11 || c[7] != 0x11)))
+        (!is_gray && (c[4] != 0x11 || c[7] != 0x11)))
         return IH_JPEG_REASON_COLOURS;
-    plan->chroma_h =
-        plan->n_components == 1 ? 1 : across; /* of one component they have no effect */
-    plan->chroma_v = plan->n_components == 1 ? 1 : down;
+    plan->chroma_h = is_gray ? 1 : across;
+    plan->chroma_v = is_gray ? 1 : down;
     for (unsigned i = 0; i < plan->n_components; i++, c += 3) {
         h->ids[i] = c[0];
         h->slots[i] = c[2];
-        for (unsigned j = 0; j < i; j++)
-            if (h->ids[j] == c[0])
-                return IH_JPEG_REASON_HEADER;
     }
     h->has_frame = true;
     return IH_JPEG_REASON_NONE;
@@ -335,19 +341,11 @@ static enum ih_jpeg_reason find_intervals(struct ih_jpeg_plan *plan, const uint8
     return at < end ? IH_JPEG_REASON_NONE : IH_JPEG_REASON_DATA;
 }
 
-static bool is_complete(const struct header *h)
-{
-    for (unsigned i = 0; i < h->plan->n_components; i++)
-        for (unsigned k = 0; k < COEFFICIENTS; k++)
-            if (h->left[i][k] != 0)
-                return false;
-    return true;
-}
-
 /* Finds the data of the scan whose header has been read, and the scans after it, up to EOI. Only
  * tables of codes may come between them. */
 static enum ih_jpeg_reason find_scans(struct header *h, const uint8_t *bytes)
 {
+    static const int8_t none_left[IH_JPEG_COMPONENTS_MAX_GPU][COEFFICIENTS];
     struct ih_jpeg_plan *plan = h->plan;
     const uint8_t *at = bytes + plan->data_offset, *const end = bytes + plan->file_bytes;
     for (;;) {
@@ -362,12 +360,12 @@ static enum ih_jpeg_reason find_scans(struct header *h, const uint8_t *bytes)
         struct ih_jpeg_segment segment = {0};
         for (at = marker; segment.marker != IH_JPEG_SOS; at += segment.size_bytes) {
             if (end - at > 1 && at[0] == 0xFF && at[1] == IH_JPEG_EOI)
-                return is_complete(h) ? IH_JPEG_REASON_NONE : IH_JPEG_REASON_SCANS;
-            if (ih_jpeg_read_segment(at, (size_t)(end - at), &segment) != IH_JPEG_SEGMENT ||
+                return memcmp(h->left, none_left, plan->n_components * sizeof *none_left) == 0
+                           ? IH_JPEG_REASON_NONE
+                           : IH_JPEG_REASON_SCANS;
+            if (!next_segment(h, at, (size_t)(end - at), &segment) ||
                 (segment.marker != IH_JPEG_DHT && segment.marker != IH_JPEG_SOS))
                 return IH_JPEG_REASON_SCANS;
-            h->at = segment.data;
-            h->n = segment.n;
             const enum ih_jpeg_reason reason =
                 segment.marker == IH_JPEG_DHT ? read_codes(h) : read_progressive_scan(h);
             if (reason != IH_JPEG_REASON_NONE)
@@ -386,10 +384,8 @@ enum ih_jpeg_reason ih_jpeg_plan_make(struct ih_jpeg_plan *plan, const uint8_t *
     if (size_bytes < IH_JPEG_MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI)
         return IH_JPEG_REASON_HEADER;
     for (; segment.marker != IH_JPEG_SOS; at += segment.size_bytes) {
-        if (ih_jpeg_read_segment(bytes + at, size_bytes - at, &segment) != IH_JPEG_SEGMENT)
+        if (!next_segment(&h, bytes + at, size_bytes - at, &segment))
             return IH_JPEG_REASON_HEADER;
-        h.at = segment.data;
-        h.n = segment.n;
         const enum ih_jpeg_reason reason = read_segment(&h, segment.marker);
         if (reason != IH_JPEG_REASON_NONE)
             return reason;

@@ -67,7 +67,7 @@ uint64_t ih_jpeg_scans_gpu_bytes(const struct ih_jpeg_plan *plan)
         const struct ih_jpeg_plan_scan *scan = &plan->scans[i];
         const bool is_first_dc = scan->first == 0 && scan->high == 0;
         n_bytes += SCAN_BYTES + scan->n_bytes + (scan->n_bytes / STEP_BYTES + 1) * 12 +
-                   (is_first_dc ? 2 * n_blocks : 0) + (is_first_dc ? 2 * SCAN_BYTES : 0);
+                   (is_first_dc ? 2 * (n_blocks + SCAN_BYTES) : 0);
     }
     return n_bytes;
 }
