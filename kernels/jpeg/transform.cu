@@ -18,22 +18,6 @@
 
 enum { DC_THREADS = 1024, Y_BLOCKS_MAX = 4, COMPONENTS = 3 };
 
-/* The differences of an MCU become sums in it; totals: of each component. Returns the number of its
- * Y blocks. */
-static __device__ inline uint32_t sum_mcu(const int16_t *dc, uint32_t mcu_blocks, int32_t *y,
-                                          int32_t *totals)
-{
-    const uint32_t n_y = mcu_blocks == 1 ? 1 : mcu_blocks - 2;
-    for (uint32_t k = 0; k < Y_BLOCKS_MAX; k++)
-        if (k < n_y)
-            totals[0] = y[k] = totals[0] + dc[k];
-    if (mcu_blocks > 1) {
-        totals[1] = dc[n_y];
-        totals[2] = dc[n_y + 1];
-    }
-    return n_y;
-}
-
 /* Puts a sum into its block, shifted. Returns whether it fits. */
 static __device__ inline bool put_dc(int16_t *dc, int32_t sum, uint32_t low)
 {
@@ -48,16 +32,20 @@ static __device__ inline void sum_dc(const struct ih_jpeg_work &w, uint32_t imag
                                      uint32_t n_blocks, uint32_t mcu_blocks, uint32_t low)
 {
     __shared__ int32_t s_sums[COMPONENTS][DC_THREADS / 32];
-    const uint32_t n_mcus = n_blocks / mcu_blocks;
+    const uint32_t n_mcus = n_blocks / mcu_blocks, n_y = mcu_blocks == 1 ? 1 : mcu_blocks - 2;
     int32_t carry[COMPONENTS] = {0, 0, 0}; /* of the MCUs before */
     bool is_sound = true;
     for (uint32_t first = 0; first < n_mcus; first += DC_THREADS) {
         const uint32_t mcu = first + threadIdx.x;
         int16_t *dc = all + mcu * mcu_blocks;
         int32_t y[Y_BLOCKS_MAX], own[COMPONENTS] = {0, 0, 0}, sums[COMPONENTS];
-        uint32_t n_y = 0;
-        if (mcu < n_mcus)
-            n_y = sum_mcu(dc, mcu_blocks, y, own);
+        if (mcu < n_mcus) {
+            for (uint32_t k = 0; k < Y_BLOCKS_MAX; k++)
+                if (k < n_y)
+                    own[0] = y[k] = own[0] + dc[k];
+            for (int c = 1; c < COMPONENTS && mcu_blocks > 1; c++)
+                own[c] = dc[n_y + c - 1];
+        }
         for (int c = 0; c < COMPONENTS; c++) {
             int32_t total;
             sums[c] = carry[c] + own[c] + ih_jpeg_sum_before<DC_THREADS>(own[c], s_sums[c], &total);
