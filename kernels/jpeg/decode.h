@@ -255,6 +255,36 @@ IH_JPEG void ih_jpeg_enter_state(struct ih_jpeg_place *at, const struct ih_jpeg_
 
 /* ---- finding the starts ---- */
 
+/* A subsequence as a thread sees it. */
+struct ih_jpeg_part {
+    const struct ih_gpu_jpeg_interval *interval;
+    const uint32_t *words;
+    uint32_t n_bits;      /* in the subsequence; fewer at the end of the interval */
+    uint32_t n_bits_left; /* in the interval, from its start on */
+    uint32_t is_first;    /* of its interval */
+    struct ih_jpeg_cycle cycle;
+};
+
+/* bits, n_bits: unstuffed, of all intervals. */
+IH_JPEG struct ih_jpeg_part ih_jpeg_part_of(const struct ih_gpu_jpeg_batch *batch,
+                                            const uint8_t *bits, const uint32_t *n_bits,
+                                            uint32_t subsequence, uint32_t interval)
+{
+    struct ih_jpeg_part p;
+    p.interval = &batch->intervals[interval];
+    const struct ih_gpu_jpeg_image *image = &batch->images[p.interval->image];
+    const uint32_t at = (subsequence - p.interval->first_subsequence) * IH_JPEG_SUBSEQUENCE_BITS;
+    const uint32_t n = n_bits[interval];
+    p.words = (const uint32_t *)(const void *)(bits + p.interval->bits_offset + at / 8);
+    p.n_bits_left = n > at ? n - at : 0;
+    p.n_bits = p.n_bits_left < IH_JPEG_SUBSEQUENCE_BITS ? p.n_bits_left
+                                                        : (uint32_t)IH_JPEG_SUBSEQUENCE_BITS;
+    p.is_first = at == 0;
+    p.cycle.n_blocks = image->cycle_blocks;
+    p.cycle.code_of_block = image->code_of_block;
+    return p;
+}
+
 /* What a decoder leaves at the end of a piece: its state, and what it has counted from the start of
  * the subsequence: blocks in the lower 16 bits, AC coefficients in the upper. */
 struct ih_jpeg_record {
@@ -270,21 +300,20 @@ struct ih_jpeg_pass {
 /*
  * Decodes a subsequence from pass->start, and notes the states in it.
  *
- * words    from the start of the subsequence on
- * n_bits   of the subsequence; fewer at the end of the interval
  * records  [IH_JPEG_PIECES], stride apart; those of pieces that end beyond n_bits are left alone
  * again    records, exit and counts are those of another start: stops at the first record that the
  *          decoder meets in the same state
  */
-IH_JPEG void ih_jpeg_synchronise(const uint32_t *words, uint32_t n_bits,
-                                 const struct ih_jpeg_tables *t, struct ih_jpeg_cycle cycle,
+IH_JPEG void ih_jpeg_synchronise(const struct ih_jpeg_part *part, const struct ih_jpeg_tables *t,
                                  int again, struct ih_jpeg_record *records, uint32_t stride,
                                  struct ih_jpeg_pass *pass)
 {
+    const uint32_t n_bits = part->n_bits;
+    const struct ih_jpeg_cycle cycle = part->cycle;
     struct ih_jpeg_reader r;
     struct ih_jpeg_place at;
     uint32_t counts = 0, piece = 0, piece_end = IH_JPEG_PIECE_BITS;
-    ih_jpeg_reader_start(&r, words, pass->start & 31);
+    ih_jpeg_reader_start(&r, part->words, pass->start & 31);
     ih_jpeg_enter_state(&at, &cycle, pass->start);
     while (ih_jpeg_position(&r) < n_bits) {
         const uint32_t code = at.place ? at.ac : at.dc;

@@ -125,33 +125,6 @@ static __device__ inline void ih_jpeg_blame(const struct ih_jpeg_work &w, uint32
         atomicOr(&w.d_verdicts[image].faults, faults);
 }
 
-/* A subsequence as a thread sees it. */
-struct ih_jpeg_part {
-    const struct ih_gpu_jpeg_interval *interval;
-    const uint32_t *words;
-    uint32_t n_bits;      /* in the subsequence */
-    uint32_t n_bits_left; /* in the interval, from its start on */
-    bool is_first;        /* of its interval */
-    struct ih_jpeg_cycle cycle;
-};
-
-static __device__ inline struct ih_jpeg_part ih_jpeg_part_of(const struct ih_jpeg_work &w,
-                                                             uint32_t subsequence,
-                                                             uint32_t interval)
-{
-    struct ih_jpeg_part p;
-    p.interval = &w.batch.intervals[interval];
-    const struct ih_gpu_jpeg_image &image = w.batch.images[p.interval->image];
-    const uint32_t at = (subsequence - p.interval->first_subsequence) * IH_JPEG_SUBSEQUENCE_BITS;
-    const uint32_t n_bits = w.n_bits[interval];
-    p.words = (const uint32_t *)(w.bits + p.interval->bits_offset + at / 8);
-    p.n_bits_left = n_bits > at ? n_bits - at : 0;
-    p.n_bits = min(p.n_bits_left, (uint32_t)IH_JPEG_SUBSEQUENCE_BITS);
-    p.is_first = at == 0;
-    p.cycle = {image.cycle_blocks, image.code_of_block};
-    return p;
-}
-
 /* The group of a thread block of synchronise.cu. */
 static __device__ inline const struct ih_gpu_jpeg_group &ih_jpeg_group_of(
     const struct ih_jpeg_work &w, uint32_t thread_block)

@@ -56,19 +56,18 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_
     struct ih_jpeg_part part;
     struct ih_jpeg_pass pass = {0, 0, 0};
     struct ih_jpeg_record *records = &s_records[0][t];
-    part.n_bits = 0, part.is_first = false;
+    part.n_bits = part.is_first = 0;
     ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes], IH_JPEG_THREADS);
     if (is_one) {
         const uint32_t interval =
             ih_jpeg_find(w.batch.intervals, w.batch.n_intervals,
                          &ih_gpu_jpeg_interval::first_subsequence, subsequence);
         w.interval_of[subsequence] = interval;
-        part = ih_jpeg_part_of(w, subsequence, interval);
+        part = ih_jpeg_part_of(&w.batch, w.bits, w.n_bits, subsequence, interval);
     }
     __syncthreads();
     if (part.n_bits)
-        ih_jpeg_synchronise(part.words, part.n_bits, &s_tables, part.cycle, 0, records,
-                            IH_JPEG_THREADS, &pass);
+        ih_jpeg_synchronise(&part, &s_tables, 0, records, IH_JPEG_THREADS, &pass);
     s_exits[t] = pass.exit;
     __syncthreads();
     const bool has_one_before = t > 0 && part.n_bits && !part.is_first;
@@ -79,8 +78,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_
             break;
         if (is_changed) {
             pass.start = start;
-            ih_jpeg_synchronise(part.words, part.n_bits, &s_tables, part.cycle, 1, records,
-                                IH_JPEG_THREADS, &pass);
+            ih_jpeg_synchronise(&part, &s_tables, 1, records, IH_JPEG_THREADS, &pass);
             s_exits[t] = pass.exit;
         }
         __syncthreads();
@@ -105,14 +103,14 @@ static __global__ void __launch_bounds__(64) fix_kernel(const struct ih_jpeg_wor
     uint32_t subsequence = group.first_subsequence + first;
     for (uint32_t k = 0; first > 0 && k < n; k++, subsequence++) {
         const struct ih_jpeg_part part =
-            ih_jpeg_part_of(w, subsequence, w.interval_of[subsequence]);
+            ih_jpeg_part_of(&w.batch, w.bits, w.n_bits, subsequence, w.interval_of[subsequence]);
         volatile const uint32_t *exit_before = &w.passes[subsequence - 1].exit;
         struct ih_jpeg_pass pass = w.passes[subsequence];
         const uint32_t start = *exit_before, exit = pass.exit;
         if (part.is_first || part.n_bits == 0 || start == pass.start)
             return;
         pass.start = start;
-        ih_jpeg_synchronise(part.words, part.n_bits, &w.tables[group.codes], part.cycle, 1,
+        ih_jpeg_synchronise(&part, &w.tables[group.codes], 1,
                             &w.records[subsequence * IH_JPEG_PIECES], 1, &pass);
         w.passes[subsequence].start = start;
         w.passes[subsequence].counts = pass.counts;

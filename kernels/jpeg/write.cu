@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
         return;
     ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes], IH_JPEG_THREADS);
     if (is_one) {
-        part = ih_jpeg_part_of(w, subsequence, w.interval_of[subsequence]);
+        part = ih_jpeg_part_of(&w.batch, w.bits, w.n_bits, subsequence, w.interval_of[subsequence]);
         const struct place place = place_of(w, *part.interval, subsequence, k);
         const uint32_t at = k * IH_JPEG_PIECE_BITS;
         piece.words = part.words + at / 32;

@@ -74,21 +74,9 @@ static inline void emulated_unstuff(struct emulated *e, uint32_t i)
         verdict->faults |= IH_JPEG_FAULT_MARKER;
 }
 
-static inline const uint32_t *emulated_words(const struct emulated *e, uint32_t s,
-                                             uint32_t *n_bits_left)
+static inline struct ih_jpeg_part emulated_part(const struct emulated *e, uint32_t s)
 {
-    const uint32_t i = e->interval_of[s];
-    const struct ih_gpu_jpeg_interval *interval = &e->batch->intervals[i];
-    const uint32_t at = (s - interval->first_subsequence) * IH_JPEG_SUBSEQUENCE_BITS;
-    *n_bits_left = e->n_bits[i] > at ? e->n_bits[i] - at : 0;
-    return (const uint32_t *)(const void *)(e->bits + interval->bits_offset + at / 8);
-}
-
-static inline struct ih_jpeg_cycle emulated_cycle(const struct emulated *e, uint32_t s)
-{
-    const struct ih_gpu_jpeg_image *image =
-        &e->batch->images[e->batch->intervals[e->interval_of[s]].image];
-    return (struct ih_jpeg_cycle){image->cycle_blocks, image->code_of_block};
+    return ih_jpeg_part_of(e->batch, e->bits, e->n_bits, s, e->interval_of[s]);
 }
 
 static inline uint32_t emulated_least(uint32_t a, uint32_t b)
@@ -99,20 +87,16 @@ static inline uint32_t emulated_least(uint32_t a, uint32_t b)
 static inline void emulated_pass(struct emulated *e, const struct ih_jpeg_tables *t, uint32_t s,
                                  int again)
 {
-    uint32_t n_left;
-    const uint32_t *words = emulated_words(e, s, &n_left);
-    if (n_left > 0)
-        ih_jpeg_synchronise(words, emulated_least(n_left, IH_JPEG_SUBSEQUENCE_BITS), t,
-                            emulated_cycle(e, s), again, &e->records[s * IH_JPEG_PIECES], 1,
-                            &e->passes[s]);
+    const struct ih_jpeg_part part = emulated_part(e, s);
+    if (part.n_bits > 0)
+        ih_jpeg_synchronise(&part, t, again, &e->records[s * IH_JPEG_PIECES], 1, &e->passes[s]);
 }
 
 /* Whether a subsequence has data and another before it in its interval. */
 static inline bool emulated_has_before(const struct emulated *e, uint32_t s)
 {
-    uint32_t n_left;
-    emulated_words(e, s, &n_left);
-    return n_left > 0 && s > e->batch->intervals[e->interval_of[s]].first_subsequence;
+    const struct ih_jpeg_part part = emulated_part(e, s);
+    return part.n_bits > 0 && !part.is_first;
 }
 
 /* A thread block: subsequences first to end. */
@@ -179,13 +163,14 @@ static inline void emulated_find_starts(struct emulated *e)
 static inline void emulated_write(struct emulated *e, const struct ih_jpeg_tables *t, uint32_t s,
                                   uint32_t k)
 {
-    const struct ih_gpu_jpeg_interval *interval = &e->batch->intervals[e->interval_of[s]];
+    const struct ih_jpeg_part part = emulated_part(e, s);
+    const struct ih_gpu_jpeg_interval *interval = part.interval;
     const uint32_t end_block = interval->first_block + interval->n_blocks;
     const uint32_t first = interval->first_subsequence, at = k * IH_JPEG_PIECE_BITS;
-    uint32_t n_left, starts[2], blocks[2], ac[2], exit = 0;
-    const uint32_t *words = emulated_words(e, s, &n_left);
+    const uint32_t n_left = part.n_bits_left;
+    uint32_t starts[2], blocks[2], ac[2], exit = 0;
     uint32_t *faults = &e->verdicts[interval->image].faults;
-    if (n_left == 0 && s == first && k == 0)
+    if (n_left == 0 && part.is_first && k == 0)
         *faults |= IH_JPEG_FAULT_SHORT;
     if (n_left <= at)
         return;
@@ -202,7 +187,7 @@ static inline void emulated_write(struct emulated *e, const struct ih_jpeg_table
                     (before.counts & 0xffff);
         ac[i] = (uint32_t)e->ac_before[of] + (before.counts >> 16);
     }
-    struct ih_jpeg_piece piece = {.words = words + at / 32,
+    struct ih_jpeg_piece piece = {.words = part.words + at / 32,
                                   .n_bits = emulated_least(n_left - at, IH_JPEG_PIECE_BITS),
                                   .n_bits_left = n_left - at,
                                   .start = starts[0],
@@ -213,7 +198,7 @@ static inline void emulated_write(struct emulated *e, const struct ih_jpeg_table
     if (k + 1 < IH_JPEG_PIECES && at + IH_JPEG_PIECE_BITS <= n_left)
         piece.end_ac = emulated_least(piece.end_ac, ac[1]);
     struct ih_jpeg_sink sink = {.to = e->coefficients};
-    *faults |= ih_jpeg_write(&piece, t, emulated_cycle(e, s), &sink, &exit);
+    *faults |= ih_jpeg_write(&piece, t, part.cycle, &sink, &exit);
     if (piece.ac > piece.end_ac)
         *faults |= IH_JPEG_FAULT_SYNC;
     if (piece.block < end_block && !(*faults & IH_JPEG_FAULT_SHORT) &&
