@@ -13,9 +13,9 @@ static size_t divide(struct ih_jpeg_work *w)
     d.give(&w->n_stuffed, b.n_chunks);
     d.give(&w->tables, b.n_codes);
     d.give(&w->interval_of, b.n_subsequences);
-    d.give(&w->passes, b.n_subsequences);
-    d.give(&w->records, (size_t)b.n_subsequences * IH_JPEG_PIECES);
-    d.give(&w->counts, b.n_subsequences + 1);
+    d.give(&w->starts.passes, b.n_subsequences);
+    d.give(&w->starts.records, (size_t)b.n_subsequences * IH_JPEG_PIECES);
+    d.give(&w->starts.counts, b.n_subsequences + 1);
     d.give(&w->coefficients.ac, (size_t)b.n_subsequences * IH_JPEG_SUBSEQUENCE_AC);
     d.give(&w->coefficients.dc, b.n_blocks);
     d.give(&w->coefficients.first, b.n_blocks);

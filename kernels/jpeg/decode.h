@@ -52,6 +52,11 @@ IH_JPEG uint32_t ih_jpeg_funnel(uint32_t low, uint32_t high, uint32_t n)
 #define IH_JPEG_WARP_BARRIER() ((void)0)
 #endif
 
+IH_JPEG uint32_t ih_jpeg_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- codes ---- */
 
 enum {
@@ -259,6 +264,7 @@ IH_JPEG void ih_jpeg_enter_state(struct ih_jpeg_place *at, const struct ih_jpeg_
 struct ih_jpeg_part {
     const struct ih_gpu_jpeg_interval *interval;
     const uint32_t *words;
+    uint32_t subsequence; /* its index */
     uint32_t n_bits;      /* in the subsequence; fewer at the end of the interval */
     uint32_t n_bits_left; /* in the interval, from its start on */
     uint32_t is_first;    /* of its interval */
@@ -276,9 +282,9 @@ IH_JPEG struct ih_jpeg_part ih_jpeg_part_of(const struct ih_gpu_jpeg_batch *batc
     const uint32_t at = (subsequence - p.interval->first_subsequence) * IH_JPEG_SUBSEQUENCE_BITS;
     const uint32_t n = n_bits[interval];
     p.words = (const uint32_t *)(const void *)(bits + p.interval->bits_offset + at / 8);
+    p.subsequence = subsequence;
     p.n_bits_left = n > at ? n - at : 0;
-    p.n_bits = p.n_bits_left < IH_JPEG_SUBSEQUENCE_BITS ? p.n_bits_left
-                                                        : (uint32_t)IH_JPEG_SUBSEQUENCE_BITS;
+    p.n_bits = ih_jpeg_least(p.n_bits_left, IH_JPEG_SUBSEQUENCE_BITS);
     p.is_first = at == 0;
     p.cycle.n_blocks = image->cycle_blocks;
     p.cycle.code_of_block = image->code_of_block;
@@ -295,6 +301,23 @@ struct ih_jpeg_record {
 struct ih_jpeg_pass {
     uint32_t start, exit; /* states */
     uint32_t counts;      /* as in a record */
+};
+
+/* Sums over subsequences need 32 bits each: blocks in the lower half, AC coefficients in the
+ * upper. */
+typedef unsigned long long ih_jpeg_counts;
+
+IH_JPEG ih_jpeg_counts ih_jpeg_widen(uint32_t counts)
+{
+    return (ih_jpeg_counts)ih_jpeg_least(counts >> 16, IH_JPEG_SUBSEQUENCE_AC) << 32 |
+           (counts & 0xffff);
+}
+
+/* What is known of all subsequences. */
+struct ih_jpeg_starts {
+    struct ih_jpeg_pass *passes;    /* [n_subsequences] */
+    struct ih_jpeg_record *records; /* [n_subsequences][IH_JPEG_PIECES] */
+    ih_jpeg_counts *counts;         /* [n_subsequences + 1]; then of all subsequences before it */
 };
 
 /*
@@ -393,6 +416,33 @@ IH_JPEG void ih_jpeg_put_block(struct ih_jpeg_sink *s, uint32_t block, int32_t d
     }
 }
 
+/* Where a piece begins: state, block and coefficient. */
+struct ih_jpeg_start {
+    uint32_t state, block, ac;
+};
+
+/* piece: 0 to IH_JPEG_PIECES of the subsequence; the last is the start of the next subsequence. */
+IH_JPEG struct ih_jpeg_start ih_jpeg_start_of(const struct ih_jpeg_starts *starts,
+                                              const struct ih_jpeg_part *part, uint32_t piece)
+{
+    const struct ih_gpu_jpeg_interval *interval = part->interval;
+    struct ih_jpeg_record before = {0, 0};
+    struct ih_jpeg_start s;
+    uint32_t subsequence = part->subsequence;
+    if (piece == IH_JPEG_PIECES)
+        subsequence++, piece = 0;
+    if (piece > 0)
+        before = starts->records[subsequence * IH_JPEG_PIECES + piece - 1];
+    else
+        before.state = starts->passes[subsequence].start;
+    const ih_jpeg_counts counts = starts->counts[subsequence];
+    s.state = before.state;
+    s.block = interval->first_block + (uint32_t)counts -
+              (uint32_t)starts->counts[interval->first_subsequence] + (before.counts & 0xffff);
+    s.ac = (uint32_t)(counts >> 32) + (before.counts >> 16);
+    return s;
+}
+
 /* Of a piece: where it starts, and where its blocks and coefficients belong. */
 struct ih_jpeg_piece {
     const uint32_t *words;
@@ -403,6 +453,25 @@ struct ih_jpeg_piece {
     uint32_t end_block;   /* the interval's */
     uint32_t end_ac;      /* none is written from here on */
 };
+
+IH_JPEG struct ih_jpeg_piece ih_jpeg_piece_of(const struct ih_jpeg_starts *starts,
+                                              const struct ih_jpeg_part *part, uint32_t piece)
+{
+    const struct ih_jpeg_start start = ih_jpeg_start_of(starts, part, piece);
+    const uint32_t at = piece * IH_JPEG_PIECE_BITS;
+    struct ih_jpeg_piece p;
+    p.words = part->words + at / 32;
+    p.n_bits = part->n_bits > at ? ih_jpeg_least(part->n_bits - at, IH_JPEG_PIECE_BITS) : 0;
+    p.n_bits_left = part->n_bits_left - at;
+    p.start = start.state;
+    p.end_block = part->interval->first_block + part->interval->n_blocks;
+    p.block = ih_jpeg_least(start.block, p.end_block); /* padding decodes to blocks, too */
+    p.ac = start.ac;
+    p.end_ac = (uint32_t)(starts->counts[part->subsequence + 1] >> 32);
+    if (piece + 1 < IH_JPEG_PIECES && at + IH_JPEG_PIECE_BITS <= part->n_bits)
+        p.end_ac = ih_jpeg_least(p.end_ac, ih_jpeg_start_of(starts, part, piece + 1).ac);
+    return p;
+}
 
 /* Decodes a piece and writes its coefficients. *exit: the state at its end; not set if the interval
  * ends in it. Returns a set of enum ih_gpu_jpeg_fault. */
@@ -450,6 +519,23 @@ IH_JPEG uint32_t ih_jpeg_write(struct ih_jpeg_piece *p, const struct ih_jpeg_tab
     if (p->n_bits_left <= IH_JPEG_PIECE_BITS)
         return faults | IH_JPEG_FAULT_SHORT;
     *exit = ih_jpeg_state(ih_jpeg_position(&r) - IH_JPEG_PIECE_BITS, at.block, at.place);
+    return faults;
+}
+
+/* The same, and checks that the next piece begins where this one ends: the proof of write.cu. */
+IH_JPEG uint32_t ih_jpeg_write_piece(const struct ih_jpeg_starts *starts,
+                                     const struct ih_jpeg_part *part, uint32_t piece,
+                                     struct ih_jpeg_piece *p, const struct ih_jpeg_tables *t,
+                                     struct ih_jpeg_sink *sink)
+{
+    uint32_t exit = 0, faults = ih_jpeg_write(p, t, part->cycle, sink, &exit);
+    if (p->ac > p->end_ac)
+        faults |= IH_JPEG_FAULT_SYNC;
+    if (p->block < p->end_block && !(faults & IH_JPEG_FAULT_SHORT)) {
+        const struct ih_jpeg_start next = ih_jpeg_start_of(starts, part, piece + 1);
+        if (exit != next.state || p->block != next.block || p->ac != next.ac)
+            faults |= IH_JPEG_FAULT_SYNC;
+    }
     return faults;
 }
 

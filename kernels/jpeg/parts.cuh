@@ -7,9 +7,6 @@
 
 #include <cuda_runtime_api.h>
 
-/* Blocks in the lower half, AC coefficients in the upper. */
-typedef unsigned long long ih_jpeg_counts;
-
 /* What the caller has given, and the parts of its scratch, in device memory. */
 struct ih_jpeg_work : ih_gpu_jpeg_args {
     /* unstuff.cu */
@@ -18,11 +15,9 @@ struct ih_jpeg_work : ih_gpu_jpeg_args {
     uint32_t *n_bits;    /* [n_intervals]: unstuffed */
     uint32_t *n_stuffed; /* [n_chunks] of a chunk; then of all chunks before it */
     /* synchronise.cu */
-    struct ih_jpeg_tables *tables;  /* [n_codes] */
-    uint32_t *interval_of;          /* [n_subsequences] */
-    struct ih_jpeg_pass *passes;    /* [n_subsequences] */
-    struct ih_jpeg_record *records; /* [n_subsequences][IH_JPEG_PIECES] */
-    ih_jpeg_counts *counts;         /* [n_subsequences + 1]; then of all subsequences before it */
+    struct ih_jpeg_tables *tables; /* [n_codes] */
+    uint32_t *interval_of;         /* [n_subsequences] */
+    struct ih_jpeg_starts starts;
     /* write.cu */
     struct ih_jpeg_coefficients coefficients;
 };

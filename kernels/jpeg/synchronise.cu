@@ -35,13 +35,6 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) tables_kernel(const st
                        t->entries[which], &t->long_codes[which]);
 }
 
-/* Sums over subsequences need 32 bits for each. */
-static __device__ inline ih_jpeg_counts widen(uint32_t counts)
-{
-    const uint32_t n_ac = min(counts >> 16, (uint32_t)IH_JPEG_SUBSEQUENCE_AC);
-    return (ih_jpeg_counts)n_ac << 32 | (counts & 0xffff);
-}
-
 static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_JPEG_THREADS)
     synchronise_kernel(const struct ih_jpeg_work w)
 {
@@ -85,10 +78,10 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS, RESIDENT_THREADS / IH_
     }
     if (!is_one)
         return;
-    w.passes[subsequence] = pass;
-    w.counts[subsequence] = widen(pass.counts);
+    w.starts.passes[subsequence] = pass;
+    w.starts.counts[subsequence] = ih_jpeg_widen(pass.counts);
     for (int k = 0; k < IH_JPEG_PIECES; k++)
-        w.records[subsequence * IH_JPEG_PIECES + k] = s_records[k][t];
+        w.starts.records[subsequence * IH_JPEG_PIECES + k] = s_records[k][t];
 }
 
 /* One thread for each thread block of synchronise_kernel, from its first subsequence on. */
@@ -104,18 +97,18 @@ static __global__ void __launch_bounds__(64) fix_kernel(const struct ih_jpeg_wor
     for (uint32_t k = 0; first > 0 && k < n; k++, subsequence++) {
         const struct ih_jpeg_part part =
             ih_jpeg_part_of(&w.batch, w.bits, w.n_bits, subsequence, w.interval_of[subsequence]);
-        volatile const uint32_t *exit_before = &w.passes[subsequence - 1].exit;
-        struct ih_jpeg_pass pass = w.passes[subsequence];
+        volatile const uint32_t *exit_before = &w.starts.passes[subsequence - 1].exit;
+        struct ih_jpeg_pass pass = w.starts.passes[subsequence];
         const uint32_t start = *exit_before, exit = pass.exit;
         if (part.is_first || part.n_bits == 0 || start == pass.start)
             return;
         pass.start = start;
         ih_jpeg_synchronise(&part, &w.tables[group.codes], 1,
-                            &w.records[subsequence * IH_JPEG_PIECES], 1, &pass);
-        w.passes[subsequence].start = start;
-        w.passes[subsequence].counts = pass.counts;
-        w.counts[subsequence] = widen(pass.counts);
-        *(volatile uint32_t *)&w.passes[subsequence].exit = pass.exit;
+                            &w.starts.records[subsequence * IH_JPEG_PIECES], 1, &pass);
+        w.starts.passes[subsequence].start = start;
+        w.starts.passes[subsequence].counts = pass.counts;
+        w.starts.counts[subsequence] = ih_jpeg_widen(pass.counts);
+        *(volatile uint32_t *)&w.starts.passes[subsequence].exit = pass.exit;
         if (pass.exit == exit)
             return;
     }

@@ -28,30 +28,6 @@ enum {
     VECTOR = sizeof(uint4) / sizeof(uint16_t)
 };
 
-/* Where a piece begins: state, block and coefficient. k: 0 to IH_JPEG_PIECES of a subsequence; the
- * last is the start of the next subsequence. */
-struct place {
-    uint32_t start, block, ac;
-};
-
-static __device__ inline struct place place_of(const struct ih_jpeg_work &w,
-                                               const struct ih_gpu_jpeg_interval &interval,
-                                               uint32_t subsequence, uint32_t k)
-{
-    struct ih_jpeg_record before = {0, 0};
-    if (k == IH_JPEG_PIECES)
-        subsequence++, k = 0;
-    if (k > 0)
-        before = w.records[subsequence * IH_JPEG_PIECES + k - 1];
-    else
-        before.state = w.passes[subsequence].start;
-    const ih_jpeg_counts counts = w.counts[subsequence];
-    return {before.state,
-            interval.first_block + (uint32_t)counts -
-                (uint32_t)w.counts[interval.first_subsequence] + (before.counts & 0xffff),
-            (uint32_t)(counts >> 32) + (before.counts >> 16)};
-}
-
 /* Copies what the sink has collected: s_ac from `from` to `to`, and blocks first to end. */
 static __device__ inline void copy_out(const struct ih_jpeg_sink &sink, uint32_t from, uint32_t to,
                                        uint32_t first, uint32_t end)
@@ -94,18 +70,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
     ih_jpeg_copy_tables(&s_tables, &w.tables[group.codes], IH_JPEG_THREADS);
     if (is_one) {
         part = ih_jpeg_part_of(&w.batch, w.bits, w.n_bits, subsequence, w.interval_of[subsequence]);
-        const struct place place = place_of(w, *part.interval, subsequence, k);
-        const uint32_t at = k * IH_JPEG_PIECE_BITS;
-        piece.words = part.words + at / 32;
-        piece.n_bits = part.n_bits > at ? min(part.n_bits - at, (uint32_t)IH_JPEG_PIECE_BITS) : 0;
-        piece.n_bits_left = part.n_bits_left - at;
-        piece.start = place.start;
-        piece.end_block = part.interval->first_block + part.interval->n_blocks;
-        piece.block = min(place.block, piece.end_block); /* padding decodes to blocks, too */
-        piece.ac = place.ac;
-        piece.end_ac = (uint32_t)(w.counts[subsequence + 1] >> 32);
-        if (k + 1 < IH_JPEG_PIECES && at + IH_JPEG_PIECE_BITS <= part.n_bits)
-            piece.end_ac = min(piece.end_ac, place_of(w, *part.interval, subsequence, k + 1).ac);
+        piece = ih_jpeg_piece_of(&w.starts, &part, k);
     }
     if (t == 0) {
         s_ac_from = piece.ac / VECTOR * VECTOR;
@@ -117,15 +82,8 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
     struct ih_jpeg_sink sink = {w.coefficients, s_ac,        s_blocks, s_ac_from, s_blocks_from,
                                 AC_ROOM,        BLOCKS_ROOM, ~0u,      0};
     if (piece.n_bits) {
-        uint32_t exit = 0, faults = ih_jpeg_write(&piece, &s_tables, part.cycle, &sink, &exit);
-        if (piece.ac > piece.end_ac)
-            faults |= IH_JPEG_FAULT_SYNC;
-        if (piece.block < piece.end_block && !(faults & IH_JPEG_FAULT_SHORT)) {
-            const struct place next = place_of(w, *part.interval, subsequence, k + 1);
-            if (exit != next.start || piece.block != next.block || piece.ac != next.ac)
-                faults |= IH_JPEG_FAULT_SYNC;
-        }
-        ih_jpeg_blame(w, part.interval->image, faults);
+        ih_jpeg_blame(w, part.interval->image,
+                      ih_jpeg_write_piece(&w.starts, &part, k, &piece, &s_tables, &sink));
         atomicMax(&s_ac_to, min(piece.ac, piece.end_ac) - s_ac_from);
         atomicMin(&s_first, sink.first_block);
         atomicMax(&s_end, sink.end_block);
@@ -138,7 +96,7 @@ static __global__ void __launch_bounds__(IH_JPEG_THREADS) write_kernel(const str
 
 cudaError_t ih_jpeg_write_coefficients(const struct ih_jpeg_work &w)
 {
-    ih_jpeg_sum_kernel<<<1, IH_JPEG_SUM_THREADS, 0, w.stream>>>(w.counts,
+    ih_jpeg_sum_kernel<<<1, IH_JPEG_SUM_THREADS, 0, w.stream>>>(w.starts.counts,
                                                                 w.batch.n_subsequences + 1);
     write_kernel<<<w.batch.n_thread_blocks * IH_JPEG_PIECES, IH_JPEG_THREADS, 0, w.stream>>>(w);
     return cudaGetLastError();

@@ -27,9 +27,7 @@ struct emulated {
     struct ih_gpu_jpeg_verdict *verdicts;
     uint32_t *n_bits, *interval_of;
     struct ih_jpeg_tables *tables;
-    struct ih_jpeg_pass *passes;
-    struct ih_jpeg_record *records;
-    uint64_t *blocks_before, *ac_before; /* [n_subsequences + 1] */
+    struct ih_jpeg_starts starts;
     struct ih_jpeg_coefficients coefficients;
 };
 
@@ -79,17 +77,13 @@ static inline struct ih_jpeg_part emulated_part(const struct emulated *e, uint32
     return ih_jpeg_part_of(e->batch, e->bits, e->n_bits, s, e->interval_of[s]);
 }
 
-static inline uint32_t emulated_least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static inline void emulated_pass(struct emulated *e, const struct ih_jpeg_tables *t, uint32_t s,
                                  int again)
 {
     const struct ih_jpeg_part part = emulated_part(e, s);
     if (part.n_bits > 0)
-        ih_jpeg_synchronise(&part, t, again, &e->records[s * IH_JPEG_PIECES], 1, &e->passes[s]);
+        ih_jpeg_synchronise(&part, t, again, &e->starts.records[s * IH_JPEG_PIECES], 1,
+                            &e->starts.passes[s]);
 }
 
 /* Whether a subsequence has data and another before it in its interval. */
@@ -106,17 +100,17 @@ static inline void emulated_synchronise(struct emulated *e, const struct ih_jpeg
     uint32_t exits[EMULATED_THREADS];
     bool is_changed = true;
     for (uint32_t s = first; s < end; s++) {
-        e->passes[s] = (struct ih_jpeg_pass){0, 0, 0};
+        e->starts.passes[s] = (struct ih_jpeg_pass){0, 0, 0};
         emulated_pass(e, t, s, 0);
     }
     for (int round = 0; round < EMULATED_THREADS && is_changed; round++) {
         is_changed = false;
         for (uint32_t s = first; s < end; s++)
-            exits[s - first] = e->passes[s].exit;
+            exits[s - first] = e->starts.passes[s].exit;
         for (uint32_t s = first + 1; s < end; s++) {
-            if (!emulated_has_before(e, s) || exits[s - 1 - first] == e->passes[s].start)
+            if (!emulated_has_before(e, s) || exits[s - 1 - first] == e->starts.passes[s].start)
                 continue;
-            e->passes[s].start = exits[s - 1 - first];
+            e->starts.passes[s].start = exits[s - 1 - first];
             emulated_pass(e, t, s, 1);
             is_changed = true;
         }
@@ -127,12 +121,12 @@ static inline void emulated_fix(struct emulated *e, const struct ih_jpeg_tables 
                                 uint32_t end)
 {
     for (uint32_t s = first; s < end; s++) {
-        const uint32_t exit = e->passes[s].exit, start = e->passes[s - 1].exit;
-        if (!emulated_has_before(e, s) || start == e->passes[s].start)
+        const uint32_t exit = e->starts.passes[s].exit, start = e->starts.passes[s - 1].exit;
+        if (!emulated_has_before(e, s) || start == e->starts.passes[s].start)
             return;
-        e->passes[s].start = start;
+        e->starts.passes[s].start = start;
         emulated_pass(e, t, s, 1);
-        if (e->passes[s].exit == exit)
+        if (e->starts.passes[s].exit == exit)
             return;
     }
 }
@@ -150,8 +144,7 @@ static inline void emulated_find_starts(struct emulated *e)
             const struct ih_gpu_jpeg_group *g = &b->groups[i];
             for (uint32_t n = 0; n < g->n_subsequences; n += EMULATED_THREADS) {
                 const uint32_t first = g->first_subsequence + n;
-                const uint32_t end =
-                    first + emulated_least(EMULATED_THREADS, g->n_subsequences - n);
+                const uint32_t end = first + ih_jpeg_least(EMULATED_THREADS, g->n_subsequences - n);
                 if (round == 0)
                     emulated_synchronise(e, &e->tables[g->codes], first, end);
                 else if (n > 0)
@@ -164,60 +157,23 @@ static inline void emulated_write(struct emulated *e, const struct ih_jpeg_table
                                   uint32_t k)
 {
     const struct ih_jpeg_part part = emulated_part(e, s);
-    const struct ih_gpu_jpeg_interval *interval = part.interval;
-    const uint32_t end_block = interval->first_block + interval->n_blocks;
-    const uint32_t first = interval->first_subsequence, at = k * IH_JPEG_PIECE_BITS;
-    const uint32_t n_left = part.n_bits_left;
-    uint32_t starts[2], blocks[2], ac[2], exit = 0;
-    uint32_t *faults = &e->verdicts[interval->image].faults;
-    if (n_left == 0 && part.is_first && k == 0)
-        *faults |= IH_JPEG_FAULT_SHORT;
-    if (n_left <= at)
-        return;
-    for (uint32_t i = 0; i < 2; i++) { /* this piece and the next */
-        const uint32_t of = s + (k + i) / IH_JPEG_PIECES, piece = (k + i) % IH_JPEG_PIECES;
-        struct ih_jpeg_record before = {0, 0};
-        if (piece > 0)
-            before = e->records[of * IH_JPEG_PIECES + piece - 1];
-        else if (of < e->batch->n_subsequences)
-            before.state = e->passes[of].start;
-        starts[i] = before.state;
-        blocks[i] = interval->first_block +
-                    (uint32_t)(e->blocks_before[of] - e->blocks_before[first]) +
-                    (before.counts & 0xffff);
-        ac[i] = (uint32_t)e->ac_before[of] + (before.counts >> 16);
-    }
-    struct ih_jpeg_piece piece = {.words = part.words + at / 32,
-                                  .n_bits = emulated_least(n_left - at, IH_JPEG_PIECE_BITS),
-                                  .n_bits_left = n_left - at,
-                                  .start = starts[0],
-                                  .block = emulated_least(blocks[0], end_block),
-                                  .ac = ac[0],
-                                  .end_block = end_block,
-                                  .end_ac = (uint32_t)e->ac_before[s + 1]};
-    if (k + 1 < IH_JPEG_PIECES && at + IH_JPEG_PIECE_BITS <= n_left)
-        piece.end_ac = emulated_least(piece.end_ac, ac[1]);
+    struct ih_jpeg_piece piece = ih_jpeg_piece_of(&e->starts, &part, k);
     struct ih_jpeg_sink sink = {.to = e->coefficients};
-    *faults |= ih_jpeg_write(&piece, t, part.cycle, &sink, &exit);
-    if (piece.ac > piece.end_ac)
-        *faults |= IH_JPEG_FAULT_SYNC;
-    if (piece.block < end_block && !(*faults & IH_JPEG_FAULT_SHORT) &&
-        (exit != starts[1] || piece.block != blocks[1] || piece.ac != ac[1]))
-        *faults |= IH_JPEG_FAULT_SYNC;
+    uint32_t *faults = &e->verdicts[part.interval->image].faults;
+    if (piece.n_bits > 0)
+        *faults |= ih_jpeg_write_piece(&e->starts, &part, k, &piece, t, &sink);
+    else if (part.is_first && k == 0)
+        *faults |= IH_JPEG_FAULT_SHORT;
 }
 
 static inline void emulated_write_all(struct emulated *e)
 {
     const struct ih_gpu_jpeg_batch *b = e->batch;
-    uint64_t blocks = 0, ac = 0;
-    for (uint32_t s = 0; s < b->n_subsequences; s++) {
-        e->blocks_before[s] = blocks;
-        e->ac_before[s] = ac;
-        blocks += e->passes[s].counts & 0xffff;
-        ac += emulated_least(e->passes[s].counts >> 16, IH_JPEG_SUBSEQUENCE_AC);
+    ih_jpeg_counts sum = 0;
+    for (uint32_t s = 0; s <= b->n_subsequences; s++) {
+        e->starts.counts[s] = sum;
+        sum += s < b->n_subsequences ? ih_jpeg_widen(e->starts.passes[s].counts) : 0;
     }
-    e->blocks_before[b->n_subsequences] = blocks;
-    e->ac_before[b->n_subsequences] = ac;
     for (uint32_t i = 0; i < b->n_groups; i++)
         for (uint32_t n = 0; n < b->groups[i].n_subsequences; n++)
             for (uint32_t k = 0; k < IH_JPEG_PIECES; k++)
@@ -307,10 +263,9 @@ static inline void emulate(const struct ih_gpu_jpeg_batch *batch, const uint8_t 
         .n_bits = emulated_memory(batch->n_intervals * sizeof *e.n_bits, &random),
         .interval_of = emulated_memory(n * sizeof *e.interval_of, &random),
         .tables = emulated_memory(batch->n_codes * sizeof *e.tables, &random),
-        .passes = emulated_memory(n * sizeof *e.passes, &random),
-        .records = emulated_memory(n * IH_JPEG_PIECES * sizeof *e.records, &random),
-        .blocks_before = emulated_memory((n + 1) * sizeof *e.blocks_before, &random),
-        .ac_before = emulated_memory((n + 1) * sizeof *e.ac_before, &random),
+        .starts = {emulated_memory(n * sizeof(struct ih_jpeg_pass), &random),
+                   emulated_memory(n * IH_JPEG_PIECES * sizeof(struct ih_jpeg_record), &random),
+                   emulated_memory((n + 1) * sizeof(ih_jpeg_counts), &random)},
         .coefficients = {.ac = emulated_memory(n * IH_JPEG_SUBSEQUENCE_AC * 2, &random),
                          .dc = emulated_memory(batch->n_blocks * sizeof(int16_t), &random),
                          .first = emulated_memory(batch->n_blocks * sizeof(uint32_t), &random)},
@@ -339,10 +294,9 @@ static inline void emulate(const struct ih_gpu_jpeg_batch *batch, const uint8_t 
     free(e.n_bits);
     free(e.interval_of);
     free(e.tables);
-    free(e.passes);
-    free(e.records);
-    free(e.blocks_before);
-    free(e.ac_before);
+    free(e.starts.passes);
+    free(e.starts.records);
+    free(e.starts.counts);
     free(e.coefficients.ac);
     free(e.coefficients.dc);
     free(e.coefficients.first);

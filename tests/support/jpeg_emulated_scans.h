@@ -59,7 +59,7 @@ static inline void emulated_first_scan(struct emulated_scans *m, uint32_t i)
                     continue;
                 starts[lane] = exits[lane] = start;
                 counts[lane] = ih_jpeg_count_first(words + at / 32,
-                                                   emulated_least(n_bits - at, IH_JPEG_STEP_BITS),
+                                                   ih_jpeg_least(n_bits - at, IH_JPEG_STEP_BITS),
                                                    &first, &exits[lane]);
                 is_changed = 1;
             }
@@ -70,14 +70,14 @@ static inline void emulated_first_scan(struct emulated_scans *m, uint32_t i)
             const uint32_t at = (tile + lane) * IH_JPEG_STEP_BITS;
             if (at >= n_bits)
                 break;
-            uint32_t state = starts[lane], n = emulated_least(block, scan->n_blocks);
+            uint32_t state = starts[lane], n = ih_jpeg_least(block, scan->n_blocks);
             if (scan->first > 0) {
                 m->step_states[scan->first_step + tile + lane] = state;
                 m->step_blocks[scan->first_step + tile + lane] = n;
             }
-            *faults |= ih_jpeg_decode_first(words + at / 32,
-                                            emulated_least(n_bits - at, IH_JPEG_STEP_BITS),
-                                            n_bits - at, &first, &state, &n, &to);
+            *faults |=
+                ih_jpeg_decode_first(words + at / 32, ih_jpeg_least(n_bits - at, IH_JPEG_STEP_BITS),
+                                     n_bits - at, &first, &state, &n, &to);
             block += counts[lane];
             carry = exits[lane];
         }
@@ -104,7 +104,7 @@ static inline void emulated_navigation(struct emulated_scans *m, uint32_t i)
     struct ih_jpeg_course c;
     ih_jpeg_begin_course(&s, &r, &c);
     for (uint32_t b = 0; b < scan->n_blocks && !c.faults; b += IH_JPEG_WINDOW_BLOCKS) {
-        const uint32_t n = emulated_least(scan->n_blocks - b, IH_JPEG_WINDOW_BLOCKS);
+        const uint32_t n = ih_jpeg_least(scan->n_blocks - b, IH_JPEG_WINDOW_BLOCKS);
         const uint32_t at = spectrum->first_map + (scan->level - 1) * spectrum->n_blocks + b;
         memcpy(s.maps, m->maps + at, n * sizeof *s.maps);
         ih_jpeg_navigate(&s, &r, &c, n);
@@ -136,8 +136,8 @@ static inline void emulated_values(struct emulated_scans *m, uint32_t image, int
             uint32_t state = m->step_states[scan->first_step + k];
             uint32_t n = m->step_blocks[scan->first_step + k];
             ih_jpeg_decode_first(emulated_scan_words(m, i) + at / 32,
-                                 emulated_least(n_bits - at, IH_JPEG_STEP_BITS), n_bits - at,
-                                 &first, &state, &n, &to);
+                                 ih_jpeg_least(n_bits - at, IH_JPEG_STEP_BITS), n_bits - at, &first,
+                                 &state, &n, &to);
         }
     }
     for (uint32_t k = of->first_component; k < of->first_component + of->n_components; k++) {
