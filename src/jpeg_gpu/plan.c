@@ -20,7 +20,7 @@ const char *ih_jpeg_reason_text(enum ih_jpeg_reason reason)
 
 enum { SIDE_MAX = 65500 }; /* libjpeg's JPEG_MAX_DIMENSION */
 enum { SLOTS = 4, DC_SIZE_MAX = 11, AC_SIZE_MAX = 10, EOB = 0x00, ZRL = 0xF0 };
-enum { COEFFICIENTS = 64, NOT_BEGUN = -1, MCU_BLOCKS_MAX = 6 };
+enum { COEFFICIENTS = 64, MCU_BLOCKS_MAX = 6 };
 
 /* Of a progressive file: larger scans keep one warp of a GPU busy for longer than 0.3 s. */
 enum { REFINEMENT_BYTES_MAX = 1200 * 1000, FIRST_BYTES_MAX = 4 * REFINEMENT_BYTES_MAX };
@@ -35,7 +35,7 @@ struct header {
     unsigned ids[IH_JPEG_COMPONENTS_MAX_GPU], slots[IH_JPEG_COMPONENTS_MAX_GPU];
     bool has_frame, has_restart_interval;
     bool has_other_colours;                                /* Adobe's marker says: not YCbCr */
-    int8_t left[IH_JPEG_COMPONENTS_MAX_GPU][COEFFICIENTS]; /* bits that scans have not brought */
+    int8_t left[IH_JPEG_COMPONENTS_MAX_GPU][COEFFICIENTS]; /* of ih_jpeg_take_bits */
 };
 
 static bool next_segment(struct header *h, const uint8_t *bytes, size_t size_bytes,
@@ -227,18 +227,6 @@ static bool take_codes(const struct header *h, struct ih_jpeg_plan_scan *scan, u
                                               : AC_FIRST);
 }
 
-/* Whether a scan brings the next bit of each of its coefficients. */
-static bool take_bits(int8_t *left, const struct ih_jpeg_plan_scan *scan)
-{
-    for (unsigned k = scan->first; k <= scan->last; k++) {
-        if (left[k] == NOT_BEGUN ? scan->high != 0
-                                 : scan->high != left[k] || scan->low + 1 != scan->high)
-            return false;
-        left[k] = (int8_t)scan->low;
-    }
-    return true;
-}
-
 /* What libjpeg accepts without a warning (start_pass of jdphuff.c), but for interleaving: a scan
  * has one component or, of DC, all of them. */
 static enum ih_jpeg_reason read_progressive_scan(struct header *h)
@@ -266,7 +254,8 @@ static enum ih_jpeg_reason read_progressive_scan(struct header *h)
     for (unsigned i = 0; i < n; i++, p += 2) {
         int8_t *left = h->left[scan->component + i];
         if (h->ids[scan->component + i] != p[0] || !take_codes(h, scan, i, p[1]) ||
-            (!is_dc && left[0] == NOT_BEGUN) || !take_bits(left, scan))
+            (!is_dc && left[0] < 0) ||
+            !ih_jpeg_take_bits(left, scan->first, scan->last, scan->high, scan->low))
             return IH_JPEG_REASON_SCANS;
     }
     return IH_JPEG_REASON_NONE;
@@ -277,7 +266,7 @@ static enum ih_jpeg_reason begin_progressive(struct header *h)
     const enum ih_jpeg_reason reason = take_quantizers(h);
     if (reason != IH_JPEG_REASON_NONE)
         return reason;
-    memset(h->left, NOT_BEGUN, sizeof h->left);
+    memset(h->left, -1, sizeof h->left);
     h->plan->scans = calloc(IH_JPEG_SCANS_MAX, sizeof *h->plan->scans);
     return h->plan->scans ? read_progressive_scan(h) : IH_JPEG_REASON_NOT_A_FILE;
 }

@@ -36,6 +36,16 @@ size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes)
     return size_bytes;
 }
 
+bool ih_jpeg_take_bits(int8_t *left, int first, int last, int high, int low)
+{
+    for (int k = first; k <= last; k++) {
+        if (left[k] < 0 ? high != 0 : high != left[k] || low + 1 != high)
+            return false;
+        left[k] = (int8_t)low;
+    }
+    return true;
+}
+
 /* ---- further pictures ---- */
 
 /* Whether the segments of the picture that follows call it a gain map. The image that it belongs to

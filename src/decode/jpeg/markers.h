@@ -53,6 +53,16 @@ enum ih_jpeg_found ih_jpeg_read_segment(const uint8_t *bytes, size_t size_bytes,
 size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes);
 
 /*
+ * Counts the bits that a scan of a progressive file brings to a component: those of coefficients
+ * `first` to `last`, of which `high` were missing and `low` are afterwards (Ss, Se, Ah, Al).
+ *
+ * left   [64]: how many are missing; -1: none has come
+ *
+ * Returns false if others were missing, or more than one has come in a refinement.
+ */
+bool ih_jpeg_take_bits(int8_t *left, int first, int last, int high, int low);
+
+/*
  * Consumes the pictures after an image that are no images of their own: gain maps, and the large
  * thumbnails that the image's index lists (CIPA DC-007, "MPF").
  *

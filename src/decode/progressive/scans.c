@@ -90,24 +90,12 @@ bool ih_progressive_find_scans(struct ih_progressive_scans *s, const uint8_t *by
            s->scans[s->n_scans - 1].n_tables == s->n_tables;
 }
 
-/* Counts the bits that a scan sets in one component. left: the bits still missing of each
- * coefficient; -1: none has come. */
-static bool take_bits(int *left, const struct ih_progressive_scan *scan)
-{
-    for (unsigned k = scan->first; k <= scan->last; k++) {
-        if (left[k] >= 0 ? scan->high != left[k] || scan->low + 1 != scan->high : scan->high != 0)
-            return false;
-        left[k] = scan->low;
-    }
-    return true;
-}
-
 bool ih_progressive_scans_are_complete(const struct ih_progressive_scans *s, const uint8_t *ids,
                                        unsigned n_components)
 {
     enum { BITS_MAX = 13 }; /* the most that a scan may leave for later ones */
-    int left[IH_JPEG_COMPONENTS_MAX][N_COEFFICIENTS];
-    memset(left, -1, sizeof left); /* every int */
+    int8_t left[IH_JPEG_COMPONENTS_MAX][N_COEFFICIENTS];
+    memset(left, -1, sizeof left);
     for (unsigned n = 0; n < s->n_scans; n++) {
         const struct ih_progressive_scan *scan = &s->scans[n];
         const bool is_dc = scan->first == 0;
@@ -119,7 +107,7 @@ bool ih_progressive_scans_are_complete(const struct ih_progressive_scans *s, con
             while (before < n_components && ids[before] != scan->ids[i])
                 before++;
             if (before == n_components || (!is_dc && left[before][0] < 0) ||
-                !take_bits(left[before], scan))
+                !ih_jpeg_take_bits(left[before], scan->first, scan->last, scan->high, scan->low))
                 return false;
         }
     }
