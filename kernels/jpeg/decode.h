@@ -539,6 +539,16 @@ IH_JPEG uint32_t ih_jpeg_write_piece(const struct ih_jpeg_starts *starts,
     return faults;
 }
 
+/* ---- DC ---- */
+
+/* Puts a sum of differences in the place of the last one, shifted. Returns whether it fits. */
+IH_JPEG int ih_jpeg_put_dc(int16_t *dc, int32_t sum, uint32_t low)
+{
+    const int32_t value = (int32_t)((uint32_t)sum << low);
+    *dc = (int16_t)value;
+    return sum == (int16_t)sum && value == (int16_t)value;
+}
+
 /* ---- the inverse DCT ---- */
 
 /* The limit for the sum of a block's coefficient magnitudes, each times its quantizer, DC included.

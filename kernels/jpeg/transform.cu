@@ -18,14 +18,6 @@
 
 enum { DC_THREADS = 1024, Y_BLOCKS_MAX = 4, COMPONENTS = 3 };
 
-/* Puts a sum into its block, shifted. Returns whether it fits. */
-static __device__ inline bool put_dc(int16_t *dc, int32_t sum, uint32_t low)
-{
-    const int32_t value = sum << low;
-    *dc = (int16_t)value;
-    return sum == (int16_t)sum && value == (int16_t)value;
-}
-
 /* The differences of n_blocks blocks of an image become sums, shifted left by `low`; by a thread
  * block. */
 static __device__ inline void sum_dc(const struct ih_jpeg_work &w, uint32_t image, int16_t *all,
@@ -54,9 +46,9 @@ static __device__ inline void sum_dc(const struct ih_jpeg_work &w, uint32_t imag
         if (mcu < n_mcus) {
             for (uint32_t k = 0; k < Y_BLOCKS_MAX; k++)
                 if (k < n_y)
-                    is_sound &= put_dc(&dc[k], sums[0] - own[0] + y[k], low);
+                    is_sound &= ih_jpeg_put_dc(&dc[k], sums[0] - own[0] + y[k], low);
             for (int c = 1; c < COMPONENTS && mcu_blocks > 1; c++)
-                is_sound &= put_dc(&dc[n_y + c - 1], sums[c], low);
+                is_sound &= ih_jpeg_put_dc(&dc[n_y + c - 1], sums[c], low);
         }
         __syncthreads();
     }

@@ -181,17 +181,16 @@ static inline void emulated_write_all(struct emulated *e)
                                b->groups[i].first_subsequence + n, k);
 }
 
-static inline void emulated_dc(struct emulated *e, const struct ih_gpu_jpeg_interval *interval)
+static inline void emulated_dc(struct emulated *e, uint32_t image, int16_t *dc, uint32_t n_blocks,
+                               uint32_t mcu_blocks, uint32_t low)
 {
-    const uint32_t n = e->batch->images[interval->image].mcu_blocks;
     int32_t sums[3] = {0, 0, 0};
-    for (uint32_t i = 0; i < interval->n_blocks; i++) {
-        const uint32_t in_mcu = i % n, c = n == 1 || in_mcu + 2 < n ? 0 : in_mcu + 3 - n;
-        int16_t *dc = &e->coefficients.dc[interval->first_block + i];
-        sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)*dc);
-        if (sums[c] != (int16_t)sums[c])
-            e->verdicts[interval->image].faults |= IH_JPEG_FAULT_LARGE;
-        *dc = (int16_t)sums[c];
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        const uint32_t in_mcu = i % mcu_blocks;
+        const uint32_t c = mcu_blocks == 1 || in_mcu + 2 < mcu_blocks ? 0 : in_mcu + 3 - mcu_blocks;
+        sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)dc[i]);
+        if (!ih_jpeg_put_dc(&dc[i], sums[c], low))
+            e->verdicts[image].faults |= IH_JPEG_FAULT_LARGE;
     }
 }
 
@@ -281,8 +280,11 @@ static inline void emulate(const struct ih_gpu_jpeg_batch *batch, const uint8_t 
     }
     emulated_find_starts(&e);
     emulated_write_all(&e);
-    for (uint32_t i = 0; i < batch->n_intervals; i++)
-        emulated_dc(&e, &batch->intervals[i]);
+    for (uint32_t i = 0; i < batch->n_intervals; i++) {
+        const struct ih_gpu_jpeg_interval *interval = &batch->intervals[i];
+        emulated_dc(&e, interval->image, e.coefficients.dc + interval->first_block,
+                    interval->n_blocks, batch->images[interval->image].mcu_blocks, 0);
+    }
     for (uint32_t i = 0; i < batch->n_components; i++) {
         const struct ih_gpu_jpeg_component *c = &batch->components[i];
         for (uint32_t y = 0; y < c->blocks_down; y++)

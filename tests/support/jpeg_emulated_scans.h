@@ -159,20 +159,11 @@ static inline void emulated_values(struct emulated_scans *m, uint32_t image, int
 static inline void emulated_dc_scan(struct emulated_scans *m, uint32_t i)
 {
     const struct ih_gpu_jpeg_scan *scan = &m->s->scans[i];
-    uint32_t *faults = &m->e.verdicts[scan->image].faults;
-    int32_t sums[3] = {0, 0, 0};
     if (scan->is_plain_bits)
-        *faults |= ih_jpeg_end_faults(scan->n_blocks, m->e.n_bits[i]);
-    for (uint32_t b = 0; b < scan->n_blocks && scan->first == 0 && !scan->is_plain_bits; b++) {
-        const uint32_t n = scan->mcu_blocks, in_mcu = b % n;
-        const uint32_t c = n == 1 || in_mcu + 2 < n ? 0 : in_mcu + 3 - n;
-        int16_t *dc = &m->dc[scan->first_dc + b];
-        sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)*dc);
-        const int32_t value = (int32_t)((uint32_t)sums[c] << scan->low);
-        if (value != (int16_t)value || sums[c] != (int16_t)sums[c])
-            *faults |= IH_JPEG_FAULT_LARGE;
-        *dc = (int16_t)value;
-    }
+        m->e.verdicts[scan->image].faults |= ih_jpeg_end_faults(scan->n_blocks, m->e.n_bits[i]);
+    else if (scan->first == 0)
+        emulated_dc(&m->e, scan->image, &m->dc[scan->first_dc], scan->n_blocks, scan->mcu_blocks,
+                    scan->low);
 }
 
 static inline int32_t emulated_dc_of(const struct emulated_scans *m, uint32_t component, uint32_t x,
