@@ -1,5 +1,5 @@
 /*
- * Steps 4 and 5: from differences to DC coefficients, and from coefficients to samples.
+ * Steps 5 and 6: from differences to DC coefficients, and from coefficients to samples.
  *
  * DC is predicted from the block before it in the interval, so it is a prefix sum for each
  * component. A thread block takes an interval, a thread an MCU at a time. The sums are made in 32

@@ -1,5 +1,5 @@
 /*
- * Step 3: coefficients.
+ * Steps 3 and 4: coefficients.
  *
  * A prefix sum over the counts of all subsequences says where the blocks and coefficients of each
  * piece of 32 bytes belong. A thread decodes a piece from its recorded state, and writes two bytes
