@@ -7,11 +7,11 @@
  * its first coefficient. An array of all coefficients would be cleared, written and read with each
  * batch, and most are zero.
  *
- * The proof is here, too. Each piece must end in the state, block and coefficient with which the
- * next one begins. So, by induction, all pieces together are the decoding from the first bit to the
- * last: a start that synchronise.cu has not found sends a file to the CPU, and cannot give a wrong
- * coefficient. No thread writes beyond the place where the next one begins, so a fault of one image
- * cannot reach another.
+ * The proof is here, too (ih_jpeg_write_piece). Each piece must end in the state, block and
+ * coefficient with which the next one begins. So, by induction, all pieces together are the
+ * decoding from the first bit to the last: a start that synchronise.cu has not found sends a file
+ * to the CPU, and cannot give a wrong coefficient. No thread writes beyond the place where the next
+ * one begins, so a fault of one image cannot reach another.
  *
  * Its limit is the issue of instructions. The output of a thread block is contiguous, and collected
  * in shared memory. Tried: stores straight to global memory, two bytes at a time, take 7 times as
