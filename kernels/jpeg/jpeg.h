@@ -130,7 +130,7 @@ struct ih_gpu_jpeg_scan_code {
 /* A scan; its data is the interval of the same index. */
 struct ih_gpu_jpeg_scan {
     uint32_t image;
-    uint32_t codes[2];                    /* DC: of the blocks of an MCU; AC: the first */
+    uint32_t code;                        /* DC: with code_of_block, this one or the next */
     uint32_t code_of_block, cycle_blocks; /* of DC: a bit for each block */
     uint32_t first, last, low;            /* Ss, Se, Al */
     uint32_t is_plain_bits;               /* refines DC: a bit for each block, without codes */

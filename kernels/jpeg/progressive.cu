@@ -71,7 +71,7 @@ static __device__ inline void decode_first(const struct work &k, uint32_t index,
     const uint32_t lane = threadIdx.x;
     const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
     const struct ih_gpu_jpeg_spectrum &spectrum = k.s.spectra[scan.component];
-    const struct ih_jpeg_first_scan first = {{&s_codes[0], &s_codes[1]}, scan};
+    const struct ih_jpeg_first_scan first = {s_codes, scan};
     const uint32_t *words = words_of(k, index), n_bits = k.w.n_bits[index];
     const uint32_t initial = ih_jpeg_state(0, 0, scan.first);
     struct ih_jpeg_first_results to = {NULL, NULL, NULL};
@@ -81,8 +81,9 @@ static __device__ inline void decode_first(const struct work &k, uint32_t index,
         to.dc = k.dc + scan.first_dc;
     else if (spectrum.n_levels > 0)
         to.maps = k.maps + spectrum.first_map;
-    ih_jpeg_copy_tables(&s_codes[0], &k.codes[scan.codes[0]], blockDim.x);
-    ih_jpeg_copy_tables(&s_codes[1], &k.codes[scan.codes[1]], blockDim.x);
+    ih_jpeg_copy_tables(&s_codes[0], &k.codes[scan.code], blockDim.x);
+    if (scan.code_of_block)
+        ih_jpeg_copy_tables(&s_codes[1], &k.codes[scan.code + 1], blockDim.x);
     __syncwarp();
     for (uint32_t tile = 0; tile < n_bits; tile += WARP * IH_JPEG_STEP_BITS) {
         const uint32_t at = tile + lane * IH_JPEG_STEP_BITS;
@@ -158,7 +159,7 @@ static __device__ inline struct ih_jpeg_refinement refinement_of(const struct wo
                                                                  uint32_t index)
 {
     const struct ih_gpu_jpeg_scan &scan = k.s.scans[index];
-    return {words_of(k, index), &k.codes[scan.codes[0]], k.w.n_bits[index], scan};
+    return {words_of(k, index), &k.codes[scan.code], k.w.n_bits[index], scan};
 }
 
 /* Navigates through a refinement scan. */
@@ -246,8 +247,8 @@ static __global__ void __launch_bounds__(VALUE_THREADS)
     const uint32_t at = (step - scan.first_step) * IH_JPEG_STEP_BITS, n_bits = k.w.n_bits[index];
     if (at >= n_bits || !is_sound(k, scan.image))
         return;
-    const struct ih_jpeg_code *code = &k.codes[scan.codes[0]];
-    const struct ih_jpeg_first_scan first = {{code, code}, scan};
+    struct ih_jpeg_first_scan first = {&k.codes[scan.code], scan};
+    first.scan.code_of_block = 0; /* it is, of AC, and the compiler keeps no second code */
     const struct ih_jpeg_first_results to = {
         NULL, NULL, k.coefficients + (size_t)k.s.spectra[scan.component].first_block * 64};
     uint32_t state = k.step_states[step], block = k.step_blocks[step];

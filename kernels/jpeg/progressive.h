@@ -37,7 +37,7 @@ struct ih_jpeg_code {
 
 /* What the threads of a first scan share. */
 struct ih_jpeg_first_scan {
-    const struct ih_jpeg_code *codes[2]; /* of the blocks of an MCU; of AC the first */
+    const struct ih_jpeg_code *codes; /* AC: one; DC: with code_of_block, one or the next */
     struct ih_gpu_jpeg_scan scan;
 };
 
@@ -81,8 +81,7 @@ IH_JPEG uint32_t ih_jpeg_decode_first(const uint32_t *words, uint32_t n_bits, ui
     ih_jpeg_reader_start(&r, words, *state & 31);
     while (ih_jpeg_position(&r) < n_bits && n < scan->n_blocks) {
         const uint32_t bits = ih_jpeg_peek(&r);
-        const struct ih_jpeg_code *code =
-            scan->code_of_block >> of_cycle & 1 ? first->codes[1] : first->codes[0];
+        const struct ih_jpeg_code *code = &first->codes[scan->code_of_block >> of_cycle & 1];
         uint32_t entry = ih_jpeg_look_up(code->entries, &code->long_codes, scan->first == 0, bits);
         if (entry == 0) {
             faults |= IH_JPEG_FAULT_CODE;

@@ -105,13 +105,13 @@ static void add_dc_scan(struct ih_gpu_jpeg_scans *s, const struct ih_jpeg_plan *
     }
     if (from->high > 0)
         return;
-    scan->codes[0] = scan->codes[1] = add_code(s, from, 0);
+    scan->code = add_code(s, from, 0);
     for (uint32_t i = 0; i < scan->mcu_blocks; i++) {
         const unsigned c = i < n_y ? 0 : i - n_y + 1;
         if (from->codes[c] == from->codes[0])
             continue;
         if (scan->cycle_blocks == 1)
-            scan->codes[1] = add_code(s, from, c);
+            add_code(s, from, c); /* the next one */
         scan->code_of_block |= 1u << i;
         scan->cycle_blocks = scan->mcu_blocks;
     }
@@ -125,7 +125,7 @@ static void add_ac_scan(struct ih_gpu_jpeg_scans *s, const struct ih_jpeg_plan *
     scan->component = s->batch.images[s->batch.n_images].first_component + from->component;
     struct ih_gpu_jpeg_spectrum *spectrum = &s->spectra[scan->component];
     scan->n_blocks = blocks_of(plan, from->component);
-    scan->codes[0] = scan->codes[1] = add_code(s, from, 0);
+    scan->code = add_code(s, from, 0);
     if (from->high == 0) {
         scan->first_step = s->n_steps;
         scan->n_steps = (from->n_bytes - 1) / STEP_BYTES + 1;

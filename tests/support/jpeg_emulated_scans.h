@@ -27,8 +27,7 @@ static inline const uint32_t *emulated_scan_words(const struct emulated_scans *m
 static inline struct ih_jpeg_first_scan emulated_first(const struct emulated_scans *m, uint32_t i)
 {
     const struct ih_gpu_jpeg_scan *scan = &m->s->scans[i];
-    return (struct ih_jpeg_first_scan){{&m->codes[scan->codes[0]], &m->codes[scan->codes[1]]},
-                                       *scan};
+    return (struct ih_jpeg_first_scan){&m->codes[scan->code], *scan};
 }
 
 /* A warp: finds the starts of 32 subsequences at a time, then decodes them. */
@@ -90,7 +89,7 @@ static inline struct ih_jpeg_refinement emulated_refinement(const struct emulate
                                                             uint32_t i)
 {
     const struct ih_gpu_jpeg_scan *scan = &m->s->scans[i];
-    return (struct ih_jpeg_refinement){emulated_scan_words(m, i), &m->codes[scan->codes[0]],
+    return (struct ih_jpeg_refinement){emulated_scan_words(m, i), &m->codes[scan->code],
                                        m->e.n_bits[i], *scan};
 }
 
