@@ -50,6 +50,7 @@ struct ih_chart_options {
     bool has_thumbnail; /* a raster chart shows the result's thumbnail, if it has one */
     bool is_sheet;      /* of charts' files: ih_chart_draw_sheet draws all results */
     bool is_part;       /* a sheet beside others, which have scales of their own */
+    uint64_t n_failed;  /* of a sheet: inputs that are not on it or others */
     const char *title;  /* borrowed; NULL: the name of the input */
 };
 

@@ -111,7 +111,7 @@ bool ih_chart_is_gray(const struct ih_histogram *bars);
 /* ---- the state of one chart ---- */
 
 /* Entries: of a sheet, with red, green, blue, luma and gray beside the bands. */
-enum { IH_CHART_FACTS_MAX = 14, IH_CHART_ENTRIES_MAX = 5 + IH_CHART_BANDS_MAX };
+enum { IH_CHART_FACTS_MAX = 18, IH_CHART_ENTRIES_MAX = 5 + IH_CHART_BANDS_MAX };
 
 /* An entry of the legend. */
 struct ih_chart_entry {
@@ -258,6 +258,13 @@ void ih_chart_put_moment(char label[IH_LABEL_MAX], const struct ih_histogram *h,
 
 /* "band4", or "band4 NIR" with its name in the file. */
 void ih_chart_put_plane(char name[IH_LABEL_MAX], const struct ih_histogram *h, unsigned plane);
+
+/* Adds which pixels are counted, if not all. */
+void ih_chart_add_pixels(const struct ih_result *result, struct ih_chart_facts *facts);
+
+/* Adds the samples of all channels that are in no bin, after the words `what`. */
+void ih_chart_add_apart(const char *what, const struct ih_histogram *h,
+                        struct ih_chart_facts *facts);
 
 /* Adds which of the values of n results a chart shows, and how many bands it leaves out. */
 void ih_chart_add_values(const struct ih_result *results, size_t n, struct ih_shown shown,

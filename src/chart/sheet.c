@@ -9,6 +9,7 @@
  */
 #include "chart/drawing.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,9 @@ static void draw_name(struct ih_chart *chart, const struct ih_result *r, int32_t
         return;
     }
     ih_draw_thumbnail(chart, l->right, y, height);
-    ih_chart_collect_facts(r, &facts);
+    struct ih_result image = *r;
+    image.measure.region = image.measure.mask = NULL; /* the footer names them */
+    ih_chart_collect_facts(&image, &facts);
     if (r->is_total) { /* the number of images */
         ih_draw_text(chart, l->right * IH_SUBPIXELS, y + l->em, IH_ALIGN_RIGHT, chart->theme->muted,
                      facts.fact[0]);
@@ -254,18 +257,28 @@ static void add_legend(const struct ih_chart_sheet *s, struct ih_chart_facts *fa
     }
 }
 
-static void add_facts(const struct ih_chart_sheet *s, const char *what, bool is_part,
+static void add_facts(const struct ih_chart_sheet *s, const struct ih_chart_options *options,
                       struct ih_chart_facts *facts)
 {
+    const char *const what = ih_result_word(s->results);
     const struct ih_shown first = ih_histogram_shown(&s->results->histogram);
     bool is_same = true;
-    for (size_t i = 1; i < s->n; i++)
+    size_t n_reduced = 0;
+    for (size_t i = 0; i < s->n; i++) {
         is_same = is_same && ih_shown_is_same(ih_histogram_shown(&s->results[i].histogram), first);
+        n_reduced += ih_result_is_reduced(&s->results[i]);
+    }
     snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%zu %s%s", s->n, what,
              s->n == 1 ? "" : "s");
+    if (options->n_failed > 0)
+        snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%" PRIu64 " failed%s",
+                 options->n_failed, options->is_part ? " in all" : "");
+    ih_chart_add_pixels(s->results, facts);
+    if (n_reduced > 0)
+        snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "%zu reduced to 8 bits", n_reduced);
     snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX,
              "heights in percent of each %s's pixels, on one scale", what);
-    if (is_part)
+    if (options->is_part)
         strcpy(facts->fact[facts->n_facts++], "other files have scales of their own");
     if (!is_same)
         strcpy(facts->fact[facts->n_facts++], "values on axes of their own");
@@ -291,7 +304,6 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                                    .n = n,
                                    .n_common = common_folder(results, n),
                                    .has_thumbnails = options->has_thumbnail};
-    const char *what = results->is_total ? "group" : "image";
     *file = NULL;
     *size_bytes = 0;
     sheet.n_pixels = LEAST_PIXELS;
@@ -313,7 +325,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
         look.height / (unsigned)sheet.n_rows < LEAST_HEIGHT) {
         return ih_error_set(err, IH_USAGE,
                             "--chart-size is too small for %zu %ss, which need %d x %d pixels each",
-                            n, what, LEAST_WIDTH, LEAST_HEIGHT);
+                            n, ih_result_word(results), LEAST_WIDTH, LEAST_HEIGHT);
     }
     look.in_percent = true;
     struct ih_chart chart = {.result = results,
@@ -323,7 +335,7 @@ enum ih_status ih_chart_draw_sheet(const struct ih_result *results, size_t n, co
                              .draw = draw_sheet,
                              .title = options->title ? options->title : title};
     add_legend(&sheet, &chart.facts);
-    add_facts(&sheet, what, options->is_part, &chart.facts);
+    add_facts(&sheet, options, &chart.facts);
     enum ih_status status = scale_results(&sheet, err);
     if (status == IH_OK)
         status = ih_chart_make(&chart, &look, "imghist --sheet", file, size_bytes, err);

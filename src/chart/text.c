@@ -47,22 +47,27 @@ static void add_size(const struct ih_result *result, struct ih_chart_facts *fact
         snprintf(next_fact(facts), IH_LABEL_MAX, "%" PRIu64 " failed", result->n_failed);
 }
 
-/* The samples that are in no bin, of all channels. */
-static void add_apart(const struct ih_histogram *h, struct ih_chart_facts *facts)
+void ih_chart_add_pixels(const struct ih_result *r, struct ih_chart_facts *facts)
 {
-    char *fact = NULL;
-    for (unsigned k = 0, size = 0; k < IH_SPECIALS; k++) {
-        uint64_t n = 0;
-        for (unsigned i = 0; i < h->layout.n_channels; i++)
-            n += ih_specials(h, i)[k];
-        if (n == 0)
-            continue;
-        fact = fact ? fact : next_fact(facts);
-        size += (unsigned)snprintf(fact + size, IH_LABEL_MAX - size, "%s%" PRIu64 " %s",
-                                   size ? ", " : "counted apart: ", n, ih_special_names[k]);
-        if (size >= IH_LABEL_MAX)
-            return;
-    }
+    char mask[80];
+    if (r->measure.region)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "region %.100s", r->measure.region);
+    if (!r->measure.mask)
+        return;
+    ih_escape(mask, sizeof mask, ih_label_last_part(r->measure.mask));
+    if (r->has_label)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "label %u of %s", r->label, mask);
+    else
+        snprintf(next_fact(facts), IH_LABEL_MAX, "mask %s", mask);
+}
+
+void ih_chart_add_apart(const char *what, const struct ih_histogram *h,
+                        struct ih_chart_facts *facts)
+{
+    char apart[IH_APART_MAX];
+    ih_put_apart(apart, h, 0, h->layout.n_channels);
+    if (*apart)
+        snprintf(next_fact(facts), IH_LABEL_MAX, "%s: %.100s", what, apart);
 }
 
 /* The alpha plane of a total only counts images with alpha; all others are opaque. Pixels that were
@@ -83,6 +88,16 @@ static void add_transparency(const struct ih_result *result, struct ih_chart_fac
         return;
     ih_label_percent(partly, n_partly, h->n_pixels);
     snprintf(fact + strlen(fact), IH_LABEL_MAX - strlen(fact), ", %.32s partly", partly);
+}
+
+/* Unless a range says how. */
+static void add_reduction(const struct ih_result *result, struct ih_chart_facts *facts)
+{
+    const unsigned depth = result->info.source_depth, few = ih_result_few_bits(result);
+    char *const fact = next_fact(facts);
+    const int n = snprintf(fact, IH_LABEL_MAX, "%u bits reduced to 8", depth);
+    if (few > 0)
+        snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", but only %u seem in use", few);
 }
 
 /* Adds the name of the format in capitals. toupper would depend on the locale. */
@@ -227,17 +242,18 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
     const struct ih_histogram *h = &result->histogram;
     *facts = (struct ih_chart_facts){0};
     add_size(result, facts);
-    if (result->measure.region)
-        snprintf(next_fact(facts), IH_LABEL_MAX, "region %.100s", result->measure.region);
+    ih_chart_add_pixels(result, facts);
     if (result->measure.range.high > 0 && (result->is_total || result->info.source_depth == 16))
         snprintf(next_fact(facts), IH_LABEL_MAX, "range %u to %u",
                  (unsigned)result->measure.range.low, (unsigned)result->measure.range.high);
-    add_apart(h, facts);
+    ih_chart_add_apart("counted apart", h, facts);
     if (h->layout.has_alpha && (h->n_pixels > 0 || result->measure.alpha != IH_ALPHA_COUNT))
         add_transparency(result, facts);
     if (h->n_pixels > 0)
         add_tones(result, facts);
     ih_chart_add_values(result, 1, ih_histogram_shown(h), facts);
+    if (ih_result_is_reduced(result))
+        add_reduction(result, facts);
     if (result->info.format)
         add_format(result, facts);
     if (h->layout.has_alpha && ih_bins(h, h->layout.n_channels - 1)[0] > 0 &&

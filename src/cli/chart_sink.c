@@ -185,6 +185,7 @@ static enum ih_status write_sheet(struct charts *c, bool is_last, struct ih_erro
     if (c->n_files > 0)
         look.title = title;
     look.is_part = c->n_files > 0 || !is_last;
+    look.n_failed = is_last ? messages->n_failed : 0;
     enum ih_status status =
         ih_chart_draw_sheet(c->sheet, c->n_sheet, folder, &look, &image, &n, err);
     if (status == IH_OK)
@@ -208,11 +209,10 @@ static enum ih_status keep(struct charts *c, const struct ih_result *result, str
         return ih_error_set(err, IH_USAGE,
                             "--sheet shows up to %d %ss in a stream; name a file, and more files "
                             "follow",
-                            IH_CHART_SHEET_MAX, result->is_total ? "group" : "image");
+                            IH_CHART_SHEET_MAX, ih_result_word(result));
     if (is_full && c->n_files + 1 == IH_SHEETS_MAX)
         return ih_error_set(err, IH_USAGE, "--sheet shows up to %d %ss; select them with --where",
-                            IH_SHEETS_MAX * IH_CHART_SHEET_MAX,
-                            result->is_total ? "group" : "image");
+                            IH_SHEETS_MAX * IH_CHART_SHEET_MAX, ih_result_word(result));
     if (is_full && write_sheet(c, false, err) != IH_OK)
         return err->status;
     if (!c->sheet)
@@ -222,9 +222,11 @@ static enum ih_status keep(struct charts *c, const struct ih_result *result, str
     struct ih_result *copy = &c->sheet[c->n_sheet++];
     *copy = *result;
     copy->stats = NULL;
-    /* Those of a result file last as long as its record. A sheet shows the path alone. */
-    copy->info.format = copy->folder = copy->group = copy->measure.region = copy->measure.mask =
-        NULL;
+    /* Those of a result file last as long as its record. A sheet shows the path alone, and which
+     * pixels the run counts; a zone has its label in the path. */
+    copy->info.format = copy->folder = copy->group = NULL;
+    copy->measure.region = c->context->options->measure.region;
+    copy->measure.mask = c->context->options->has_labels ? NULL : c->context->options->measure.mask;
     copy->path = c->sheet_paths[c->n_sheet - 1] = strdup(result->path);
     copy->thumbnail = result->thumbnail ? malloc(result->thumbnail_bytes) : NULL;
     if (copy->thumbnail)

@@ -200,22 +200,6 @@ void ih_messages_open(struct ih_messages *m)
 
 /* ---- images ---- */
 
-/* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
-static unsigned few_bits(const struct ih_result *r)
-{
-    const unsigned n_colours = r->histogram.layout.n_colours;
-    const unsigned n_bins = r->histogram.n_bins;
-    unsigned largest = 0, bits = 8;
-    if (r->info.source_depth != 16 || r->measure.range.high)
-        return 0;
-    for (unsigned p = 0; p < n_colours; p++)
-        for (unsigned i = largest; i < n_bins; i++)
-            largest = ih_bins(&r->histogram, p)[i] ? i : largest;
-    while (bits < 15 && (((1u << bits) - 1) * (n_bins - 1) + 32767) / 65535 < largest)
-        bits++;
-    return largest > 0 && bits < 15 ? bits : 0;
-}
-
 /* What --depth or --range does not do as it seems to. A total does not tell the depth of its
  * images. */
 static void note_depth(struct ih_messages *m, const char *path, const struct ih_result *r)
@@ -306,7 +290,7 @@ static void note_band_names(struct ih_messages *m, const char *path, const struc
 static void note_image(struct ih_messages *m, const char *path, const struct ih_result *r)
 {
     const struct ih_options *o = m->options;
-    const unsigned bits = few_bits(r), n_frames = r->info.n_frames;
+    const unsigned bits = ih_result_few_bits(r), n_frames = r->info.n_frames;
     for (unsigned bit = 1; o->is_verbose && bit < IH_WARNINGS_END; bit *= 2) {
         char line[IH_MESSAGE_MAX];
         snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
@@ -560,10 +544,11 @@ static void print_matches(uint64_t n, uint64_t n_all, const char *what, const ch
 static void print_closing_line(const struct ih_messages *m)
 {
     const uint64_t n_inputs = m->n_done + m->n_failed;
+    const char *const what = m->options->has_labels ? "zone" : "image";
     bool has_begun = false;
     if (m->has_shown_progress) {
         next_part(&has_begun);
-        fprintf(stderr, "%" PRIu64 " image%s counted in %.1f s", m->n_done,
+        fprintf(stderr, "%" PRIu64 " %s%s counted in %.1f s", m->n_done, what,
                 m->n_done == 1 ? "" : "s", (double)(m->ended_ns - m->started_ns) * 1e-9);
     }
     if (m->n_failed > 0 && n_inputs > 1) {
@@ -579,8 +564,7 @@ static void print_closing_line(const struct ih_messages *m)
                 m->n_references_failed == 1 ? "" : "s");
     }
     if (m->options->where && !m->options->compares && n_inputs > 0)
-        print_matches(m->n_selected, n_inputs, m->n_failed ? "input" : "image", "where",
-                      &has_begun);
+        print_matches(m->n_selected, n_inputs, m->n_failed ? "input" : what, "where", &has_begun);
     if (m->options->finds_copies && n_inputs > 0) {
         next_part(&has_begun);
         fprintf(stderr, "%" PRIu64 " image%s in %" PRIu64 " group%s of equal histograms",

@@ -5,6 +5,7 @@
 #include "base/threads.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +14,22 @@
 
 const char *const ih_special_names[IH_SPECIALS] = {"nan", "positive_infinity", "negative_infinity",
                                                    "nodata"};
+
+void ih_put_apart(char text[IH_APART_MAX], const struct ih_histogram *h, unsigned first,
+                  unsigned end)
+{
+    static const char *const words[IH_SPECIALS] = {"NaN", "+infinity", "-infinity", "nodata"};
+    int size = 0;
+    text[0] = '\0';
+    for (unsigned k = 0; k < IH_SPECIALS; k++) {
+        uint64_t n = 0;
+        for (unsigned plane = first; plane < end; plane++)
+            n += ih_specials(h, plane)[k];
+        if (n > 0)
+            size += snprintf(text + size, (size_t)(IH_APART_MAX - size), "%s%" PRIu64 " %s",
+                             size > 0 ? ", " : "", n, words[k]);
+    }
+}
 
 /* ---- shape and memory ---- */
 

@@ -87,6 +87,12 @@ static inline uint64_t *ih_specials(const struct ih_histogram *h, unsigned plane
     return h->specials[ih_plane_at(h, plane)];
 }
 
+/* Writes how many these are in the planes from first to before end, "2 NaN, 1 +infinity"; "" if
+ * there are none. */
+enum { IH_APART_MAX = 128 };
+void ih_put_apart(char text[IH_APART_MAX], const struct ih_histogram *h, unsigned first,
+                  unsigned end);
+
 /* Moves infinities and NaN of float16 and bfloat16 out of the bins, and drops clip counts of keys
  * that are no values. Called once, after counting. */
 void ih_histogram_set_apart(struct ih_histogram *h);

@@ -14,6 +14,33 @@ bool ih_result_is_of_stdin(const struct ih_result *r)
     return is_frame || strcmp(r->path, "-") == 0;
 }
 
+const char *ih_result_word(const struct ih_result *r)
+{
+    return r->is_total ? "group" : r->has_label ? "zone" : "image";
+}
+
+/* ---- depth ---- */
+
+bool ih_result_is_reduced(const struct ih_result *r)
+{
+    return !r->is_total && r->info.source_depth > 8 && r->histogram.type == IH_UINT8 &&
+           r->measure.range.high == 0;
+}
+
+unsigned ih_result_few_bits(const struct ih_result *r)
+{
+    const unsigned n_bins = r->histogram.n_bins;
+    unsigned largest = 0, bits = 8;
+    if (r->info.source_depth != 16 || r->measure.range.high)
+        return 0;
+    for (unsigned p = 0; p < r->histogram.layout.n_colours; p++)
+        for (unsigned i = largest; i < n_bins; i++)
+            largest = ih_bins(&r->histogram, p)[i] ? i : largest;
+    while (bits < 15 && (((1u << bits) - 1) * (n_bins - 1) + 32767) / 65535 < largest)
+        bits++;
+    return largest > 0 && bits < 15 ? bits : 0;
+}
+
 /* ---- statistics ---- */
 
 void ih_result_compute_stats(struct ih_result *r)

@@ -149,6 +149,15 @@ struct ih_result {
 /* Whether the path is "-", or "-#2" of an image that follows on standard input. */
 bool ih_result_is_of_stdin(const struct ih_result *result);
 
+/* What a result is called where such results are counted: "image", "zone" or "group"; static. */
+const char *ih_result_word(const struct ih_result *result);
+
+/* Whether the samples of an image have more than 8 bits and were reduced to 8, without a range. */
+bool ih_result_is_reduced(const struct ih_result *result);
+
+/* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
+unsigned ih_result_few_bits(const struct ih_result *result);
+
 /* Fills in stats from the histogram of a counted image. */
 void ih_result_compute_stats(struct ih_result *result);
 

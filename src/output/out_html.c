@@ -97,21 +97,15 @@ static void put_shown(FILE *f, struct ih_shown shown)
 /* The name of a channel in the file, or null, and what is counted apart; nothing without both. */
 static void put_name_and_specials(FILE *f, const struct ih_histogram *h, unsigned plane)
 {
-    const char *const name = ih_histogram_band_name(h, plane), *before = ",\"";
-    const uint64_t *const n = ih_specials(h, plane);
-    const bool has_specials =
-        n[IH_NAN] || n[IH_POSITIVE_INFINITY] || n[IH_NEGATIVE_INFINITY] || n[IH_NODATA];
-    if (!*name && !has_specials)
+    const char *const name = ih_histogram_band_name(h, plane);
+    char apart[IH_APART_MAX];
+    ih_put_apart(apart, h, plane, plane + 1);
+    if (!*name && !*apart)
         return;
     putc(',', f);
     ih_json_put_string_in_html(f, *name ? name : NULL);
-    for (unsigned i = 0; i < IH_SPECIALS; i++)
-        if (n[i] > 0) {
-            fprintf(f, "%s%llu %s", before, (unsigned long long)n[i], ih_special_names[i]);
-            before = ", ";
-        }
-    if (has_specials)
-        putc('"', f);
+    if (*apart)
+        fprintf(f, ",\"%s\"", apart);
 }
 
 /* The statistics of each plane by its name; those of gray are those of its luma too. */

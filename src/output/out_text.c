@@ -53,6 +53,7 @@ struct text_state {
     bool is_lines, has_records;
     uint64_t n_images, n_blown, n_crushed, n_failed; /* in lines */
     bool has_limits;                                 /* of an image in lines */
+    bool has_zones;                                  /* of --labels */
 };
 
 #define BOLD "\033[1m"
@@ -325,19 +326,10 @@ static void put_clipped(const struct text *s, const struct ih_histogram *h, bool
 /* The samples that are counted apart, of all planes. */
 static void put_apart(const struct text *s, const struct ih_histogram *h)
 {
-    const char *before = "samples counted apart: ";
-    for (unsigned k = 0; k < IH_SPECIALS; k++) {
-        uint64_t n = 0;
-        for (unsigned i = 0; i < h->layout.n_channels; i++)
-            n += h->specials[i][k];
-        if (n > 0) {
-            fprintf(s->to.stream, "%*s%s%" PRIu64 " %s", *before == ',' ? 0 : INDENT, "", before, n,
-                    ih_special_names[k]);
-            before = ", ";
-        }
-    }
-    if (*before == ',')
-        putc('\n', s->to.stream);
+    char apart[IH_APART_MAX];
+    ih_put_apart(apart, h, 0, h->layout.n_channels);
+    if (*apart)
+        fprintf(s->to.stream, "%*ssamples counted apart: %s\n", INDENT, "", apart);
 }
 
 /* "named in the file: band1 Blue, band4 NIR", on as many lines as it takes. */
@@ -570,6 +562,7 @@ static void count_line(struct text_state *s, const struct ih_result *r)
     if (r->status != IH_OK || r->is_total)
         return;
     s->n_images++;
+    s->has_zones |= r->has_label;
     s->has_limits |= ih_is_unsigned(h->type);
     s->n_blown += is_marked(h->any_high, h->n_pixels);
     s->n_crushed += is_marked(h->any_low, h->n_pixels);
@@ -581,7 +574,8 @@ static void put_last_line(const struct text_state *s)
     FILE *f = s->text.to.stream;
     if (s->n_images == 0 || s->n_images + s->n_failed < 2)
         return;
-    fprintf(f, "%" PRIu64 " image%s", s->n_images, s->n_images == 1 ? "" : "s");
+    fprintf(f, "%" PRIu64 " %s%s", s->n_images, s->has_zones ? "zone" : "image",
+            s->n_images == 1 ? "" : "s");
     if (s->has_limits)
         fprintf(f, ", %" PRIu64 " blown, %" PRIu64 " crushed", s->n_blown, s->n_crushed);
     if (s->has_limits && has_wide_layout(&s->text))
@@ -625,6 +619,7 @@ static void put_sides(const struct text *s, const struct ih_comparison *c)
         describe_total(facts, &c->sides[i]);
         fprintf(s->to.stream, "%c  %s%s%s  %s\n", "AB"[i], style(s, BOLD), name, style(s, PLAIN),
                 facts);
+        put_apart(s, &c->sides[i].histogram);
     }
 }
 

@@ -171,7 +171,22 @@ END
   grep -q '  ·  transparent pixels left out, 22\.0.*% partly  ·  mean luma' a.svg || fail "$(grep px a.svg)"
   printf '\x00\x00\x80\x3E\x00\x00\x00\x3F\x00\x00\x80\x7F\x00\x00\xC0\x7F\x00\x00\xC0\xFF' >f.raw
   imghist_ok f.raw --raw=1 --raw-depth=f32le --size=5x1 --chart=f.svg
-  grep -q 'counted apart: 2 nan, 1 positive_infinity' f.svg || fail "$(grep px f.svg)"
+  grep -q 'counted apart: 2 NaN, 1 +infinity' f.svg || fail "$(grep px f.svg)"
+}
+
+@test "chart: the footer names the mask, and says that samples were reduced and how many bits seem in use" {
+  pgm mask.pgm 2 1 '\x00\x01'
+  printf 'P5 2 1 65535\n\x00\x05\xFF\xFF' >all.pgm
+  printf 'P5 2 1 65535\n\x00\x05\x0F\xFF' >few.pgm
+  facts() { imghist_ok "$@" --chart=f.svg -q && sed -n 's/^<desc>//p' f.svg; }
+  [[ $(facts all.pgm --mask=mask.pgm) == '2 × 1 px, 1 counted, mask mask.pgm, '*', 16 bits reduced to 8, PNM. gray'* ]] || fail "$(grep desc f.svg)"
+  [[ $(facts few.pgm) == *', 16 bits reduced to 8, but only 12 seem in use, PNM. gray'* ]] || fail "$(grep desc f.svg)"
+  for without in --bins=native --depth=12; do
+    [[ $(facts few.pgm "$without") != *reduced* ]] || fail "$without"
+  done
+  [[ $(facts mask.pgm) != *mask* && $(facts mask.pgm) != *reduced* ]] || fail "$(grep desc f.svg)"
+  [[ $(facts all.pgm --mask=mask.pgm --total) == *', mask mask.pgm, '* ]] || fail "$(grep desc f.svg)"
+  [[ $(facts all.pgm mask.pgm --sheet --mask=mask.pgm) == '2 images, mask mask.pgm, 1 reduced to 8 bits, heights '* ]] || fail "$(grep desc f.svg)"
 }
 
 # Uniform from 1/2 to 3/4, where bins of float32 are 1/256 wide: 64 bins of 256 pixels. A bar is a quarter of a bin, or a little less.
@@ -210,7 +225,7 @@ f32() { imghist_ok "$1" --raw=1 --raw-depth=f32le --size=$(($(stat -c %s "$1") /
   floats none.raw nan nan inf
   f32 none.raw --chart=none.svg
   grep -q '>no values</text>' none.svg # in the plot
-  grep -q 'counted apart: 2 nan, 1 positive_infinity' none.svg
+  grep -q 'counted apart: 2 NaN, 1 +infinity' none.svg
   ! grep -qE 'mean|stddev|values 0|>value<|>0\.5<' none.svg || fail "$(cat none.svg)"
   f32 none.raw --text=full
   assert_output_has "  no values "
@@ -276,6 +291,12 @@ f32() { imghist_ok "$1" --raw=1 --raw-depth=f32le --size=$(($(stat -c %s "$1") /
   imghist_refused 2 "--sheet shows up to 60 images in a stream; name a file" d --sheet --chart=-
   imghist_ok d --where 'width > 1' --sheet --chart=none.png
   [ ! -e none.png ]
+  echo text >bad.png
+  imghist_status 1 bad.png gone.png d/100.pgm --sheet --chart=failed.svg
+  grep -q '>1 image, 2 failed, heights' failed.svg || fail "$(grep heights failed.svg)"
+  imghist_status 1 bad.png d --sheet --chart=failed.svg
+  grep -q '>1 image, 1 failed in all, heights' failed-2.svg || fail "$(grep heights failed-2.svg)"
+  ! grep -q '[0-9] failed' failed.svg || fail "more inputs follow"
   imghist_refused 2 "--sheet: needs the name of one file" d --sheet --chart=charts
   imghist_refused 2 "--sheet: cannot be used with --total-only" d --sheet --chart=a.png --total-only
   imghist_refused 2 "--sheet: cannot be used with --scale-y" d --sheet --chart=a.png --scale-y=count

@@ -284,8 +284,10 @@ raw() { python3 -c 'import struct,sys; open(sys.argv[1], "wb").write(b"".join(st
   grep -qF 'mean 0.375 → 0.375  EMD 0  KS 0.000' c.svg || fail "$(grep text c.svg)"
   imghist_ok --diff a.raw b.raw --raw=1 --raw-depth=f32le --size=2x1 --chart=c.svg -q
   grep -qF '>mean 0.375 → none<' c.svg || fail "$(grep text c.svg)"
+  grep -qF 'not in the lines: 2 NaN' c.svg || fail "$(grep text c.svg)"
   imghist_ok --diff a.raw b.raw --raw=1 --raw-depth=f32le --size=2x1 --text
   assert_output_has "largest: none"
+  [ "${lines[2]}" = "  samples counted apart: 2 NaN" ] || fail "of the second side"
   imghist_ok --diff a.raw a.raw --raw=1 --raw-depth=f32le --size=2x1 --text
   refute_output_has none
 }

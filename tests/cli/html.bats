@@ -760,7 +760,7 @@ END
   printf '\x00\x00\x00\x3F\x00\x00\xC0\x3F\x00\x00\xC0\x7F\x00\x00\xC0\x7F\x00\x00\x80\x7F' >f.raw
   imghist_ok f.raw --raw=1 --raw-depth=f32le --size=5x1 --html=f.html
   in_browser f.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' >said
-  grep -q '^Not in bins of gray2 nan, 1 positive_infinity' said || fail "$(cat said)"
+  grep -q '^Not in bins of gray2 NaN, 1 +infinity' said || fail "$(cat said)"
 }
 
 @test "html: a page of native bins without thumbnails has no picture" {

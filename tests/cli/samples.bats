@@ -24,7 +24,7 @@ raw() {
   [[ ${lines[1]} == f.raw,4,1,gray,2,,-0.950012207,1.04998779,-2,0.099975586,-2,-2,-2,-2,0.099975586,*,0,1,1,0 ]] || fail "${lines[1]}"
   [[ ${lines[0]} == *,nodata,nan,positive_infinity,negative_infinity ]]
   imghist_ok f.raw --raw=1 --raw-depth=f16le --text
-  assert_output_has "counted apart: 1 nan, 1 positive_infinity"
+  assert_output_has "counted apart: 1 NaN, 1 +infinity"
   imghist_ok s.raw --raw=1 --raw-depth=16sle --text=lines # no value is crushed or blown
   imghist_ok s.raw s.raw --raw=1 --raw-depth=16sle --text=lines
   [ "$(tail -n 1 <<<"$output")" = "2 images" ] || fail "$output"

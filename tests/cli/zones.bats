@@ -33,8 +33,14 @@ zones() {
     '[["a.pgm#0",0,3,"labels.pgm"],["a.pgm#7",7,3,"labels.pgm"],["a.pgm#9",9,2,"labels.pgm"]]' ] || fail "json"
   imghist_ok a.pgm --labels=labels.pgm --text=lines --html=p.html --chart=charts
   [ "$(grep -c 'a.pgm#[079]$' <<<"$output")" -eq 3 ] || fail "text"
+  [[ ${lines[-1]} == "3 zones, "* ]] || fail "text: ${lines[-1]}"
   [ "$(ls charts | paste -sd' ')" = "a.pgm#0.hist.png a.pgm#7.hist.png a.pgm#9.hist.png" ] || fail "charts"
   grep -q 'a.pgm#9' p.html || fail "page"
+  imghist_ok a.pgm --labels=labels.pgm --sheet --chart=s.svg --where 'label > 0'
+  grep -q ">2 zones, heights in percent of each zone's pixels" s.svg || fail "$(grep heights s.svg)"
+  assert_stderr_has "2 of 3 zones match --where"
+  imghist_ok a.pgm --labels=labels.pgm --where 'label == 9' --chart=nine.svg -q
+  grep -q ' px, 2 counted  ·  label 9 of labels.pgm  ·  ' nine.svg || fail "$(grep px nine.svg)"
 }
 
 @test "zones: groups have the order of the numbers, and the field" {
