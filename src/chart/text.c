@@ -90,16 +90,6 @@ static void add_transparency(const struct ih_result *result, struct ih_chart_fac
     snprintf(fact + strlen(fact), IH_LABEL_MAX - strlen(fact), ", %.32s partly", partly);
 }
 
-/* Unless a range says how. */
-static void add_reduction(const struct ih_result *result, struct ih_chart_facts *facts)
-{
-    const unsigned depth = result->info.source_depth, few = ih_result_few_bits(result);
-    char *const fact = next_fact(facts);
-    const int n = snprintf(fact, IH_LABEL_MAX, "%u bits reduced to 8", depth);
-    if (few > 0)
-        snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", but only %u seem in use", few);
-}
-
 /* Adds the name of the format in capitals. toupper would depend on the locale. */
 static void add_format(const struct ih_result *result, struct ih_chart_facts *facts)
 {
@@ -253,7 +243,7 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_tones(result, facts);
     ih_chart_add_values(result, 1, ih_histogram_shown(h), facts);
     if (ih_result_is_reduced(result))
-        add_reduction(result, facts);
+        ih_result_put_reduction(next_fact(facts), IH_LABEL_MAX, result);
     if (result->info.format)
         add_format(result, facts);
     if (h->layout.has_alpha && ih_bins(h, h->layout.n_channels - 1)[0] > 0 &&

@@ -74,6 +74,7 @@ static enum ih_status begin(struct data_sink *s, bool is_one, struct ih_error *e
                                      .has_distances = o->against != NULL,
                                      .reference = o->against,
                                      .where = ih_option_value(o, "where"),
+                                     .has_bands = o->by && strcmp(o->by, "band") == 0,
                                      .colour = o->color == IH_COLOR_ALWAYS ||
                                                (o->color == IH_COLOR_AUTO && has_colours(stream)),
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,

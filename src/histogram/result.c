@@ -1,5 +1,6 @@
 #include "histogram/result.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,14 @@ unsigned ih_result_few_bits(const struct ih_result *r)
     while (bits < 15 && (((1u << bits) - 1) * (n_bins - 1) + 32767) / 65535 < largest)
         bits++;
     return largest > 0 && bits < 15 ? bits : 0;
+}
+
+void ih_result_put_reduction(char *text, size_t size_bytes, const struct ih_result *r)
+{
+    const unsigned few = ih_result_few_bits(r);
+    const int n = snprintf(text, size_bytes, "%u bits reduced to 8", r->info.source_depth);
+    if (few > 0 && n > 0 && (size_t)n < size_bytes)
+        snprintf(text + n, size_bytes - (size_t)n, ", but only %u seem in use", few);
 }
 
 /* ---- statistics ---- */

@@ -18,11 +18,11 @@ extern const unsigned long ih_report_bytes;
 
 struct html_state {
     struct ih_output_state to;
-    uint64_t n_records;
+    uint64_t n_records, n_images;
     struct ih_total total;
     const struct ih_luma_weights
         *luma;     /* of an image that has it, beside floats without; NULL: none */
-    bool is_mixed; /* images of different bins, which have no total */
+    bool is_mixed; /* images of different bins, or groups of bands, which have no total */
     /* Of records; with the fingerprint, by which the page finds copies. */
     const struct ih_column *columns[IH_N_FIELDS + IH_CHOSEN_MAX + 2];
 };
@@ -194,6 +194,10 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
     if (result->status == IH_OK && ih_is_native(result->histogram.type)) {
         putc(',', f);
         put_shown(f, ih_histogram_shown(&result->histogram));
+    } else if (result->status == IH_OK && ih_result_is_reduced(result)) {
+        char reduction[64];
+        ih_result_put_reduction(reduction, sizeof reduction, result);
+        fprintf(f, ",null,\"%s\"", reduction);
     }
     putc(']', f);
 }
@@ -222,8 +226,8 @@ static void html_begin(void *state)
     ih_json_put_string_in_html(stream, options->reference);
     fputs(",\"where\":", stream);
     ih_json_put_string_in_html(stream, options->where);
-    fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s", IH_MARKED_PERCENT,
-            options->thumbnails ? "true" : "false");
+    fprintf(stream, ",\"marked_share\":0.%02d,\"thumbnails\":%s,\"bands\":%s", IH_MARKED_PERCENT,
+            options->thumbnails ? "true" : "false", options->has_bands ? "true" : "false");
     put_names(stream, "columns", s->columns);
     put_names(stream, "statistics", options->columns->of_channel);
     fputs(",\"rows\":[", stream);
@@ -249,12 +253,14 @@ static void html_put(void *state, const struct ih_result *result, const char *by
         ih_total_reset(&s->total);
         ih_total_init(&s->total, &IH_MEASURE_DEFAULT);
         (void)ih_total_add(&s->total, result, &ignored);
+        s->is_mixed = s->is_mixed && !s->to.options.has_bands;
         return;
     }
     if (result->status == IH_OK && ih_has_luma(&result->histogram))
         s->luma = result->measure.luma;
+    s->n_images += result->is_total ? result->n_images : result->status == IH_OK;
     /* Or more pixels than a sum can have. */
-    s->is_mixed |= ih_total_add(&s->total, result, &ignored) != IH_OK;
+    s->is_mixed |= s->to.options.has_bands || ih_total_add(&s->total, result, &ignored) != IH_OK;
     fputs(s->n_records++ ? ",\n" : "\n", s->to.stream);
     fwrite(bytes, 1, n, s->to.stream);
 }
@@ -264,7 +270,7 @@ static void put_total(FILE *f, const struct html_state *s)
     struct ih_result total;
     ih_total_result(&s->total, &total);
     fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu,\"row\":",
-            (unsigned long long)(s->is_mixed ? s->n_records - total.n_failed : total.n_images),
+            (unsigned long long)(s->is_mixed ? s->n_images : total.n_images),
             (unsigned long long)total.n_failed);
     put_row(s, f, &total);
     fprintf(f, ",\"mixed\":%s,\"luma\":\"%s\",\"alpha\":\"%s\",\"clip_limits\":[%u,%u],\"region\":",

@@ -30,6 +30,7 @@ struct ih_output_options {
     const char *where;     /* HTML: the condition of all records; NULL: none */
     const char *reference; /* HTML: of the distances; "total": all images; NULL: none */
     bool thumbnails;       /* HTML: images have thumbnails, except those of result files */
+    bool has_bands;        /* HTML: records are those of --by=band */
     const struct ih_columns *columns;   /* of records and channels. Borrowed until close */
     const struct ih_field_list *fields; /* CSV of images and stats, NDJSON: these, instead of all
                                            columns. NULL: none are chosen. Borrowed until close */

@@ -255,6 +255,35 @@ d 3 7
 END
 }
 
+# Bins of the groups are of one band each: 1 of band1, and the three colours.
+@test "html: a group of --by=band has its name in the panel and the tip, and its mean in the table" {
+  browser
+  ppm a.ppm 2 1 '\x10\x20\x30\x12\x22\x32'
+  ppm b.ppm 1 1 '\x14\x24\x34'
+  imghist_ok a.ppm b.ppm --by=band --html=r.html
+  imghist_ok a.ppm b.ppm --by=band --total --html=t.html
+  for page in r t; do
+    in_browser $page.html '
+      const texts = s => [...document.querySelectorAll(s)].map(e => e.textContent).join(" ");
+      say(texts("#total p, #total .legend") + "; " + texts("#facts dt") + "; " + texts("th button") + "; " + texts("#body td:nth-child(5)"));
+      document.querySelectorAll("#body tr")[1].click();
+      const svg = document.querySelector("#detail .histogram"), b = svg.getBoundingClientRect();
+      svg.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: b.left + b.width * 8.5 / 64, clientY: b.top + 5}));
+      say(texts("#detail .legend") + "; " + texts("#channels tr:last-child td:nth-child(-n+2)") + "; " + texts("#tip div"));'
+  done >said
+  diff said - <<'END'
+The groups have different bins or bands, which are not added up.; Groups Failed Counted by; Groupfile Images Pixels Mean Median Stddev Entropy; 50 34 18
+green; green 34; values 32 to 35 green at least 66.7 %
+redgreenblueluma; Groups Images counted Failed Pixels Mean luma Stddev Crushed, any channel Blown, any channel Clip limits Luma Counted by; Groupfile Images Pixels Mean Median Stddev Entropy; 50 34 18
+green; green 34; values 32 to 35 green at least 66.7 %
+END
+  filtered r.html >said <<<$'mean > 33\nmean > 50'
+  diff said - <<'END'
+2 of 3 groups: blue green
+0 of 3 groups: 
+END
+}
+
 @test "html: a group of failed images has their number and no histogram" {
   browser
   page
@@ -656,6 +685,32 @@ mean_luma
 Images counted Failed Pixels Mean Stddev Luma Counted by; 0.5 0.5 0.20412
 gray.mean
 0.25 0.5 0.75
+END
+}
+
+# Of 2,002 values the 0.1 and 99.9 percentiles leave out one at each end.
+@test "html: the page says where it shows the middle 99.8 %, how many bits were reduced, and that zones are counted" {
+  browser
+  { printf '\x81'; printf '\x00\x01%.0s' {1..1000}; printf '\x7E'; } >cut.raw
+  printf '\x81\x7E' >all.raw
+  said() { in_browser r.html 'say([...document.querySelectorAll("#total .legend, #hint")].map(e => e.textContent.replace(/ Bars.*higher./, "")).join("; "));
+    document.querySelector("#body tr").click(); say(document.querySelector("#detail .legend").textContent)'; }
+  imghist_ok cut.raw --raw=1 --raw-depth=8s --html=r.html
+  [[ $(said) == *"the middle 99.8 % of the values; "*" Histograms of signed and float samples show the middle 99.8 % of the values."*$'\n'*"the middle 99.8 % of the values" ]] || fail "$(said)"
+  imghist_ok all.raw --raw=1 --raw-depth=8s --html=r.html
+  [[ $(said) != *middle* ]] || fail "$(said)"
+  printf 'P5 2 1 65535\n\x00\x05\x0F\xFF' >few.pgm
+  imghist_ok few.pgm --html=r.html
+  in_browser r.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' >said
+  grep -q '^Samples16 bits reduced to 8, but only 12 seem in use' said || fail "$(cat said)"
+  pgm labels.pgm 2 1 '\x07\x09'
+  imghist_ok few.pgm --labels=labels.pgm --html=r.html
+  in_browser r.html 'for (const s of ["#total h2", "#facts dt", "#count", "th"]) say([...document.querySelectorAll(s)].slice(0, 4).map(e => e.textContent).join(" "))' >said
+  diff said - <<'END'
+All zones together
+Zones counted Failed Pixels Mean luma
+2 zones
+Zonefile Histogram Pixels Format
 END
 }
 
