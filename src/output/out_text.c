@@ -139,6 +139,18 @@ static void text_put_statistics(const struct text *s, const struct column *colum
             put_statistic(s, c, view, plane);
 }
 
+/* The plane that stands for an image: luma, or else green, gray or the first band. */
+static unsigned text_plane(const struct ih_histogram *h)
+{
+    return ih_has_luma(h) ? (unsigned)IH_LUMA : h->layout.n_colours == 3;
+}
+
+/* Clip counts are of colours and gray, and signed and float samples have no limits. */
+static bool has_clip_counts(const struct ih_histogram *h)
+{
+    return ih_is_unsigned(h->type) && h->layout.n_colours > 0;
+}
+
 /* ---- full view: the title ---- */
 
 enum { FACTS_MAX = 160, NAMES_MAX = 8 };
@@ -229,10 +241,10 @@ static void put_axis(const struct text *s, unsigned n_columns, const struct ih_h
 
 static void put_plot(const struct text *s, const struct ih_histogram *h)
 {
-    static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
-    const bool is_gray = h->layout.n_colours == 1, is_colour = h->layout.n_colours == 3;
-    const bool is_mixed = s->to.options.colour && is_colour;
-    const unsigned *planes = is_mixed ? rgb : ih_has_luma(h) ? luma : &rgb[is_colour];
+    static const unsigned rgb[] = {0, 1, 2};
+    const bool is_gray = h->layout.n_colours == 1;
+    const bool is_mixed = s->to.options.colour && h->layout.n_colours == 3;
+    const unsigned plane = text_plane(h), *const planes = is_mixed ? rgb : &plane;
     struct ih_plot plot = {.n_columns = has_wide_layout(s) ? PLOT_COLUMNS_WIDE : PLOT_COLUMNS,
                            .n_rows = PLOT_ROWS,
                            .n_curves = is_mixed ? 3 : 1};
@@ -242,10 +254,7 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
         ih_plot_put_row(s->to.stream, &plot, row, s->to.options.unicode);
         putc('\n', s->to.stream);
     }
-    put_axis(s, plot.n_columns, h,
-             is_mixed  ? ""
-             : is_gray ? "gray"
-                       : ih_histogram_plane(h, *planes));
+    put_axis(s, plot.n_columns, h, is_mixed ? "" : is_gray ? "gray" : ih_histogram_plane(h, plane));
 }
 
 /* ---- full view: the table ---- */
@@ -358,7 +367,7 @@ static void put_clipping(const struct text *s, const struct ih_histogram *h)
     putc('\n', s->to.stream);
     put_band_names(s, h);
     put_apart(s, h);
-    if (!ih_is_unsigned(h->type) || h->layout.n_colours == 0)
+    if (!has_clip_counts(h))
         return;
     fprintf(s->to.stream, "%*s", INDENT, "");
     put_clipped(s, h, true);
@@ -409,7 +418,7 @@ static void put_luminance(const struct text *s, const struct ih_result *r)
     if (r->has_distance)
         fprintf(s->to.stream, "%*sto the reference: ks %.4f, emd %.2f\n", INDENT, "", r->against.ks,
                 r->against.emd);
-    if (!ih_is_unsigned(r->histogram.type) || r->histogram.layout.n_colours == 0)
+    if (!has_clip_counts(&r->histogram))
         return;
     fprintf(s->to.stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
     if (doubt)
@@ -475,29 +484,36 @@ static unsigned columns_taken(const struct text *s)
     return n;
 }
 
-/* Writes a name so that the line fits the terminal. */
-static void put_name(const struct text *s, const char *name)
+/* Writes a name so that the line fits the terminal. of: what follows it */
+static void put_name(const struct text *s, const char *name, const char *of)
 {
-    char shown[IH_ESCAPED_MAX];
+    char shown[IH_ESCAPED_MAX + 16];
     const unsigned taken = columns_taken(s);
     const unsigned left = s->width > taken + NAME_LEAST ? s->width - taken : NAME_LEAST;
-    ih_escape(shown, sizeof shown, name);
+    strcpy(shown + ih_escape(shown, IH_ESCAPED_MAX, name), of);
     ih_text_put_short(s->to.stream, shown, s->to.options.width ? left : 0, s->to.options.unicode);
 }
 
-static void put_line_heading(const struct text *s)
+/* Whether a line shows neither luma nor gray. */
+static bool shows_channel(const struct ih_histogram *h)
+{
+    return !ih_has_luma(h) && h->layout.n_colours != 1;
+}
+
+static void put_line_heading(const struct text *s, const struct ih_result *first)
 {
     fputs(style(s, BOLD), s->to.stream);
     if (has_wide_layout(s))
         fprintf(s->to.stream, "%11s  ", "pixels");
-    fprintf(s->to.stream, "%-*s", (int)curve_columns(s), "luma");
+    fprintf(s->to.stream, "%-*s", (int)curve_columns(s),
+            shows_channel(&first->histogram) ? "channel" : "luma");
     fputs("   mean  crushed   blown", s->to.stream);
     if (s->to.options.has_distances)
         fprintf(s->to.stream, "%8s%10s", "ks", "emd");
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++)
         fprintf(s->to.stream, "%*s", (int)chosen_columns(*c), (*c)->name);
     fputs("  ", s->to.stream);
-    put_name(s, s->to.options.folder && *s->to.options.folder ? s->to.options.folder : "name");
+    put_name(s, s->to.options.folder && *s->to.options.folder ? s->to.options.folder : "name", "");
     fprintf(s->to.stream, "%s\n", style(s, PLAIN));
 }
 
@@ -518,8 +534,8 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     struct ih_record_view view;
     ih_record_view_init(&view, r);
     const struct column mean = {"mean", MEAN_COLUMNS - 2, 1, false};
-    put_statistic(s, &mean, &view, IH_LUMA);
-    if (ih_is_unsigned(h->type)) {
+    put_statistic(s, &mean, &view, text_plane(h));
+    if (has_clip_counts(h)) {
         put_share(s, 8, h->any_low, h->n_pixels, false, "%");
         put_share(s, 7, h->any_high, h->n_pixels, true, "%");
     } else {
@@ -528,7 +544,7 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
     if (s->to.options.has_distances)
         fprintf(s->to.stream, "%8.4f%10.2f", r->against.ks, r->against.emd);
     for (const struct ih_column *const *c = s->to.options.columns->chosen; *c; c++) {
-        const struct ih_field_value value = ih_channel_value(&view, IH_LUMA, *c);
+        const struct ih_field_value value = ih_channel_value(&view, text_plane(h), *c);
         put_number(s, (int)chosen_columns(*c) - 2, (*c)->field.kind == IH_FIELD_SIDE ? 4 : 0,
                    &value);
     }
@@ -540,18 +556,22 @@ static void show_line(const struct text *s, const struct ih_result *r)
     const char *folder = s->to.options.folder ? s->to.options.folder : "";
     const size_t n_folder = strlen(folder);
     const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
+    char of[16] = "";
     fputs(r->is_total ? style(s, BOLD) : "", s->to.stream);
     if (has_wide_layout(s))
         put_size(s, r);
     if (r->histogram.n_pixels > 0) {
-        ih_plot_put_line(s->to.stream, &r->histogram, IH_LUMA, curve_columns(s),
+        ih_plot_put_line(s->to.stream, &r->histogram, text_plane(&r->histogram), curve_columns(s),
                          s->to.options.unicode);
         put_numbers(s, r);
+        if (shows_channel(&r->histogram) && r->histogram.layout.n_channels > 1)
+            snprintf(of, sizeof of, " (%.8s)",
+                     ih_histogram_plane(&r->histogram, text_plane(&r->histogram)));
     } else {
         const unsigned taken = columns_taken(s) - (has_wide_layout(s) ? SIZE_COLUMNS : 0);
         fprintf(s->to.stream, "%-*s", (int)taken, "no pixels");
     }
-    put_name(s, is_within ? r->path + n_folder : r->path);
+    put_name(s, is_within ? r->path + n_folder : r->path, of);
     fprintf(s->to.stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
 }
 
@@ -563,7 +583,7 @@ static void count_line(struct text_state *s, const struct ih_result *r)
         return;
     s->n_images++;
     s->has_zones |= r->has_label;
-    s->has_limits |= ih_is_unsigned(h->type);
+    s->has_limits |= has_clip_counts(h);
     s->n_blown += is_marked(h->any_high, h->n_pixels);
     s->n_crushed += is_marked(h->any_low, h->n_pixels);
 }
@@ -690,7 +710,7 @@ static void text_put(void *state, const struct ih_result *result, const char *by
     if (result->status != IH_OK)
         return;
     if (s->is_lines && !s->has_records)
-        put_line_heading(&s->text);
+        put_line_heading(&s->text, result);
     else if (!s->is_lines && s->has_records)
         putc('\n', s->text.to.stream);
     fwrite(bytes, 1, n, s->text.to.stream);

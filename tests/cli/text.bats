@@ -74,6 +74,25 @@ END
   [ "${lines[1]}" = "  1 x 1 pnm, 8 bits, gray" ] || fail "64 columns"
 }
 
+# Five bands of 2 pixels, two of them with a value that would be clipped, and a colour.
+@test "text: a line without luma says which channel it shows, and has no clip counts of bands" {
+  npy() { python3 -c 'import sys; h = b"{\"descr\": \"|u1\", \"fortran_order\": False, \"shape\": (1, 2, 5)}"; sys.stdout.buffer.write(b"\x93NUMPY\1\0" + bytes([len(h) + 1, 0]) + h + b"\n" + bytes([0, 9, 9, 9, 9, 200, 255, 9, 9, 9]))'; }
+  needs python3
+  npy >five.npy
+  ppm green.ppm 1 1 '\x00\x08\x00'
+  imghist_ok five.npy green.ppm --axes=HWC --text=lines -q
+  [[ ${lines[0]} == "     pixels  channel  "*"mean  crushed   blown  name" ]] || fail "heading"
+  [[ ${lines[1]} == *"  100.0                   five.npy (band1)" ]] || fail "bands: ${lines[1]}"
+  [[ ${lines[2]} == *" 100%   0.00%  green.ppm" ]] || fail "colours: ${lines[2]}"
+  imghist_ok green.ppm five.npy --axes=HWC --text=lines --luma=none -q
+  [[ ${lines[1]} == *"    8.0     100%   0.00%  green.ppm (green)" ]] || fail "without luma: ${lines[1]}"
+  imghist_ok five.npy --axes=HWC --by=band -q
+  [[ ${lines[2]} == *"  132.0                   band2" ]] || fail "a group has one band: ${lines[2]}"
+  imghist_ok green.ppm five.npy --axes=HWC --text=lines -q
+  [[ ${lines[0]} == "     pixels  luma  "* && ${lines[2]} == *" (band1)" ]] || fail "luma first"
+  [ "${lines[3]}" = "2 images, 0 blown, 1 crushed (from 1 % of the pixels)" ] || fail "the last line"
+}
+
 @test "text: directories and lists are shown in lines" {
   dot d/a.pgm
   imghist d
