@@ -437,7 +437,7 @@ static enum ih_status parse_sort(struct ih_options *o, struct ih_error *err)
     struct ih_error reason;
     if (!text)
         return IH_OK;
-    fields.which = "--fields=help lists them";
+    fields.which = "the field is one of the image, as red.mean; --fields=help lists them";
     o->is_descending = *text == '-';
     if (ih_field_list_parse(text + o->is_descending, &fields, false, &list, &reason) != IH_OK)
         return refuse(o, "sort", reason.message, err);

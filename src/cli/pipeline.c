@@ -715,8 +715,9 @@ static void end_stages(struct ih_pipeline *p, uint64_t run)
 {
     const struct ih_options *const o = p->options;
     struct ih_result total;
-    if (p->top)
-        ih_top_end(p->top, write_sorted, p);
+    if (p->top && ih_top_end(p->top, write_sorted, p) && p->messages.n_done > 0)
+        ih_messages_note(&p->messages, NULL,
+                         "no record has the field of --sort: they are in the order of the inputs");
     if (!o->only_total)
         ih_by_end(p->by, give_total, p);
     if (o->compares) {

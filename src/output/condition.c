@@ -614,9 +614,12 @@ enum ih_status ih_field_list_parse(const char *text, const struct ih_field_set *
     if (!whole.text)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     list->n = 0;
-    for (bool is_last = false; !is_last && status == IH_OK; p.at += p.n + 1) {
-        p.n = strcspn(p.at, ",");
-        is_last = !p.at[p.n];
+    for (char *part = whole.text, *end; part && status == IH_OK; part = *end ? end + 1 : NULL) {
+        end = part + strcspn(part, ",");
+        p.at = part + strspn(part, " ");
+        p.n = (size_t)(end - p.at);
+        while (p.n > 0 && p.at[p.n - 1] == ' ')
+            p.n--;
         status = add_field(&p, of_rows, list);
     }
     free(whole.text);

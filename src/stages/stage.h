@@ -129,8 +129,9 @@ bool ih_top_wants(struct ih_top *stage, const struct ih_field_value *value);
 enum ih_status ih_top_take(struct ih_top *stage, const struct ih_field_value *value, void *record,
                            size_t n_bytes, struct ih_error *err);
 
-/* Gives the records in their order; begins_copies: the first of a group. The stage keeps them. */
-void ih_top_end(struct ih_top *stage, void (*give)(void *user, void *record, bool begins_copies),
+/* Gives the records in their order; begins_copies: the first of a group. The stage keeps them.
+ * Returns whether the field has a value in none of the records. */
+bool ih_top_end(struct ih_top *stage, void (*give)(void *user, void *record, bool begins_copies),
                 void *user);
 
 /* ---- diff.c: the two inputs of --diff ---- */

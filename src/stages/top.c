@@ -175,10 +175,11 @@ static void keep_copies(struct ih_top *t)
         sift_up(t, i);
 }
 
-void ih_top_end(struct ih_top *t, void (*give)(void *user, void *record, bool begins_copies),
+bool ih_top_end(struct ih_top *t, void (*give)(void *user, void *record, bool begins_copies),
                 void *user)
 {
     sort(t);
+    const bool lacks_all = t->n_held > 0 && t->held[0].type == IH_TYPE_NONE;
     if (t->finds_copies) {
         keep_copies(t);
         sort(t);
@@ -186,4 +187,5 @@ void ih_top_end(struct ih_top *t, void (*give)(void *user, void *record, bool be
     for (size_t i = 0; i < t->n_held; i++)
         give(user, t->held[i].record,
              t->finds_copies && t->held[i].number == (double)t->held[i].input);
+    return lacks_all;
 }

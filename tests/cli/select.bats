@@ -178,7 +178,7 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   [[ ${lines[1]} == '{"file":"bad.png","gray.mean":null,"format":null,"error":"cannot decode: '* ]] || fail "${lines[1]}"
   imghist_output "channel,mean,p50,file,width
 gray,191.250000,255,white.pgm,2
-luma,191.250000,255,white.pgm,2" white.pgm --csv=stats --fields=channel,mean,p50,file,width
+luma,191.250000,255,white.pgm,2" white.pgm --csv=stats --fields='channel, mean ,p50,  file,width'
   imghist_output "pixels
 4" white.pgm --fields=pixels
   imghist_ok white.pgm --fields=file,emd --against=black.pgm
@@ -289,6 +289,7 @@ luma,0,50.000000,0.000000" 1.ndjson 2.ndjson --total-only --csv=stats --fields=c
   refuse "column 6: no field 'wdth'; did you mean width? --fields=help lists them" --csv --fields=file,wdth
   refuse "column 6: the name of a field is missing" --csv --fields=file,,width
   refuse "column 1: the name of a field is missing" --csv --fields=
+  refuse "column 7: the name of a field is missing" --csv '--fields=file, '
   refuse "column 6: the field is in the list already" --csv --fields=file,file
   refuse "column 1: no field 'mean'" --csv=images --fields=mean
   refuse "column 1: no field 'channel'" --ndjson --fields=channel
@@ -358,6 +359,13 @@ END
   images
   "$IMGHIST" *.pgm --ndjson -o all.ndjson
   imghist_refused 2 "--sort: column 1: no field 'hight'; did you mean height?" black.pgm --sort=-hight
+  imghist_refused 2 "--sort: column 1: no field 'mean'; did you mean mean_luma? the field is one of the image, as red.mean;" black.pgm --sort=mean --csv=stats
+  imghist_ok black.pgm white.pgm --sort=-band3.mean --print
+  assert_stderr_has "note: no record has the field of --sort: they are in the order of the inputs"
+  [ "${lines[0]}" = black.pgm ]
+  ppm red.ppm 1 1 '\xFF\x00\x00'
+  imghist_quiet black.pgm red.ppm --sort=red.mean --print
+  [ "${lines[0]}" = red.ppm ]
   imghist_refused 2 "--sort: records are sorted by one field" black.pgm --sort=width,height
   imghist_refused 2 "--sort: column 1: the name of a field is missing" black.pgm --sort=-
   imghist_refused 2 "--top: needs --sort=NAME" black.pgm --top=3
