@@ -770,7 +770,7 @@ struct ih_scan_settings {
      * in the order of the labels. Its path ends in "#" and the label. NULL: none. Sources are then
      * paths, and not raw samples. */
     const char *labels;
-    unsigned has_ignored_label, ignored_label; /* 1: pixels with this label are not counted */
+    unsigned has_ignore_label, ignore_label; /* 1: pixels with this label are not counted */
 };
 
 enum ih_item_kind {

@@ -61,6 +61,8 @@ static const char *hint_of(const char *written)
         {"-H", "did you mean --help?"},
         {"--histogram", "histograms need no option; --chart=FILE.png draws one"},
         {"--plot", "did you mean --chart=FILE.png?"},
+        {"--reader", "it is one of 'python3 -m imghist', which reads other formats with a function "
+                     "(docs/readers.md)"},
         {"--device=gpu", "did you mean cuda?"},
         {"--device=GPU", "did you mean cuda?"},
         {"--device=nvidia", "did you mean cuda?"},

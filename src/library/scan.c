@@ -183,11 +183,10 @@ static enum ih_status check_settings(struct ih_scan_settings *s, bool is_raw, st
                             is_raw ? "raw_channels" : "takes_only_images");
     if (s->labels && strlen(s->labels) >= IH_MASK_NAME_MAX)
         return ih_error_set(err, IH_USAGE, "labels: longer than %d bytes", IH_MASK_NAME_MAX - 1);
-    if (s->has_ignored_label > 1 || s->ignored_label >= IH_LABELS_MAX ||
-        (s->has_ignored_label && !s->labels))
-        return ih_error_set(err, IH_USAGE,
-                            "ignored_label: needs labels, and is one of 0 to %d (%u)",
-                            IH_LABELS_MAX - 1, s->ignored_label);
+    if (s->has_ignore_label > 1 || s->ignore_label >= IH_LABELS_MAX ||
+        (s->has_ignore_label && !s->labels))
+        return ih_error_set(err, IH_USAGE, "ignore_label: needs labels, and is one of 0 to %d (%u)",
+                            IH_LABELS_MAX - 1, s->ignore_label);
     return IH_OK;
 }
 
@@ -215,7 +214,7 @@ static enum ih_status use_labels(struct ih_scan *f, struct ih_scan_options *o, s
     o->mask = (struct ih_mask_options){
         .budget = &f->mask_budget,
         .has_labels = true,
-        .ignored_end = f->settings.has_ignored_label ? f->settings.ignored_label + 1 : 0,
+        .ignored_end = f->settings.has_ignore_label ? f->settings.ignore_label + 1 : 0,
         .zones_bytes_max = f->budget.size_bytes / f->settings.n_threads};
     if (ih_path_stat(f->settings.labels, &st, 0) == 0 && S_ISDIR(st.st_mode))
         return IH_OK;

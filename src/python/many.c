@@ -508,8 +508,8 @@ PyObject *py_iterate(PyObject *module, PyObject *arguments)
 static int to_label(PyObject *object, void *settings)
 {
     struct ih_scan_settings *s = settings;
-    s->has_ignored_label = object != Py_None;
-    return object == Py_None || py_to_unsigned(object, &s->ignored_label);
+    s->has_ignore_label = object != Py_None;
+    return object == Py_None || py_to_unsigned(object, &s->ignore_label);
 }
 
 PyObject *py_walk(PyObject *module, PyObject *arguments)

@@ -73,12 +73,13 @@ mistakes() {
 2 | inputs need no option | ./imghist -i a.pgm
 2 | histograms need no option | ./imghist --histogram a.pgm
 2 | did you mean --chart=FILE.png? | ./imghist a.pgm --plot
+2 | 'python3 -m imghist', which reads other formats | ./imghist --reader=dicom:read a.pgm
 1 | did you mean --help? | ./imghist help
 1 | did you mean --version? | ./imghist version
 1 | an option begins with - or -- | ./imghist –csv
 1 | an option begins with - or -- | ./imghist —json
 END
-  [ $n -eq 29 ]
+  [ $n -eq 30 ]
   [ ! -e =all.csv ] && [ ! -e utput ]
 }
 

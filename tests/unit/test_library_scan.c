@@ -150,7 +150,7 @@ FOLDER_TEST(labels_of_a_folder_and_of_a_file)
     assert_label(s, "zones/b.pgm#256", 256, 9);
     assert_end(s, IH_END, NULL);
     struct ih_scan_settings some = all;
-    some.has_ignored_label = 1;
+    some.has_ignore_label = 1;
     s = open_scan(context, &some);
     assert_label(s, "zones/a.pgm#5", 5, 5);
     assert_label(s, "zones/b.pgm#256", 256, 9);

@@ -122,7 +122,7 @@ def test_what_is_refused(tmp_path):
     assert error.status == "limit" and "the label image has 2 x 2 pixels, and the image 3 x 2" in str(error)
     with pytest.raises(ValueError, match="ignore_label: needs labels"):
         imghist.scan(tmp_path, ignore_label=3)
-    with pytest.raises(ValueError, match="ignored_label"):
+    with pytest.raises(ValueError, match="ignore_label: needs labels, and is one of 0 to 65535 .65536."):
         imghist.scan(tmp_path, labels=tmp_path / "a.npy", ignore_label=65536)
     with pytest.raises(ValueError, match="labels: not with a reader"):
         imghist.scan(tmp_path, labels=tmp_path, reader=lambda path: None)
