@@ -264,14 +264,54 @@ static void add_glyph(const struct pen *pen, unsigned long code_point)
     stbtt_FreeShape(info, vertices);
 }
 
+/* Adds the glyphs of the first size_bytes, from left to right. */
+static void add_glyphs(struct pen *pen, const char *text, size_t size_bytes)
+{
+    unsigned long c = 0;
+    for (size_t i = 0, n = 0; i < size_bytes && (n = ih_utf8_length(text + i, &c)) > 0; i += n) {
+        add_glyph(pen, c);
+        pen->along += advance_units(pen->glyphs, c);
+    }
+}
+
+/* Letters and marks of Hebrew, Arabic and their neighbours, without digits. */
+static bool is_right_to_left(unsigned long c)
+{
+    return (c >= 0x590 && c < 0x900 && (c < 0x660 || c > 0x669) && (c < 0x6f0 || c > 0x6f9)) ||
+           (c >= 0xfb1d && c < 0xfe00) || (c >= 0xfe70 && c < 0xfeff);
+}
+
+/* Bytes at the start of text, from one such letter to the last before any other character but
+ * blanks and lines between words. 0: there is none. */
+static size_t right_to_left_run(const char *text)
+{
+    size_t end = 0;
+    unsigned long c = 0;
+    for (size_t i = 0, n = 0; text[i] && (n = ih_utf8_length(text + i, &c)) > 0; i += n)
+        if (is_right_to_left(c))
+            end = i + n;
+        else if (end == 0 || !strchr(" -_", text[i]))
+            break;
+    return end;
+}
+
 void ih_glyphs_outline(const struct ih_glyphs *g, struct ih_path *path, int32_t x, int32_t baseline,
                        unsigned size_px, const char *text)
 {
     struct pen pen = {g, path, x, baseline, size_px, 0};
     unsigned long c = 0;
     for (size_t n = 0; *text && (n = ih_utf8_length(text, &c)) > 0; text += n) {
-        add_glyph(&pen, c);
-        pen.along += advance_units(g, c);
+        const size_t run = right_to_left_run(text);
+        for (size_t end = run, at = run; at > 0; end = at) { /* a letter and its marks */
+            do
+                for (at--; ((unsigned char)text[at] & 0xc0) == 0x80; at--)
+                    ;
+            while (at > 0 && ih_utf8_length(text + at, &c) > 0 && advance_units(g, c) == 0);
+            add_glyphs(&pen, text + at, end - at);
+        }
+        n = run > 0 ? run : n;
+        if (run == 0)
+            add_glyphs(&pen, text, n);
     }
 }
 

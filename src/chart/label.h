@@ -4,8 +4,9 @@
  * Labels are names and numbers in UTF-8, independent of the locale.
  *
  * The font gives the width and the outlines of a line of text. There is no kerning and no shaping:
- * at the sizes of a chart, kerning moves a glyph by less than a pixel. Right-to-left scripts appear
- * in the order of their code points.
+ * at the sizes of a chart, kerning moves a glyph by less than a pixel. Words of right-to-left
+ * scripts, and blanks and lines between them, run to the left; Arabic letters are not joined.
+ * Digits stay at the right of the words before them, as in a line that runs to the right.
  */
 #ifndef IH_CHART_LABEL_H
 #define IH_CHART_LABEL_H

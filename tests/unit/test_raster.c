@@ -155,6 +155,50 @@ TEST(width_and_shortening)
     ih_glyphs_close(g);
 }
 
+/* Draws each glyph of a line alone, from left to right. */
+static void draw_glyphs(const struct ih_glyphs *g, struct ih_path *path, const char *line)
+{
+    char before[64] = "";
+    unsigned long c = 0;
+    for (size_t i = 0, n = 0; line[i]; i += n) {
+        char glyph[5] = "";
+        n = ih_utf8_length(line + i, &c);
+        memcpy(glyph, line + i, n);
+        memcpy(before, line, i);
+        before[i] = '\0';
+        ih_glyphs_outline(g, path, 1000 + ih_glyphs_width(g, 20, before), 5000, 20, glyph);
+    }
+}
+
+TEST(right_to_left)
+{
+    static const struct {
+        const char *text, *line; /* as the eye sees it, from the left */
+    } cases[] = {
+        {"abc.png", "abc.png"},
+        {"a-\u05d0\u05d1\u05d2-1", "a-\u05d2\u05d1\u05d0-1"},
+        {"\u05d0\u05d1 \u05d2\u05d3.png", "\u05d3\u05d2 \u05d1\u05d0.png"},
+        {"x \u0645\u0631\u062d 12", "x \u062d\u0631\u0645 12"},
+        {"\u0645\u0661\u0662", "\u0645\u0661\u0662"},             /* a number */
+        {"\u05d0\u05d1\u05b8\u05d2", "\u05d2\u05d1\u05b8\u05d0"}, /* a mark stays on its letter */
+    };
+    struct ih_glyphs *g = NULL;
+    assert_int_equal(ih_glyphs_open(&g, NULL), IH_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ih_path path = {0}, expected = {0};
+        ih_glyphs_outline(g, &path, 1000, 5000, 20, cases[i].text);
+        draw_glyphs(g, &expected, cases[i].line);
+        assert_int_equal(path.n_points, expected.n_points);
+        for (size_t k = 0; k < path.n_points; k++)
+            if (abs(path.points[k].x - expected.points[k].x) > 1 ||
+                path.points[k].y != expected.points[k].y)
+                fail_msg("%s: point %zu", cases[i].text, k);
+        ih_path_reset(&path);
+        ih_path_reset(&expected);
+    }
+    ih_glyphs_close(g);
+}
+
 TEST(names)
 {
     static const struct {
