@@ -137,9 +137,9 @@ static void add_facts(const struct ih_comparison *c, bool in_percent, struct ih_
             ih_label_megapixels(size, c->sides[1 - i].histogram.n_pixels);
             snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", scaled to %.32s megapixels", size);
         }
-        ih_chart_add_apart(i == 0 ? "not in the areas" : "not in the lines", &side->histogram,
-                           facts);
     }
+    ih_chart_add_apart("not in the areas", &c->sides[0].histogram, facts);
+    ih_chart_add_apart("not in the lines", &c->sides[1].histogram, facts);
 }
 
 /* "before.png (areas), after.png (lines)". The caller frees it; NULL: out of memory. */

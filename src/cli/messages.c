@@ -636,8 +636,8 @@ static void print_report(const struct ih_messages *m)
         fprintf(stderr, "  memory     %10.1f MB at most\n", (double)usage.ru_maxrss * 1.024e-3);
     for (size_t i = 0; i < m->n_kernels; i++) {
         const struct ih_used_kernel *k = &m->kernels[i];
-        fprintf(stderr, "  counted by %s, kernel %s", k->device ? k->device : "?",
-                k->kernel ? k->kernel : "?");
+        fprintf(stderr, "  counted by %s%s%s", k->device ? k->device : "?",
+                k->kernel ? ", kernel " : "", k->kernel ? k->kernel : ""); /* none counts zones */
         if (m->n_kernels > 1)
             fprintf(stderr, ": %" PRIu64 " image%s", k->n_images, k->n_images == 1 ? "" : "s");
         putc('\n', stderr);

@@ -875,6 +875,10 @@ d/b.ppm: no picture
 d/a.ppm: 160x80 8,0,0 0,0,8
 END
   grep -q 'picture: signed and float samples have none, nor have result files' dom.html || fail "the page does not say why"
+  two_colours "a name of three lines beside a picture with the number 017.ppm" 8 8
+  imghist_ok *017.ppm d/b.ppm --against=d/b.ppm --html=long.html --thumbnails
+  in_browser long.html 'say("cut: " + [...document.querySelectorAll("td.path span")].filter(e => e.scrollHeight > e.clientHeight).map(e => e.textContent))' >said
+  [ "$(cat said)" = "cut: " ] || fail "$(cat said)"
 }
 
 @test "html: thumbnails change no count, and frames and members of archives have theirs" {

@@ -39,6 +39,9 @@ zones() {
   imghist_ok a.pgm --labels=labels.pgm --sheet --chart=s.svg --where 'label > 0'
   grep -q ">2 zones, heights in percent of each zone's pixels" s.svg || fail "$(grep heights s.svg)"
   assert_stderr_has "2 of 3 zones match --where"
+  imghist_ok a.pgm --labels=labels.pgm -v --print
+  assert_stderr_has "  counted by cpu"
+  refute_stderr_has "?"
   imghist_ok a.pgm --labels=labels.pgm --where 'label == 9' --chart=nine.svg -q
   grep -q ' px, 2 counted  ·  label 9 of labels.pgm  ·  ' nine.svg || fail "$(grep px nine.svg)"
 }
