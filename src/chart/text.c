@@ -243,7 +243,7 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
         add_tones(result, facts);
     ih_chart_add_values(result, 1, ih_histogram_shown(h), facts);
     if (ih_result_is_reduced(result))
-        ih_result_put_reduction(next_fact(facts), IH_LABEL_MAX, result);
+        ih_result_put_depth(next_fact(facts), result);
     if (result->info.format)
         add_format(result, facts);
     if (h->layout.has_alpha && ih_bins(h, h->layout.n_channels - 1)[0] > 0 &&

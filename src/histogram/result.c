@@ -42,12 +42,14 @@ unsigned ih_result_few_bits(const struct ih_result *r)
     return largest > 0 && bits < 15 ? bits : 0;
 }
 
-void ih_result_put_reduction(char *text, size_t size_bytes, const struct ih_result *r)
+void ih_result_put_depth(char text[IH_DEPTH_TEXT_MAX], const struct ih_result *r)
 {
-    const unsigned few = ih_result_few_bits(r);
-    const int n = snprintf(text, size_bytes, "%u bits reduced to 8", r->info.source_depth);
-    if (few > 0 && n > 0 && (size_t)n < size_bytes)
-        snprintf(text + n, size_bytes - (size_t)n, ", but only %u seem in use", few);
+    const bool is_reduced = ih_result_is_reduced(r);
+    const unsigned depth = r->info.source_depth, few = is_reduced ? ih_result_few_bits(r) : 0;
+    const int n = snprintf(text, IH_DEPTH_TEXT_MAX, "%u bit%s%s", depth, depth == 1 ? "" : "s",
+                           is_reduced ? " reduced to 8" : "");
+    if (few > 0)
+        snprintf(text + n, (size_t)(IH_DEPTH_TEXT_MAX - n), ", but only %u seem in use", few);
 }
 
 /* ---- statistics ---- */

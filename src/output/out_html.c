@@ -195,9 +195,9 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         putc(',', f);
         put_shown(f, ih_histogram_shown(&result->histogram));
     } else if (result->status == IH_OK && ih_result_is_reduced(result)) {
-        char reduction[64];
-        ih_result_put_reduction(reduction, sizeof reduction, result);
-        fprintf(f, ",null,\"%s\"", reduction);
+        char depth[IH_DEPTH_TEXT_MAX];
+        ih_result_put_depth(depth, result);
+        fprintf(f, ",null,\"%s\"", depth);
     }
     putc(']', f);
 }

@@ -158,9 +158,10 @@ enum { FACTS_MAX = 160, NAMES_MAX = 8 };
 static void text_describe(char facts[FACTS_MAX], const struct ih_result *r)
 {
     const struct ih_image_info *info = &r->info;
-    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", info->width,
-                     info->height, info->format, info->source_depth,
-                     info->source_depth == 1 ? "" : "s");
+    char depth[IH_DEPTH_TEXT_MAX];
+    ih_result_put_depth(depth, r);
+    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %s,", info->width,
+                     info->height, info->format, depth);
     const unsigned n_channels = info->layout.n_channels;
     if (n_channels > NAMES_MAX && n > 0 && n < FACTS_MAX)
         snprintf(facts + n, (size_t)(FACTS_MAX - n), " %u channels", n_channels);

@@ -181,8 +181,9 @@ END
   facts() { imghist_ok "$@" --chart=f.svg -q && sed -n 's/^<desc>//p' f.svg; }
   [[ $(facts all.pgm --mask=mask.pgm) == '2 × 1 px, 1 counted, mask mask.pgm, '*', 16 bits reduced to 8, PNM. gray'* ]] || fail "$(grep desc f.svg)"
   [[ $(facts few.pgm) == *', 16 bits reduced to 8, but only 12 seem in use, PNM. gray'* ]] || fail "$(grep desc f.svg)"
+  [[ $("$IMGHIST" few.pgm -q) == 'few.pgm  2 x 1 pnm, 16 bits reduced to 8, but only 12 seem in use, gray'* ]] || fail "text"
   for without in --bins=native --depth=12; do
-    [[ $(facts few.pgm "$without") != *reduced* ]] || fail "$without"
+    [[ $(facts few.pgm "$without") != *reduced* && $("$IMGHIST" few.pgm -q "$without") == *', 16 bits, gray'* ]] || fail "$without"
   done
   [[ $(facts mask.pgm) != *mask* && $(facts mask.pgm) != *reduced* ]] || fail "$(grep desc f.svg)"
   [[ $(facts all.pgm --mask=mask.pgm --total) == *', mask mask.pgm, '* ]] || fail "$(grep desc f.svg)"
