@@ -682,7 +682,7 @@ Images counted Failed Pixels Mean luma Stddev Luma Counted by; -50.0 -200 229.1
 mean_luma
 -300 0 300
 0.25 0.5 0.75; gray; values 0.5 to 0.50195
-Images counted Failed Pixels Mean Stddev Luma Counted by; 0.5 0.5 0.20412
+Images counted Failed Pixels Mean Stddev Luma Not in bins Counted by; 0.5 0.5 0.20412
 gray.mean
 0.25 0.5 0.75
 END
@@ -731,7 +731,7 @@ END
   done >said
   diff said - <<'END'
 0.1; 0.1; Imagefile Histogram Sizepixels Format Meangray.mean Mediangray.median Stddevgray.stddev Entropygray.entropy; none; Bars t
-No sample has a value.; no values; Imagefile Histogram Sizepixels Format; none; Bars t
+No sample has a value.; no values; Imagefile Histogram Sizepixels Format; gray: 1 NaN; Bars t
 The images have different bins or bands, which are not added up.; 0.1; Imagefile Histogram Sizepixels Format Mean lumamean_luma Median Stddev Entropy Crushedcrushed_any Blownblown_any; bt709; Shares
 END
   printf 'Pf\n2 1\n-1\n\x33\x45\x4A\x3C\x5A\xF3\x43\x3F' >long.pfm # 0.0123456, 0.765432
@@ -816,6 +816,8 @@ END
   imghist_ok f.raw --raw=1 --raw-depth=f32le --size=5x1 --html=f.html
   in_browser f.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' >said
   grep -q '^Not in bins of gray2 NaN, 1 +infinity' said || fail "$(cat said)"
+  in_browser f.html 'say(document.querySelector("#facts").textContent)' >said
+  grep -q 'Not in binsgray: 2 NaN, 1 +infinity' said || fail "$(cat said)"
 }
 
 @test "html: a page of native bins without thumbnails has no picture" {
