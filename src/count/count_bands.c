@@ -76,8 +76,6 @@ void ih_bands_add(struct ih_bands_counter *c, const void *pixels, size_t n_pixel
 void ih_bands_end(struct ih_bands_counter *c, struct ih_histogram *out)
 {
     struct ih_histogram *const h = &c->totals;
-    if (c->has_bits)
-        ih_histogram_make_keys(h);
-    ih_histogram_sum_up(h);
+    ih_histogram_sum_up(h, c->has_bits);
     *out = ih_histogram_take(h);
 }

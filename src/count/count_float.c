@@ -246,10 +246,8 @@ void ih_float_add(struct ih_float_counter *c, const void *pixels, size_t n_pixel
 
 void ih_float_end(struct ih_float_counter *c, struct ih_histogram *out)
 {
-    for (unsigned i = 0; i < c->totals.layout.n_channels; i++) {
+    for (unsigned i = 0; i < c->totals.layout.n_channels; i++)
         ih_float_channel_end(&c->channels[i]);
-        uint64_t n_binned = 0;
-        c->totals.sums[i] = ih_add_values(ih_bins(&c->totals, i), IH_FLOAT_BINS, &n_binned);
-    }
+    ih_histogram_sum_up(&c->totals, false);
     *out = ih_histogram_take(&c->totals);
 }

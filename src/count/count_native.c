@@ -32,7 +32,8 @@ enum {
     LOOKS = 256,                   /* samples that tell whether the totals in use are few */
     HALF = IH_NATIVE_BINS_MAX / 2, /* bits of a negative sample */
     LINE = 8,                      /* totals in a cache line */
-    LINES = 214                    /* that the looks meet, of about 650 in use: 40 KiB */
+    COLOUR_LINES = 214,            /* that the looks meet, of about 650 in use: 40 KiB */
+    GRAY_LINES = 150               /* of about 350: one table of bytes is faster than of colour */
 };
 
 /* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
@@ -154,13 +155,17 @@ ALWAYS_INLINE unsigned fold_block(uint8_t *restrict from, uint64_t *restrict to,
     return sum;
 }
 
-static void reverse(uint8_t block[BLOCK])
+OUT_OF_LINE void reverse(uint8_t block[BLOCK])
 {
-    uint64_t words[BLOCK / 8];
-    memcpy(words, block, sizeof words);
-    for (unsigned i = 0; i < BLOCK / 8; i++) {
-        const uint64_t word = __builtin_bswap64(words[BLOCK / 8 - 1 - i]);
-        memcpy(block + 8 * i, &word, sizeof word);
+    uint64_t first, last;
+    for (unsigned i = 0; i < BLOCK / 2; i += sizeof first) {
+        uint8_t *const end = block + BLOCK - sizeof last - i;
+        memcpy(&first, block + i, sizeof first);
+        memcpy(&last, end, sizeof last);
+        first = __builtin_bswap64(first);
+        last = __builtin_bswap64(last);
+        memcpy(block + i, &last, sizeof last);
+        memcpy(end, &first, sizeof first);
     }
 }
 
@@ -189,17 +194,17 @@ static void fold_table(struct ih_native_counter *c, uint8_t *counters, unsigned 
         c->totals.sums[table] += (uint64_t)v * n_pixels + sum;
         c->n_counted[table] += n_pixels;
     }
+    if (is_float) { /* -0 is 0 */
+        to -= HALF;
+        c->totals.sums[table] += to[-1];
+        to[0] += to[-1];
+        to[-1] = 0;
+    }
 }
 
 static void fold(struct ih_native_counter *c)
 {
     uint8_t *from = c->tables;
-    for (unsigned t = 0; folds_keys(c) && ih_is_float(c->spec.type) && t < n_tables(&c->spec);
-         t++) {
-        uint8_t *const table = from + (size_t)t * c->spec.n_bins, n = table[HALF];
-        table[HALF] = 0;
-        add(c, table, t, 0, n); /* -0 is 0 */
-    }
     for (unsigned copy = 0; copy < c->n_copies; copy++) {
         for (unsigned t = 0; t < n_tables(&c->spec); t++, from += c->spec.n_bins)
             fold_table(c, from, t);
@@ -208,10 +213,8 @@ static void fold(struct ih_native_counter *c)
     c->totals.adds_up = true;
     for (unsigned t = 0; t < n_tables(&c->spec); t++)
         c->totals.adds_up &= c->n_counted[t] == c->totals.n_pixels;
-    if (c->has_narrow && c->has_bits)
-        ih_histogram_make_keys(&c->totals);
     if (c->has_narrow)
-        ih_histogram_sum_up(&c->totals);
+        ih_histogram_sum_up(&c->totals, c->has_bits);
 }
 
 /* ---- the loops ---- */
@@ -236,30 +239,43 @@ static bool is_narrow(struct ih_native_counter *c, const uint8_t *p, size_t n)
 {
     bool is_used[IH_NATIVE_BINS_MAX / LINE] = {false};
     unsigned n_used = 0;
-    if (n < NARROW_SAMPLES || (c->has_bits && c->has_totals && !c->has_narrow))
+    if (c->has_narrow ? n < LOOKS : n < NARROW_SAMPLES || (c->has_bits && c->has_totals))
         return false;
     for (size_t i = 0; i < LOOKS; i++) {
         bool *const line = &is_used[load_1(p + 2 * (n / LOOKS * i)) / LINE];
         n_used += !*line;
         *line = true;
     }
-    if (n_used > LINES)
+    if (n_used > (c->spec.layout.n_channels == 1 ? GRAY_LINES : COLOUR_LINES))
         return false;
     set_totals(c);
     c->has_narrow = true;
     return true;
 }
 
+/* Returns how many of n samples repeat the four of v. Both are multiples of 16. */
+static size_t run_length(const uint8_t *p, size_t n, uint64_t v)
+{
+    size_t i = 0;
+    while (i < n && v == load_4(p) && v == load_4(p + 8) && v == load_4(p + 16) &&
+           v == load_4(p + 24)) {
+        i += 16;
+        p += 32;
+    }
+    return i;
+}
+
 /* n is a multiple of 16. */
 static void add_narrow(uint64_t *to, const uint8_t *p, size_t n)
 {
-    for (; n > 0; n -= 16, p += 32) {
+    for (size_t n_here; n > 0; n -= n_here, p += 2 * n_here) {
         const uint64_t v = load_4(p);
-        if (v == load_4(p + 8) && v == load_4(p + 16) && v == load_4(p + 24) &&
-            v == (v << 16 | v >> 48)) {
-            to[v & 0xFFFF] += 16;
+        n_here = v == (v << 16 | v >> 48) ? run_length(p, n, v) : 0;
+        if (n_here > 0) {
+            to[v & 0xFFFF] += n_here;
             continue;
         }
+        n_here = 16;
         for (const uint8_t *q = p; q < p + 32; q += 16) {
             to[load_1(q)]++;
             to[load_1(q + 2)]++;

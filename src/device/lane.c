@@ -306,10 +306,8 @@ enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const ch
             return status;
     }
     const enum ih_status status = l->backend->end(l->lane, out, kernel, err);
-    if (status == IH_OK && l->makes_keys && !l->backend->make_keys) {
-        ih_histogram_make_keys(out);
-        ih_histogram_sum_up(out);
-    }
+    if (status == IH_OK && l->makes_keys && !l->backend->make_keys)
+        ih_histogram_sum_up(out, true);
     if (status == IH_OK && !ih_histogram_consistent(out)) {
         ih_histogram_reset(out);
         return ih_error_set(err, IH_DEVICE, "counting failed: the counts of %s do not add up",

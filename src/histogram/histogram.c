@@ -313,13 +313,17 @@ uint64_t ih_count_range(const uint64_t *bins, unsigned first, unsigned last)
     return n;
 }
 
+static bool is_zero(const uint64_t *bins, unsigned n)
+{
+    return bins[0] == 0 && memcmp(bins, bins + 1, (n - 1) * sizeof *bins) == 0;
+}
+
 /* Moves the pixels of the bins from first to last, which are in a plane at a place. */
 static void move_out(struct ih_histogram *h, unsigned at, unsigned first, unsigned last,
                      enum ih_special to)
 {
     uint64_t *const bins = h->bins + (size_t)at * h->n_bins;
-    if (bins[first] == 0 &&
-        memcmp(bins + first, bins + first + 1, (last - first) * sizeof *bins) == 0)
+    if (is_zero(bins + first, last - first + 1))
         return; /* of most images */
     for (unsigned v = first; v <= last; v++) {
         h->specials[at][to] += bins[v];
@@ -344,47 +348,37 @@ void ih_histogram_set_apart(struct ih_histogram *h)
     }
 }
 
+/* Bins that are moved and summed up together: most blocks of an image of few values are 0. */
+enum { BLOCK = 256, BLOCKS = IH_NATIVE_BINS_MAX / BLOCK };
+
 /* Two bits are one key: 0 and -0. The keys of the lower half of the bits are those from the middle
- * up, in order; what is in the way is held. */
-void ih_histogram_make_keys(struct ih_histogram *h)
+ * up, in order; what is in the way is held. is_used: false for blocks that are 0 */
+static void make_keys(uint64_t *bins, bool is_used[BLOCKS], bool is_float)
 {
     enum { HALF = IH_NATIVE_BINS_MAX / 2 };
-    for (unsigned i = 0; i < ih_own_planes(h); i++) {
-        uint64_t *const bins = h->bins + (size_t)i * h->n_bins;
-        const bool is_float = ih_is_float(h->type);
-        for (unsigned v = 0; v < HALF; v++) {
+    for (unsigned i = 0; i < BLOCKS / 2; i++) {
+        bool *const low = &is_used[i], *const high = &is_used[BLOCKS / 2 + i];
+        *low = *high = *low || *high;
+        for (unsigned v = BLOCK * i; v < BLOCK * (i + 1) && *low; v++) {
             const uint64_t n = bins[v];
             bins[v] = bins[HALF + v];
             bins[HALF + v] = n;
         }
-        for (unsigned v = 0; v < HALF / 2 && is_float; v++) {
+    }
+    for (unsigned i = 0; i < BLOCKS / 4 && is_float; i++) {
+        bool *const low = &is_used[i], *const high = &is_used[BLOCKS / 2 - 1 - i];
+        *low = *high = *low || *high;
+        for (unsigned v = BLOCK * i; v < BLOCK * (i + 1) && *low; v++) {
             const uint64_t n = bins[v];
             bins[v] = bins[HALF - 1 - v];
             bins[HALF - 1 - v] = n;
         }
-        if (is_float) {
-            bins[HALF] += bins[HALF - 1];
-            bins[HALF - 1] = 0;
-        }
     }
-}
-
-void ih_histogram_sum_up(struct ih_histogram *h)
-{
-    h->adds_up = true;
-    for (unsigned i = 0; i < ih_own_planes(h); i++) {
-        uint64_t n_binned = 0;
-        h->sums[i] = ih_add_values(h->bins + (size_t)i * h->n_bins, h->n_bins, &n_binned);
-        h->adds_up &= n_binned == h->n_pixels;
+    if (is_float && bins[HALF - 1] > 0) {
+        bins[HALF] += bins[HALF - 1];
+        bins[HALF - 1] = 0;
+        is_used[BLOCKS / 2] = true;
     }
-}
-
-void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
-{
-    if (h->layout.n_colours != 1 || !ih_is_unsigned(h->type))
-        return;
-    h->any_low = h->all_low = ih_count_range(h->bins, 0, spec->clip_low);
-    h->any_high = h->all_high = ih_count_range(h->bins, spec->clip_high, h->n_bins - 1);
 }
 
 /* Adds, for each value, the pixels above it: an addition takes less time than a multiplication. */
@@ -395,6 +389,37 @@ uint64_t ih_add_values(const uint64_t *bins, unsigned n, uint64_t *n_pixels)
         sum += n_above;
     *n_pixels += n_above;
     return sum;
+}
+
+void ih_histogram_sum_up(struct ih_histogram *h, bool has_bits)
+{
+    h->adds_up = true;
+    for (unsigned i = 0; i < ih_own_planes(h); i++) {
+        uint64_t *const bins = h->bins + (size_t)i * h->n_bins, n_above = 0;
+        bool is_used[BLOCKS];
+        for (unsigned v = 0; v < h->n_bins; v += BLOCK) {
+            const unsigned n = h->n_bins - v < BLOCK ? h->n_bins - v : BLOCK;
+            is_used[v / BLOCK] = !is_zero(bins + v, n);
+        }
+        if (has_bits)
+            make_keys(bins, is_used, ih_is_float(h->type));
+        h->sums[i] = 0;
+        for (unsigned v = h->n_bins, first; v > 0; v = first) {
+            first = (v - 1) / BLOCK * BLOCK;
+            h->sums[i] += n_above * (v - first);
+            if (is_used[first / BLOCK])
+                h->sums[i] += ih_add_values(bins + first, v - first, &n_above);
+        }
+        h->adds_up &= n_above == h->n_pixels;
+    }
+}
+
+void ih_histogram_derive(struct ih_histogram *h, const struct ih_count_spec *spec)
+{
+    if (h->layout.n_colours != 1 || !ih_is_unsigned(h->type))
+        return;
+    h->any_low = h->all_low = ih_count_range(h->bins, 0, spec->clip_low);
+    h->any_high = h->all_high = ih_count_range(h->bins, spec->clip_high, h->n_bins - 1);
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)

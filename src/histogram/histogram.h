@@ -97,12 +97,10 @@ void ih_put_apart(char text[IH_APART_MAX], const struct ih_histogram *h, unsigne
  * that are no values. Called once, after counting. */
 void ih_histogram_set_apart(struct ih_histogram *h);
 
-/* Moves the bins of samples of 16 bits that were counted as they are, without keys, to those of
- * their keys. Called once, before ih_histogram_set_apart. */
-void ih_histogram_make_keys(struct ih_histogram *h);
-
-/* Sets the sums of all planes, and whether their bins add up to the pixels. */
-void ih_histogram_sum_up(struct ih_histogram *h);
+/* Sets the sums of all planes, and whether their bins add up to the pixels. has_bits: samples of 16
+ * bits were counted as they are; their bins become those of their keys. Called once, before
+ * ih_histogram_set_apart. */
+void ih_histogram_sum_up(struct ih_histogram *h, bool has_bits);
 
 /* The exact sums of a valid plane of float32 samples. */
 static inline struct ih_float_sums *ih_floats(const struct ih_histogram *h, unsigned plane)

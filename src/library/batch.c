@@ -204,12 +204,10 @@ static enum ih_status read_record(const struct ih_batch_job *job, const uint32_t
     for (size_t i = 0; i < n_planes * h->n_bins; i++)
         h->bins[i] = bins[i];
     memcpy(h->sums, sums, n_planes * sizeof *sums);
-    for (size_t i = 0; i < n_planes && !ih_is_unsigned(h->type); i++) { /* not sums of values */
-        uint64_t ignored = 0;
-        h->sums[i] = ih_add_values(h->bins + i * h->n_bins, h->n_bins, &ignored);
-    }
     for (unsigned v = 0; v < h->n_bins; v++)
         h->n_pixels += bins[v];
+    if (!ih_is_unsigned(h->type)) /* not sums of values */
+        ih_histogram_sum_up(h, false);
     h->any_low = sums[n_planes];
     h->any_high = sums[n_planes + 1];
     h->all_low = sums[n_planes + 2];

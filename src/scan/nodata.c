@@ -231,16 +231,13 @@ size_t ih_nodata_keep(struct ih_nodata_pass *p, uint8_t *pixels, const uint8_t *
 void ih_nodata_end(struct ih_nodata_pass *p, struct ih_histogram *h)
 {
     struct ih_histogram *const apart = &p->apart;
-    uint64_t ignored = 0;
     for (unsigned c = 0; c < p->spec.layout.n_channels && p->n_floats; c++) {
         ih_specials(h, c)[IH_NAN] -= p->n_floats[c];
         ih_specials(h, c)[IH_NODATA] += p->n_floats[c];
     }
     if (!sets_apart(p) || apart->n_pixels == 0)
         return;
-    for (unsigned i = 0; i < ih_own_planes(apart); i++)
-        apart->sums[i] =
-            ih_add_values(apart->bins + (size_t)i * apart->n_bins, apart->n_bins, &ignored);
+    ih_histogram_sum_up(apart, false);
     ih_histogram_derive(apart, &p->spec); /* gray whose alpha alone is masked */
     ih_histogram_add(h, apart);
 }
