@@ -86,23 +86,15 @@ void ih_float_channel_end(struct ih_float_channel *c)
         c->sums->max_key = c->last_key;
 }
 
-/* Counts apart what is no finite value. Moves the other keys to the front. Returns
- * their number. */
+/* Counts apart what is no finite value. Moves the other keys to the front. Returns their number. */
 static unsigned set_apart(struct ih_float_channel *c, uint32_t *keys, unsigned n)
 {
-    const uint32_t infinite = IH_FLOAT_KEY_LAST + 1;
     unsigned n_left = 0;
-    for (unsigned i = 0; i < n; i++) {
-        const uint32_t key = keys[i];
-        if (key == infinite)
-            c->specials[IH_POSITIVE_INFINITY]++;
-        else if (key == IH_FLOAT_KEY_FIRST - 1)
-            c->specials[IH_NEGATIVE_INFINITY]++;
-        else if (key < IH_FLOAT_KEY_FIRST || key > infinite)
-            c->specials[IH_NAN]++;
+    for (unsigned i = 0; i < n; i++)
+        if (keys[i] < IH_FLOAT_KEY_FIRST || keys[i] > IH_FLOAT_KEY_LAST)
+            c->specials[ih_float_special(keys[i])]++;
         else
-            keys[n_left++] = key;
-    }
+            keys[n_left++] = keys[i];
     return n_left;
 }
 

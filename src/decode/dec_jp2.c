@@ -558,9 +558,7 @@ static void jp2_put(const struct jp2_state *s, unsigned channel, uint8_t *pixels
     const uint32_t clamped = (uint32_t)(v < 0 ? 0 : v > max ? max : v);
     const bool is_alpha = channel == (s->n_channels < 3 ? 1 : 3);
     if (ih_is_native(s->native.type))
-        ih_native_put(pixels, i,
-                      is_alpha ? ih_native_alpha(&s->native, clamped)
-                               : ih_native_colour(&s->native, clamped));
+        ih_native_put(pixels, i, ih_native_of(&s->native, clamped, is_alpha));
     else
         pixels[i] = s->scaled[channel][clamped];
 }

@@ -297,9 +297,7 @@ static size_t jxl_give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacit
         const bool is_alpha = s->info.alpha_bits > 0 && i % s->n_channels == s->n_channels - 1;
         if (ih_is_native(s->native.type)) {
             const uint32_t value = jxl_value(v, s->native.max);
-            ih_native_put(pixels, i,
-                          is_alpha ? ih_native_alpha(&s->native, value)
-                                   : ih_native_colour(&s->native, value));
+            ih_native_put(pixels, i, ih_native_of(&s->native, value, is_alpha));
         } else {
             pixels[i] = is_alpha && s->sample_range.high ? ih_sample_scale_16(v) : s->scaled[v];
         }

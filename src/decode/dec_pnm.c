@@ -406,8 +406,7 @@ static void put_deep(struct pnm_state *s, uint8_t *dst, size_t i, uint32_t v)
     if (!is_of_alpha)
         ih_extremes_add(s->extremes, v);
     if (ih_is_native(s->native.type))
-        ih_native_put(
-            dst, i, is_of_alpha ? ih_native_alpha(&s->native, v) : ih_native_colour(&s->native, v));
+        ih_native_put(dst, i, ih_native_of(&s->native, v, is_of_alpha));
     else
         dst[i] = is_of_alpha && s->has_range ? ih_sample_scale(v, s->maxval) : s->scaled[v];
 }

@@ -120,9 +120,7 @@ static void convert_deep(const struct raw_state *s, size_t n, uint8_t *pixels)
         if (is_colour)
             ih_extremes_add(s->extremes, v);
         if (ih_is_native(s->native.type))
-            ih_native_put(pixels, i,
-                          is_colour ? ih_native_colour(&s->native, v)
-                                    : ih_native_alpha(&s->native, v));
+            ih_native_put(pixels, i, ih_native_of(&s->native, v, !is_colour));
         else
             pixels[i] =
                 is_colour ? ih_sample_scale_range(v, s->sample_range) : ih_sample_scale_16(v);

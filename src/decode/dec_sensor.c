@@ -306,7 +306,7 @@ static enum ih_status read_sensor(void *state, uint8_t *pixels, size_t capacity_
             if (s->extremes)
                 ih_extremes_add(s->extremes, v);
             if (ih_is_native(s->native.type))
-                ih_native_put(pixels, n, ih_native_colour(&s->native, v));
+                ih_native_put(pixels, n, ih_native_of(&s->native, v, false));
             else
                 pixels[n] = (uint8_t)v;
         }

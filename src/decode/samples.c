@@ -167,7 +167,7 @@ static void keep_samples(const struct ih_samples *s, const struct ih_sample_plan
                 memcpy(&v, planes[p].bytes + 2 * at, sizeof v);
             else
                 v = (uint16_t)sample(s, planes[p].bytes, at);
-            v = p < s->n_colour ? ih_native_colour(native, v) : ih_native_alpha(native, v);
+            v = ih_native_of(native, v, p >= s->n_colour);
             if (s->is_inverted && p < s->n_colour)
                 v = (uint16_t)(native->low + native->high - v);
             ih_native_put(pixels, i * s->n_channels + p, v);

@@ -40,14 +40,12 @@ static inline void ih_native_put(uint8_t *pixels, size_t i, uint16_t v)
     memcpy(pixels + 2 * i, &v, sizeof v);
 }
 
-static inline uint16_t ih_native_colour(const struct ih_native *native, uint32_t v)
+/* The native value of a sample. A colour is clamped to the range; alpha is scaled to the bins of
+ * the colours, if a range gives those fewer. */
+static inline uint16_t ih_native_of(const struct ih_native *native, uint32_t v, bool is_alpha)
 {
-    return (uint16_t)(v < native->low ? native->low : v > native->high ? native->high : v);
-}
-
-/* Alpha is scaled to the bins of the colours, if a range gives those fewer. */
-static inline uint16_t ih_native_alpha(const struct ih_native *native, uint32_t v)
-{
+    if (!is_alpha)
+        return (uint16_t)(v < native->low ? native->low : v > native->high ? native->high : v);
     if (native->high == native->max)
         return (uint16_t)v;
     return (uint16_t)((v * 2 * (uint64_t)native->high + native->max) / (2 * (uint64_t)native->max));

@@ -70,16 +70,23 @@ struct cpu_lane {
     bool is_closing;
 };
 
-static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
+/* Counts interleaved pixels. */
+static void add_pixels(struct cpu_lane *l, const uint8_t *pixels, size_t n_pixels)
 {
     if (l->spec.type == IH_FLOAT32)
-        ih_float_add(&l->floats, stripe->pixels, stripe->n_pixels);
+        ih_float_add(&l->floats, pixels, n_pixels);
     else if (!ih_layout_is_plain(l->spec.layout))
-        ih_bands_add(&l->bands, stripe->pixels, stripe->n_pixels);
+        ih_bands_add(&l->bands, pixels, n_pixels);
     else if (ih_sample_bytes(l->spec.type) > 1)
-        ih_native_add(&l->native, stripe->pixels, stripe->n_pixels);
-    else if (stripe->n_pixels > 0)
-        ih_counter_add(&l->counter, stripe->pixels, stripe->n_pixels);
+        ih_native_add(&l->native, pixels, n_pixels);
+    else
+        ih_counter_add(&l->counter, pixels, n_pixels);
+}
+
+static void count_stripe(struct cpu_lane *l, const struct cpu_stripe *stripe)
+{
+    if (stripe->n_pixels > 0)
+        add_pixels(l, stripe->pixels, stripe->n_pixels);
     else
         ih_counter_add_planes(&l->counter, &stripe->planes);
 }
@@ -305,16 +312,10 @@ static void cpu_count_here(void *lane, const uint8_t *const samples[], size_t n_
         const uint8_t *row[IH_PIXEL_CHANNELS_MAX] = {NULL};
         for (unsigned c = 0; c < IH_PIXEL_CHANNELS_MAX && samples[c]; c++)
             row[c] = samples[c] + (ptrdiff_t)y * row_stride_bytes;
-        if (l->spec.type == IH_FLOAT32)
-            ih_float_add(&l->floats, row[0], n_pixels);
-        else if (!ih_layout_is_plain(l->spec.layout))
-            ih_bands_add(&l->bands, row[0], n_pixels);
-        else if (ih_sample_bytes(l->spec.type) > 1)
-            ih_native_add(&l->native, row[0], n_pixels);
-        else if (row[1])
+        if (row[1])
             ih_counter_add_planar(&l->counter, row, n_pixels);
         else
-            ih_counter_add(&l->counter, row[0], n_pixels);
+            add_pixels(l, row[0], n_pixels);
     }
 }
 

@@ -20,6 +20,14 @@
 enum ih_special { IH_NAN, IH_POSITIVE_INFINITY, IH_NEGATIVE_INFINITY, IH_NODATA, IH_SPECIALS };
 extern const char *const ih_special_names[IH_SPECIALS]; /* "nan", "positive_infinity" ... */
 
+/* What a key of float32 stands for that is of no finite value. */
+static inline enum ih_special ih_float_special(uint32_t key)
+{
+    return key == IH_FLOAT_KEY_LAST + 1    ? IH_POSITIVE_INFINITY
+           : key == IH_FLOAT_KEY_FIRST - 1 ? IH_NEGATIVE_INFINITY
+                                           : IH_NAN;
+}
+
 struct ih_histogram {
     enum ih_sample_type type;
     unsigned n_bins;         /* of each plane */

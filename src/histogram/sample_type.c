@@ -27,52 +27,41 @@ enum ih_sample_type ih_sample_type_find(const char *name)
 enum { SIGN_8 = 0x80, SIGN_16 = 0x8000 };
 #define SIGN_32 UINT32_C(0x80000000)
 
-static uint16_t key_of_float16(uint16_t v)
-{
-    return v == SIGN_16 ? SIGN_16 : (uint16_t)(v ^ (-(v >> 15) | SIGN_16));
-}
+/* gcc and clang both know the attribute. Each type has a loop of its own. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-static uint16_t key_of_int16(uint16_t v)
+ALWAYS_INLINE uint16_t key_of_16(uint16_t v, bool is_float)
 {
-    return v ^ SIGN_16;
+    return is_float && v == SIGN_16 ? v : (uint16_t)(v ^ ((is_float ? -(v >> 15) : 0) | SIGN_16));
 }
 
 /* Compilers make SIMD code of loops of a fixed length. */
-enum { BLOCK = 64 };
-#define KEYS_OF_16(name, key_of)                              \
-    static void name(uint8_t *samples, size_t n)              \
-    {                                                         \
-        uint16_t v[BLOCK];                                    \
-        for (; n >= BLOCK; n -= BLOCK, samples += sizeof v) { \
-            memcpy(v, samples, sizeof v);                     \
-            for (unsigned i = 0; i < BLOCK; i++)              \
-                v[i] = key_of(v[i]);                          \
-            memcpy(samples, v, sizeof v);                     \
-        }                                                     \
-        for (; n > 0; n--, samples += sizeof *v) {            \
-            memcpy(v, samples, sizeof *v);                    \
-            *v = key_of(*v);                                  \
-            memcpy(samples, v, sizeof *v);                    \
-        }                                                     \
-    }
-
-KEYS_OF_16(keys_of_float16, key_of_float16)
-KEYS_OF_16(keys_of_int16, key_of_int16)
-
-static void keys_of_int8(uint8_t *samples, size_t n)
+ALWAYS_INLINE void make_keys_of_16(uint8_t *samples, size_t n, bool is_float)
 {
-    for (size_t i = 0; i < n; i++)
-        samples[i] ^= SIGN_8;
+    enum { BLOCK = 64 };
+    uint16_t v[BLOCK];
+    for (; n >= BLOCK; n -= BLOCK, samples += sizeof v) {
+        memcpy(v, samples, sizeof v);
+        for (unsigned i = 0; i < BLOCK; i++)
+            v[i] = key_of_16(v[i], is_float);
+        memcpy(samples, v, sizeof v);
+    }
+    for (; n > 0; n--, samples += sizeof *v) {
+        memcpy(v, samples, sizeof *v);
+        *v = key_of_16(*v, is_float);
+        memcpy(samples, v, sizeof *v);
+    }
 }
 
 void ih_keys_make(enum ih_sample_type type, void *samples, size_t n)
 {
-    if (type == IH_INT8)
-        keys_of_int8(samples, n);
-    else if (type == IH_INT16)
-        keys_of_int16(samples, n);
+    uint8_t *const bytes = samples;
+    for (size_t i = 0; i < n && type == IH_INT8; i++)
+        bytes[i] ^= SIGN_8;
+    if (type == IH_INT16)
+        make_keys_of_16(bytes, n, false);
     else if (type == IH_FLOAT16 || type == IH_BFLOAT16)
-        keys_of_float16(samples, n);
+        make_keys_of_16(bytes, n, true);
 }
 
 /* ---- values ---- */

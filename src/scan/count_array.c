@@ -80,15 +80,12 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *stripe, s
             memcpy(&wide, at, sizeof wide);
             if (v->a.swaps_bytes)
                 wide = (uint16_t)(wide << 8 | wide >> 8);
-            if (!ih_is_unsigned(v->native.type)) {
+            if (v->native.type == IH_UINT16)
+                wide = ih_native_of(&v->native, wide, is_alpha);
+            if (ih_is_native(v->native.type))
                 ih_native_put(stripe, i * n_channels + c, wide);
-            } else if (ih_is_native(v->native.type)) {
-                wide = is_alpha ? ih_native_alpha(&v->native, wide)
-                                : ih_native_colour(&v->native, wide);
-                ih_native_put(stripe, i * n_channels + c, wide);
-            } else {
+            else
                 *to = scale(wide, low, high, per_step);
-            }
         }
     }
 }
@@ -414,9 +411,8 @@ static enum ih_status start_nodata(struct ih_nodata_pass *p, const struct ih_arr
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
                        struct ih_array_rows *shared, struct ih_lane *lane, struct ih_result *result)
 {
-    const unsigned n_channels = array->n_channels;
-    const bool is_bgr =
-        array->order == IH_ORDER_BGR && ih_layout_of_array(n_channels).n_colours == 3;
+    const struct ih_layout layout = ih_layout_of_array(array->n_channels);
+    const bool is_bgr = array->order == IH_ORDER_BGR && layout.n_colours == 3;
     const struct ih_luma_weights *luma = o->measure.luma;
     const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
@@ -434,24 +430,21 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     else
         native = (struct ih_native){.type = type_of(array),
                                     .n_bins = array->depth == 8 ? IH_BINS : IH_NATIVE_BINS_MAX};
-    struct ih_count_spec spec = {
-        .layout = ih_layout_of_array(n_channels), .type = native.type, .n_bins = native.n_bins};
+    struct ih_count_spec spec = {.layout = layout, .type = native.type, .n_bins = native.n_bins};
     struct ih_nodata_pass nodata;
     bool has_nodata;
     if (ih_is_unsigned(spec.type) && array->depth == 16 &&
-        (array->range_low > 0 || array->range_high < SAMPLE_16_MAX))
-        result->measure.range =
-            (struct ih_sample_range){(uint16_t)array->range_low, (uint16_t)array->range_high};
+        (range.low > 0 || range.high < SAMPLE_16_MAX))
+        result->measure.range = range;
     result->status =
         start_nodata(&nodata, array, &result->measure, &native, &spec, &has_nodata, &result->error);
-    const bool has_luma =
-        ih_layout_of_array(n_channels).n_colours == 3 && spec.luma != &ih_luma_none;
+    const bool has_luma = layout.n_colours == 3 && spec.luma != &ih_luma_none;
     if (is_bgr && has_luma)
         spec.luma = &bgr;
     result->info = (struct ih_image_info){.format = "",
                                           .width = array->width,
                                           .height = array->height,
-                                          .layout = spec.layout,
+                                          .layout = layout,
                                           .type = spec.type,
                                           .n_bins = spec.n_bins,
                                           .source_depth = array->depth};
@@ -459,8 +452,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     struct ih_array_rows *rows = shared ? shared : &all;
     struct ih_time_limit time = {.interrupt = o->decode.interrupt};
     struct ih_error *err = &result->error;
-    const bool drops_pixels =
-        o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && spec.layout.has_alpha;
+    const bool drops_pixels = o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && layout.has_alpha;
     struct ih_array taken;
     if (result->status == IH_OK)
         result->status = ih_nodata_begin(&nodata, &spec, err);

@@ -39,10 +39,10 @@ static enum ih_status make_tables(struct ih_nodata_pass *p, const struct ih_imag
     for (unsigned v = 0; v <= max; v++) {
         const uint8_t plain = ih_sample_scale(v, max);
         const bool is_native = ih_is_native(native.type);
-        p->reduced->colour[v] = is_native   ? ih_native_colour(&native, v)
+        p->reduced->colour[v] = is_native   ? ih_native_of(&native, v, false)
                                 : has_range ? ih_sample_scale_range(v, m->range)
                                             : plain;
-        p->reduced->alpha[v] = is_native ? ih_native_alpha(&native, v) : plain;
+        p->reduced->alpha[v] = is_native ? ih_native_of(&native, v, true) : plain;
     }
     return IH_OK;
 }
@@ -235,7 +235,7 @@ void ih_nodata_end(struct ih_nodata_pass *p, struct ih_histogram *h)
         ih_specials(h, c)[IH_NAN] -= p->n_floats[c];
         ih_specials(h, c)[IH_NODATA] += p->n_floats[c];
     }
-    if (!sets_apart(p) || apart->n_pixels == 0)
+    if (apart->n_pixels == 0)
         return;
     ih_histogram_sum_up(apart, false);
     ih_histogram_derive(apart, &p->spec); /* gray whose alpha alone is masked */

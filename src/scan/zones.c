@@ -70,10 +70,7 @@ static void add_floats(struct ih_histogram *h, const uint8_t *pixels, size_t n)
             memcpy(&key, pixels + (i * n_channels + c) * sizeof key, sizeof key);
             key = ih_float_key(key);
             if (key < IH_FLOAT_KEY_FIRST || key > IH_FLOAT_KEY_LAST) {
-                const enum ih_special what = key == IH_FLOAT_KEY_LAST + 1    ? IH_POSITIVE_INFINITY
-                                             : key == IH_FLOAT_KEY_FIRST - 1 ? IH_NEGATIVE_INFINITY
-                                                                             : IH_NAN;
-                ih_specials(h, c)[what]++;
+                ih_specials(h, c)[ih_float_special(key)]++;
                 continue;
             }
             if (n_part > 0 && (n_part == PART_MAX || (key ^ last) >> EXPONENT_SHIFT)) {

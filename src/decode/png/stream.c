@@ -290,9 +290,7 @@ static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *r
         const unsigned v = ih_be16(s->deep + 2 * i);
         const bool is_colour = i % s->n_channels < n_colours;
         if (ih_is_native(s->native.type))
-            ih_native_put(row, i,
-                          is_colour ? ih_native_colour(&s->native, v)
-                                    : ih_native_alpha(&s->native, v));
+            ih_native_put(row, i, ih_native_of(&s->native, v, !is_colour));
         else
             row[i] =
                 is_colour ? ih_sample_scale_range(v, s->file->sample_range) : ih_sample_scale_16(v);
