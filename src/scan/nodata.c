@@ -234,6 +234,7 @@ void ih_nodata_end(struct ih_nodata_pass *p, struct ih_histogram *h)
     for (unsigned c = 0; c < p->spec.layout.n_channels && p->n_floats; c++) {
         ih_specials(h, c)[IH_NAN] -= p->n_floats[c];
         ih_specials(h, c)[IH_NODATA] += p->n_floats[c];
+        p->n_floats[c] = 0;
     }
     if (apart->n_pixels == 0)
         return;

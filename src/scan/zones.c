@@ -105,18 +105,15 @@ static void add_run(const struct ih_zones *z, struct ih_bands_counter *zone,
         nodata->apart = zone->totals;
         n = ih_nodata_keep(nodata, pixels, NULL, n);
         zone->totals = nodata->apart;
-    } else if (nodata->n_floats || nodata->reduced) {
+        nodata->apart = (struct ih_histogram){.bins = NULL};
+    } else {
         n = ih_nodata_keep(nodata, pixels, NULL, n);
     }
     if (zone->spec.type == IH_FLOAT32)
         add_floats(&zone->totals, pixels, n);
     else
         ih_bands_add(zone, pixels, n);
-    for (unsigned c = 0; c < z->spec.layout.n_channels && nodata->n_floats; c++) {
-        ih_specials(&zone->totals, c)[IH_NAN] -= nodata->n_floats[c];
-        ih_specials(&zone->totals, c)[IH_NODATA] += nodata->n_floats[c];
-        nodata->n_floats[c] = 0;
-    }
+    ih_nodata_end(nodata, &zone->totals);
 }
 
 /* Cuts the pixels of a stripe where the label changes. */
@@ -204,7 +201,6 @@ enum ih_status ih_zones_count(struct ih_zones *z, const struct ih_mask_options *
     if (status == IH_OK && z->n == 0)
         status = ih_error_set(err, IH_LIMIT, "all its pixels have the label %u, which is ignored",
                               options->ignored_end - 1);
-    nodata.apart = (struct ih_histogram){.bins = NULL}; /* the zones' */
     ih_nodata_reset(&nodata);
     result->info = *info;
     result->info.layout = z->bands.info.layout;
