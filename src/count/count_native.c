@@ -32,8 +32,8 @@ enum {
     LOOKS = 256,                   /* samples that tell whether the totals in use are few */
     HALF = IH_NATIVE_BINS_MAX / 2, /* bits of a negative sample */
     LINE = 8,                      /* totals in a cache line */
-    COLOUR_LINES = 214,            /* that the looks meet, of about 650 in use: 40 KiB */
-    GRAY_LINES = 150               /* of about 350: one table of bytes is faster than of colour */
+    LINES = 214,                   /* that the looks meet, of about 650 in use: 40 KiB */
+    LINES_OF_FEW = 165             /* of about 270: up to three tables of bytes are faster */
 };
 
 /* gcc and clang both know these attributes. Inlined, wrap would take the registers of the loops. At
@@ -246,7 +246,7 @@ static bool is_narrow(struct ih_native_counter *c, const uint8_t *p, size_t n)
         n_used += !*line;
         *line = true;
     }
-    if (n_used > (c->spec.layout.n_channels == 1 ? GRAY_LINES : COLOUR_LINES))
+    if (n_used > (n_tables(&c->spec) < 4 ? LINES_OF_FEW : LINES))
         return false;
     set_totals(c);
     c->has_narrow = true;

@@ -357,18 +357,19 @@ static void make_keys(uint64_t *bins, bool is_used[BLOCKS], bool is_float)
 {
     enum { HALF = IH_NATIVE_BINS_MAX / 2 };
     for (unsigned i = 0; i < BLOCKS / 2; i++) {
-        bool *const low = &is_used[i], *const high = &is_used[BLOCKS / 2 + i];
-        *low = *high = *low || *high;
-        for (unsigned v = BLOCK * i; v < BLOCK * (i + 1) && *low; v++) {
-            const uint64_t n = bins[v];
-            bins[v] = bins[HALF + v];
-            bins[HALF + v] = n;
-        }
+        uint64_t *const low = bins + BLOCK * i, *const high = low + HALF, held[BLOCK];
+        if (!is_used[i] && !is_used[BLOCKS / 2 + i])
+            continue;
+        is_used[i] = is_used[BLOCKS / 2 + i] = true;
+        memcpy(held, low, sizeof held);
+        memcpy(low, high, sizeof held);
+        memcpy(high, held, sizeof held);
     }
     for (unsigned i = 0; i < BLOCKS / 4 && is_float; i++) {
-        bool *const low = &is_used[i], *const high = &is_used[BLOCKS / 2 - 1 - i];
-        *low = *high = *low || *high;
-        for (unsigned v = BLOCK * i; v < BLOCK * (i + 1) && *low; v++) {
+        if (!is_used[i] && !is_used[BLOCKS / 2 - 1 - i])
+            continue;
+        is_used[i] = is_used[BLOCKS / 2 - 1 - i] = true;
+        for (unsigned v = BLOCK * i; v < BLOCK * (i + 1); v++) {
             const uint64_t n = bins[v];
             bins[v] = bins[HALF - 1 - v];
             bins[HALF - 1 - v] = n;

@@ -135,6 +135,36 @@ TEST(apart)
     ih_histogram_reset(&h);
 }
 
+/* Sums of bins that no block ends with, some blocks of them empty. */
+TEST(sums_of_bins)
+{
+    static const unsigned all_bins[] = {256, 257, 512, 1000, 65535, 65536};
+    for (unsigned k = 0; k < 2 * sizeof all_bins / sizeof *all_bins; k++) {
+        const unsigned n_bins = all_bins[k / 2];
+        const struct ih_count_spec spec = {IH_LAYOUT(2),  IH_UINT16, n_bins,
+                                           &ih_luma_none, 0,         (uint16_t)(n_bins - 1)};
+        struct ih_histogram h;
+        uint64_t sums[2] = {0, 0};
+        assert_int_equal(ih_histogram_init(&h, &spec, NULL), IH_OK);
+        for (unsigned v = 0; v < n_bins; v++) {
+            const uint64_t n = v / 300 % 2 == k % 2 ? v * UINT64_C(2654435761) % 1000 : 0;
+            for (unsigned plane = 0; plane < 2; plane++) { /* in two orders */
+                const unsigned bin = plane ? n_bins - 1 - v : v;
+                ih_bins(&h, plane)[bin] = n;
+                sums[plane] += bin * n;
+            }
+            h.n_pixels += n;
+        }
+        ih_histogram_sum_up(&h, false);
+        assert_true(h.adds_up);
+        assert_memory_equal(h.sums, sums, sizeof sums);
+        ih_bins(&h, 1)[n_bins - 1]++;
+        ih_histogram_sum_up(&h, false);
+        assert_false(h.adds_up);
+        ih_histogram_reset(&h);
+    }
+}
+
 /* All codes, or those of some blocks, counted as they are: their bins move to the keys that each
  * sample has. */
 TEST(keys_of_bins)
