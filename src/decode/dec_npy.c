@@ -300,14 +300,6 @@ static enum ih_status choose_npy_shape(struct npy_state *s, const struct npy_hea
 
 /* ---- samples ---- */
 
-static void swap_npy(const struct npy_state *s, uint8_t *to, const uint8_t *from, size_t n)
-{
-    if (s->sample_bytes == 2)
-        ih_copy_16(to, from, n, s->is_big_endian);
-    else if (s->sample_bytes == 4)
-        ih_copy_32(to, from, n, s->is_big_endian);
-}
-
 /* Reads the samples of the image, or of all, into memory. */
 static enum ih_status hold_npy(struct npy_state *s, struct ih_error *err)
 {
@@ -324,7 +316,8 @@ static enum ih_status hold_npy(struct npy_state *s, struct ih_error *err)
     }
     if (ih_read_bytes(s->src, "NPY", h->pixels, h->n_pixels * pixel_bytes, err) != IH_OK)
         return err->status;
-    swap_npy(s, h->pixels, h->pixels, h->n_pixels * s->samples.n_planes);
+    ih_copy_samples(h->pixels, h->pixels, h->n_pixels * s->samples.n_planes, s->sample_bytes,
+                    s->is_big_endian);
     return IH_OK;
 }
 
@@ -403,13 +396,13 @@ static enum ih_status read_some_npy(struct npy_state *s, uint8_t *pixels, size_t
         return npy_damaged(err, "the file ends before the image does");
     *n = n_bytes / pixel_bytes < *n ? n_bytes / pixel_bytes : *n;
     if (s->sample_bytes > 1 && !s->samples.extremes) {
-        swap_npy(s, pixels, bytes, *n * n_channels);
+        ih_copy_samples(pixels, bytes, *n * n_channels, s->sample_bytes, s->is_big_endian);
         ih_reader_consume(s->src, *n * pixel_bytes);
         return IH_OK;
     }
     if (s->sample_bytes == 2) {
         *n = *n < CHUNK_SAMPLES / n_channels ? *n : CHUNK_SAMPLES / n_channels;
-        swap_npy(s, (uint8_t *)s->deep, bytes, *n * n_channels);
+        ih_copy_samples((uint8_t *)s->deep, bytes, *n * n_channels, 2, s->is_big_endian);
         bytes = (const uint8_t *)s->deep;
     }
     const enum ih_status status = convert_npy(s, bytes, 0, n_channels, 1, *n, pixels, err);

@@ -501,7 +501,7 @@ static enum ih_status read_floats(struct pnm_state *s, uint8_t *dst, size_t n, s
         if (n_bytes < 4)
             return truncated(err);
         n_here = n_bytes / 4 < n ? n_bytes / 4 : n;
-        ih_copy_32(dst, bytes, n_here, s->is_big_endian);
+        ih_copy_samples(dst, bytes, n_here, 4, s->is_big_endian);
         ih_reader_consume(s->text.src, 4 * n_here);
     }
     return IH_OK;

@@ -149,10 +149,9 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
     *n_pixels = got / pixel_bytes;
     if (is_deep)
         convert_deep(s, *n_pixels * s->n_channels, pixels);
-    else if (ih_sample_bytes(type) == 2)
-        ih_copy_16(pixels, pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
-    else if (type == IH_FLOAT32)
-        ih_copy_32(pixels, pixels, *n_pixels * s->n_channels, raw_kinds[s->depth].is_big_endian);
+    else
+        ih_copy_samples(pixels, pixels, *n_pixels * s->n_channels, ih_sample_bytes(type),
+                        raw_kinds[s->depth].is_big_endian);
     s->n_left -= s->n_pixels ? *n_pixels : 0;
     return IH_OK;
 }

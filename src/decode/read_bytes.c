@@ -27,17 +27,16 @@ enum ih_status ih_skip_bytes(struct ih_reader *src, const char *format, uint64_t
     return IH_OK;
 }
 
-void ih_copy_16(uint8_t *to, const uint8_t *from, size_t n, bool is_big_endian)
+void ih_copy_samples(uint8_t *to, const uint8_t *from, size_t n, unsigned sample_bytes,
+                     bool is_big_endian)
 {
-    for (size_t i = 0; i < n; i++, to += 2, from += 2) {
+    if (sample_bytes == 1 && to != from)
+        memcpy(to, from, n);
+    for (; n > 0 && sample_bytes == 2; n--, to += 2, from += 2) {
         const uint16_t v = (uint16_t)(is_big_endian ? ih_be16(from) : ih_le16(from));
         memcpy(to, &v, sizeof v);
     }
-}
-
-void ih_copy_32(uint8_t *to, const uint8_t *from, size_t n, bool is_big_endian)
-{
-    for (size_t i = 0; i < n; i++, to += 4, from += 4) {
+    for (; n > 0 && sample_bytes == 4; n--, to += 4, from += 4) {
         const uint32_t v = is_big_endian ? ih_be32(from) : ih_le32(from);
         memcpy(to, &v, sizeof v);
     }

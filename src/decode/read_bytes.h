@@ -24,9 +24,9 @@ static inline uint32_t ih_be32(const uint8_t *p)
     return ih_be16(p) << 16 | ih_be16(p + 2);
 }
 
-/* Copy n numbers of 16 or 32 bits, which get the machine's byte order. to may be from. */
-void ih_copy_16(uint8_t *to, const uint8_t *from, size_t n, bool is_big_endian);
-void ih_copy_32(uint8_t *to, const uint8_t *from, size_t n, bool is_big_endian);
+/* Copies n samples of 1, 2 or 4 bytes, which get the machine's byte order. to may be from. */
+void ih_copy_samples(uint8_t *to, const uint8_t *from, size_t n, unsigned sample_bytes,
+                     bool is_big_endian);
 
 /* Reads exactly size_bytes. Returns IH_CORRUPT, with the format in the message, if the reader ends
  * earlier. */
