@@ -14,7 +14,7 @@ trap 'rm -rf "$dir"' EXIT
 sources="tests/bench/cpu_count.c src/count/count_tables.c src/count/count_fast.c
          src/count/count_vectors.c src/count/count_planes.c src/count/count_reference.c src/histogram/histogram.c src/histogram/pixels.c
          src/histogram/sample_type.c src/histogram/float_sums.c src/histogram/band_names.c
-         src/base/status.c src/base/text.c"
+         src/base/status.c src/base/text.c src/base/threads.c"
 
 case $($cc -dumpmachine) in
 x86_64* | i?86*) avx2=-mavx2 ;;

@@ -14,6 +14,12 @@ load helpers
   assert_output_has "GPU: not measured: CUDA=1 needs nvcc and a GPU"
 }
 
+@test "bench: float samples" {
+  run --separate-stderr "$TESTS/bench/cpu_float.sh" 1
+  assert_status 0
+  [ "$(grep -cE "( +[0-9.]+){3}$" <<<"$output")" -eq 8 ] || fail "not 8 kinds of data"
+}
+
 @test "bench: wrong counts end it" {
   mkdir tests
   cp -r "$TESTS/bench" "$TESTS/support" tests
