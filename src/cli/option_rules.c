@@ -134,7 +134,7 @@ static const struct {
 
 /* ---- needs ---- */
 
-static const char is_for_charts[] = "is for charts, and none is drawn";
+static const char is_for_charts[] = "is for charts, and none is drawn: add --chart=PATH";
 
 /* either: another option that does too; NULL: none */
 static const struct {
@@ -145,8 +145,9 @@ static const struct {
     {"top", "sort", NULL, "needs --sort=NAME, which says what comes first"},
     {"size", "raw", NULL, "only for --raw: other files tell their size"},
     {"thumbnails", "html", "chart",
-     "they are in the page of --html=FILE and on charts, and neither is made"},
-    {"title", "chart", "html", "is for a chart or a page, and neither is made"},
+     "they are in the page of --html=FILE and on charts of --chart=PATH, and neither is made"},
+    {"title", "chart", "html",
+     "is for a chart of --chart=PATH or a page of --html=FILE, and neither is made"},
     {"sheet", "chart", NULL, is_for_charts},
     {"chart-size", "chart", NULL, is_for_charts},
     {"chart-format", "chart", NULL, is_for_charts},

@@ -226,7 +226,7 @@ END
 2 | .csv is not supported; .png .svg | ./imghist a.pgm --chart=new.csv
 2 | 'r.csv' has the name of --csv; leave out --html, or name it .html | ./imghist a.pgm --html=r.csv
 2 | 'r.htm' has the name of --html; leave out --csv, or name it .csv | ./imghist a.pgm --csv -o r.htm
-2 | --thumbnails: they are in the page of --html=FILE and on charts, and neither is made | ./imghist a.pgm --thumbnails --json
+2 | --thumbnails: they are in the page of --html=FILE and on charts of --chart=PATH, and neither is made | ./imghist a.pgm --thumbnails --json
 2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
 2 | --html: 'a.png' is the name of a picture | ./imghist a.pgm --html=a.png
 2 | --fail-if: is given twice; join the conditions with 'or' | ./imghist a.pgm --fail-if 'width > 0' --fail-if 'width > 9'

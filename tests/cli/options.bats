@@ -321,12 +321,16 @@ each_option() {
   [ ! -e out ] && [ ! -e c.png ]
 }
 
-@test "options: the look of charts is refused without a chart" {
+@test "options: an option that needs another one is refused, and the message names that one" {
   dot a.pgm
   for option in --theme=light --scale=log --scale-y=count --chart-size=400x300 --chart-format=svg --sheet; do
-    refused "${option%%=*}: is for charts, and none is drawn" "$option" a.pgm --csv
+    refused "${option%%=*}: is for charts, and none is drawn: add --chart=PATH" "$option" a.pgm --csv
   done
-  refused "--title: is for a chart or a page" --title=x a.pgm --csv
+  for pair in --title=x/--chart= --title=x/--html= --thumbnails/--chart --thumbnails/--html= --raw-depth=8/--raw: --size=1x1/--raw: \
+    --ignore-label=0/--labels, --top=1/--sort=; do
+    refused "${pair%%[=/]*}: " "${pair%/*}" a.pgm --csv
+    assert_stderr_has "${pair#*/}"
+  done
   imghist_ok a.pgm --title=x -o page.html
 }
 
