@@ -191,13 +191,15 @@ static void put_row(const struct html_state *s, FILE *f, const struct ih_result 
         else
             fputs("null", f);
     }
-    if (result->status == IH_OK && ih_is_native(result->histogram.type)) {
+    const enum ih_sample_type type = result->histogram.type;
+    if (result->status == IH_OK && ih_is_native(type)) {
         putc(',', f);
         put_shown(f, ih_histogram_shown(&result->histogram));
-    } else if (result->status == IH_OK && ih_result_is_reduced(result)) {
+    }
+    if (result->status == IH_OK && (ih_result_is_reduced(result) || !ih_is_unsigned(type))) {
         char depth[IH_DEPTH_TEXT_MAX];
         ih_result_put_depth(depth, result);
-        fprintf(f, ",null,\"%s\"", depth);
+        fprintf(f, "%s,\"%s\"", ih_is_native(type) ? "" : ",null", depth);
     }
     putc(']', f);
 }

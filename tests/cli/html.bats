@@ -688,6 +688,39 @@ gray.mean
 END
 }
 
+@test "html: the numbers below a small histogram do not overlap" {
+  browser
+  for high in 03FF 0FFF 3FFF FFFF; do
+    printf 'P5 2 1 65535\n\0\0'"\\x${high:0:2}\\x${high:2}" >$high.pgm
+  done
+  pgm 00FF.pgm 2 1 '\x00\xFF'
+  imghist_ok ./*.pgm --bins=native --html=r.html -q
+  in_browser r.html '
+    document.getElementById("sheet-view").click();
+    const sheet = document.getElementById("sheet"), n = sheet.style.getPropertyValue("--columns");
+    sheet.style.width = 202 * n - 12 + "px"; /* the narrowest */
+    for (const axis of document.querySelectorAll(".tile .axis")) {
+      const numbers = [...axis.children].map(e => e.getBoundingClientRect());
+      if (numbers.some((r, i) => i > 0 && r.left < numbers[i - 1].right)) say("overlap: " + axis.innerText);
+    }
+    say(document.querySelectorAll(".tile .axis").length);' >said
+  [ "$(cat said)" = 5 ] || fail "$(cat said)"
+}
+
+@test "html: a share has the words that it has in text and on charts" {
+  browser
+  for n in 1 9 10 11; do # of 100,000 pixels
+    { printf 'P5 500 200 255\n' && head -c "$n" /dev/zero | tr '\0' '\377' && head -c $((100000 - n)) /dev/zero | tr '\0' '\100'; } >$n.pgm
+    imghist_ok $n.pgm --html=r.html --chart=c.svg --text=lines -q
+    words="0.01 %"
+    [ "$n" -ge 10 ] || words="<0.01 %"
+    in_browser r.html 'say(document.querySelector("#body tr:not(.space) td:last-child").textContent.replace("< ", "<"))' >said
+    [ "$(cat said)" = "$words" ] || fail "page: $(cat said), not $words"
+    [[ $output == *" ${words/ /}  $n.pgm"* ]] || fail "text: $output"
+    sed 's/&lt;/</g' c.svg | grep -q "blown ${words/ /.*}" || fail "chart: $(grep blown c.svg)"
+  done
+}
+
 # Of 2,002 values the 0.1 and 99.9 percentiles leave out one at each end.
 @test "html: the page says where it shows the middle 99.8 %, how many bits were reduced, and that zones are counted" {
   browser
@@ -699,6 +732,7 @@ END
   [[ $(said) == *"the middle 99.8 % of the values; "*" Histograms of signed and float samples show the middle 99.8 % of the values."*$'\n'*"the middle 99.8 % of the values" ]] || fail "$(said)"
   imghist_ok all.raw --raw=1 --raw-depth=8s --html=r.html
   [[ $(said) != *middle* ]] || fail "$(said)"
+  in_browser r.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' | grep -q '^Samplesint8' || fail "samples"
   printf 'P5 2 1 65535\n\x00\x05\x0F\xFF' >few.pgm
   imghist_ok few.pgm --html=r.html
   in_browser r.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' >said
@@ -910,5 +944,5 @@ END
 
 @test "html: thumbnails without a page or a chart are wrong usage" {
   imghist_status 2 "$SAMPLES/scene.png" --thumbnails --csv
-  assert_stderr_has "--thumbnails: they are in the page of --html=FILE and on charts, and neither is made"
+  assert_stderr_has "--thumbnails: they are in the page of --html=FILE and on charts of --chart=PATH, and neither is made"
 }
