@@ -129,19 +129,6 @@ static void add_tones(const struct ih_result *result, struct ih_chart_facts *fac
     snprintf(next_fact(facts), IH_LABEL_MAX, "mean luminance %.32s", number);
 }
 
-/* Whether all samples are within the span. */
-static bool shows_all(const struct ih_result *result, struct ih_shown shown)
-{
-    const struct ih_layout l = result->histogram.layout;
-    for (unsigned i = 0; i < l.n_channels - l.has_alpha; i++) {
-        struct ih_stats stats;
-        ih_stats_compute(&result->histogram, i, &result->measure, &stats);
-        if (stats.count > 0 && (stats.min < shown.low || stats.max > shown.high))
-            return false;
-    }
-    return true;
-}
-
 static void add_span(const struct ih_result *results, size_t n, struct ih_shown shown,
                      struct ih_chart_facts *facts)
 {
@@ -149,7 +136,7 @@ static void add_span(const struct ih_result *results, size_t n, struct ih_shown 
     char *const fact = next_fact(facts), low[IH_REAL_MAX], high[IH_REAL_MAX];
     int exponent = 0;
     for (size_t i = 0; i < n; i++)
-        is_all = is_all && shows_all(&results[i], shown);
+        is_all = is_all && ih_result_is_within(&results[i], shown);
     if (shown.low == shown.high) {
         ih_put_float(low, shown.low);
         snprintf(fact, IH_LABEL_MAX, is_all ? "all values are %s" : "value %s, the middle 99.8 %%",

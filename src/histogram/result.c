@@ -46,10 +46,26 @@ void ih_result_put_depth(char text[IH_DEPTH_TEXT_MAX], const struct ih_result *r
 {
     const bool is_reduced = ih_result_is_reduced(r);
     const unsigned depth = r->info.source_depth, few = is_reduced ? ih_result_few_bits(r) : 0;
+    if (!ih_is_unsigned(r->histogram.type)) {
+        strcpy(text, ih_sample_type_name(r->histogram.type));
+        return;
+    }
     const int n = snprintf(text, IH_DEPTH_TEXT_MAX, "%u bit%s%s", depth, depth == 1 ? "" : "s",
                            is_reduced ? " reduced to 8" : "");
     if (few > 0)
         snprintf(text + n, (size_t)(IH_DEPTH_TEXT_MAX - n), ", but only %u seem in use", few);
+}
+
+bool ih_result_is_within(const struct ih_result *r, struct ih_shown shown)
+{
+    const struct ih_layout l = r->histogram.layout;
+    for (unsigned i = 0; i < l.n_channels - l.has_alpha && shown.is_span; i++) {
+        struct ih_stats stats;
+        ih_stats_compute(&r->histogram, i, &r->measure, &stats);
+        if (stats.count > 0 && (stats.min < shown.low || stats.max > shown.high))
+            return false;
+    }
+    return true;
 }
 
 /* ---- statistics ---- */

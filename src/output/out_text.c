@@ -195,14 +195,16 @@ static void put_title(const struct text *s, const struct ih_result *r)
 /* Which pixels were counted, if not all. */
 static void put_selection(const struct text *s, const struct ih_result *r)
 {
-    char region[4 * IH_REGION_TEXT_MAX], mask[4 * IH_MASK_NAME_MAX];
+    char region[4 * IH_REGION_TEXT_MAX], mask[4 * IH_MASK_NAME_MAX], label[32] = "mask ";
     if (!r->measure.region && !r->measure.mask)
         return;
     ih_escape(region, sizeof region, r->measure.region ? r->measure.region : "");
     ih_escape(mask, sizeof mask, r->measure.mask ? r->measure.mask : "");
+    if (r->has_label)
+        snprintf(label, sizeof label, "label %u of ", r->label);
     fprintf(s->to.stream, "%*s%s%s%s%s%s: %" PRIu64 " pixels\n\n", INDENT, "",
             r->measure.region ? "region " : "", region,
-            r->measure.region && r->measure.mask ? ", " : "", r->measure.mask ? "mask " : "", mask,
+            r->measure.region && r->measure.mask ? ", " : "", r->measure.mask ? label : "", mask,
             r->histogram.n_pixels);
 }
 
@@ -218,7 +220,7 @@ static void put_axis(const struct text *s, unsigned n_columns, const struct ih_h
     const int quarter = (int)n_columns / 4;
     const double span = shown.high - shown.low, most = fmax(fabs(shown.low), fabs(shown.high));
     const unsigned n_digits =
-        shown.is_span ? (unsigned)fmin(9, 3 + fmax(0, log10(most / span))) : 0;
+        shown.is_span ? (unsigned)fmin(9, 5 + fmax(0, log10(most / span))) : 0;
     char values[5][IH_REAL_MAX] = {""};
     if (shown.is_span && span < 0)
         strcpy(values[0], "no values");
@@ -363,9 +365,13 @@ static void put_band_names(const struct text *s, const struct ih_histogram *h)
         putc('\n', s->to.stream);
 }
 
-static void put_clipping(const struct text *s, const struct ih_histogram *h)
+static void put_clipping(const struct text *s, const struct ih_result *r)
 {
+    const struct ih_histogram *const h = &r->histogram;
     putc('\n', s->to.stream);
+    if (!ih_result_is_within(r, ih_histogram_shown(h)))
+        fprintf(s->to.stream, "%*sthe histogram shows the middle 99.8 %% of the values\n", INDENT,
+                "");
     put_band_names(s, h);
     put_apart(s, h);
     if (!has_clip_counts(h))
@@ -441,7 +447,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     }
     put_plot(s, &r->histogram);
     put_table(s, &view);
-    put_clipping(s, &r->histogram);
+    put_clipping(s, r);
     put_chosen(s, &view);
     put_luminance(s, r);
     if (s->to.options.verbose && r->decoder_version && r->counted_by && r->kernel)
@@ -524,6 +530,8 @@ static void put_size(const struct text *s, const struct ih_result *r)
     if (r->is_total)
         snprintf(size, sizeof size, "%" PRIu64 " image%s", r->n_images,
                  r->n_images == 1 ? "" : "s");
+    else if (r->has_label)
+        snprintf(size, sizeof size, "%" PRIu64, r->histogram.n_pixels);
     else
         snprintf(size, sizeof size, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
     fprintf(s->to.stream, "%11s  ", size);

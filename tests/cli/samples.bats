@@ -81,14 +81,16 @@ raw() {
   done
 }
 
-@test "samples: charts have an axis of values" {
+@test "samples: charts have an axis of values, and say as text does if it is the middle 99.8 %" {
   raw
-  imghist_ok s.raw --raw=1 --raw-depth=16sle --chart=s.svg
+  imghist_ok s.raw --raw=1 --raw-depth=16sle --chart=s.svg --text
+  [[ ${lines[0]} == *", int16, gray" && $output != *middle* ]] || fail "$output"
   grep -q '>-3<' s.svg || grep -q -- '-3' s.svg
   ! grep -q 'middle 99.8 %' s.svg || fail "all values are shown"
   python3 -c 'import sys; sys.stdout.buffer.write(b"\1\0\2\0" * 1500 + b"\0\177")' >outlier.raw # 1 and 2, and 32512 once
-  imghist_ok outlier.raw --raw=1 --raw-depth=16sle --chart=o.svg
+  imghist_ok outlier.raw --raw=1 --raw-depth=16sle --chart=o.svg --text
   grep -q 'middle 99.8 %' o.svg
+  assert_output_has "the middle 99.8 % of the values"
 }
 
 @test "samples: distances are in the units of the samples" {

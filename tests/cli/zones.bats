@@ -34,6 +34,8 @@ zones() {
   imghist_ok a.pgm --labels=labels.pgm --text=lines --html=p.html --chart=charts
   [ "$(grep -c 'a.pgm#[079]$' <<<"$output")" -eq 3 ] || fail "text"
   [[ ${lines[-1]} == "3 zones, "* ]] || fail "text: ${lines[-1]}"
+  [ "$(awk '/#/ { printf "%s ", $1 }' <<<"$output")" = "3 3 2 " ] || fail "pixels: $output"
+  imghist_output_has "  label 9 of labels.pgm: 2 pixels" a.pgm --labels=labels.pgm --text=full
   [ "$(ls charts | paste -sd' ')" = "a.pgm#0.hist.png a.pgm#7.hist.png a.pgm#9.hist.png" ] || fail "charts"
   grep -q 'a.pgm#9' p.html || fail "page"
   imghist_ok a.pgm --labels=labels.pgm --sheet --chart=s.svg --where 'label > 0'
