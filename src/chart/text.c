@@ -134,7 +134,6 @@ static void add_span(const struct ih_result *results, size_t n, struct ih_shown 
 {
     bool is_all = true;
     char *const fact = next_fact(facts), low[IH_REAL_MAX], high[IH_REAL_MAX];
-    int exponent = 0;
     for (size_t i = 0; i < n; i++)
         is_all = is_all && ih_result_is_within(&results[i], shown);
     if (shown.low == shown.high) {
@@ -153,8 +152,7 @@ static void add_span(const struct ih_result *results, size_t n, struct ih_shown 
              is_all ? "" : ", the middle 99.8 %");
     if (results->histogram.type != IH_FLOAT32)
         return;
-    (void)frexp(fmax(fabs(shown.low), fabs(shown.high)), &exponent);
-    ih_put_digits(high, ldexp(1, exponent - 8), 3); /* bins differ in 1 + 7 bits of the mantissa */
+    ih_put_digits(high, ih_shown_bin_width(shown), 3);
     snprintf(next_fact(facts), IH_LABEL_MAX, "counted in bins up to %s wide", high);
 }
 

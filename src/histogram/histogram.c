@@ -245,6 +245,13 @@ struct ih_shown ih_histogram_shown(const struct ih_histogram *h)
     return shown;
 }
 
+double ih_shown_bin_width(struct ih_shown shown)
+{
+    int exponent;
+    (void)frexp(fmax(fabs(shown.low), fabs(shown.high)), &exponent);
+    return ldexp(1, exponent - 8); /* bins differ in 1 + 7 bits of the significand */
+}
+
 struct ih_shown ih_shown_join(struct ih_shown a, struct ih_shown b)
 {
     return (struct ih_shown){a.n_values > b.n_values ? a.n_values : b.n_values, a.is_span,

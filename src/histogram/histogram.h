@@ -215,6 +215,9 @@ double ih_shown_bar(struct ih_shown shown, double value);
 void ih_histogram_fold_plane(const struct ih_histogram *h, struct ih_shown shown, unsigned plane,
                              uint64_t bars[IH_BINS]);
 
+/* The width of the widest bin of float32 samples among those that are shown. */
+double ih_shown_bin_width(struct ih_shown shown);
+
 /* What a drawing of two histograms of the same type shows. */
 struct ih_shown ih_shown_join(struct ih_shown a, struct ih_shown b);
 

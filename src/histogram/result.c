@@ -1,5 +1,7 @@
 #include "histogram/result.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +49,12 @@ void ih_result_put_depth(char text[IH_DEPTH_TEXT_MAX], const struct ih_result *r
     const bool is_reduced = ih_result_is_reduced(r);
     const unsigned depth = r->info.source_depth, few = is_reduced ? ih_result_few_bits(r) : 0;
     if (!ih_is_unsigned(r->histogram.type)) {
+        const struct ih_shown shown = ih_histogram_shown(&r->histogram);
         strcpy(text, ih_sample_type_name(r->histogram.type));
+        if (r->histogram.type == IH_FLOAT32 && shown.low < shown.high)
+            strcpy(ih_put_digits(stpcpy(text + strlen(text), " in bins up to "),
+                                 ih_shown_bin_width(shown), 3),
+                   " wide");
         return;
     }
     const int n = snprintf(text, IH_DEPTH_TEXT_MAX, "%u bit%s%s", depth, depth == 1 ? "" : "s",

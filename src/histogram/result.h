@@ -158,8 +158,8 @@ bool ih_result_is_reduced(const struct ih_result *result);
 /* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
 unsigned ih_result_few_bits(const struct ih_result *result);
 
-/* Writes the depth of an image, "8 bits", "float32", or "16 bits reduced to 8", and how many seem
- * in use. */
+/* Writes the depth of an image, "8 bits", "float32 in bins up to 0.5 wide", or "16 bits reduced
+ * to 8", and how many seem in use. */
 enum { IH_DEPTH_TEXT_MAX = 64 };
 void ih_result_put_depth(char text[IH_DEPTH_TEXT_MAX], const struct ih_result *result);
 

@@ -91,6 +91,10 @@ raw() {
   imghist_ok outlier.raw --raw=1 --raw-depth=16sle --chart=o.svg --text
   grep -q 'middle 99.8 %' o.svg
   assert_output_has "the middle 99.8 % of the values"
+  printf 'Pf\n2 1\n-1\n\x00\x00\x87\x43\x00\x00\x89\x43' >far.pfm # 270 and 274: of the 24 bits of 256 to 512, a bin has 8
+  imghist_ok far.pfm --chart=f.svg --text
+  [[ ${lines[0]} == *", float32 in bins up to 2 wide, gray" ]] || fail "${lines[0]}"
+  grep -q 'counted in bins up to 2 wide' f.svg
 }
 
 @test "samples: distances are in the units of the samples" {
