@@ -688,23 +688,32 @@ gray.mean
 END
 }
 
-@test "html: the numbers below a small histogram do not overlap" {
+@test "html: the numbers below a small histogram do not overlap, on screen and on paper" {
   browser
   for high in 03FF 0FFF 3FFF FFFF; do
     printf 'P5 2 1 65535\n\0\0'"\\x${high:0:2}\\x${high:2}" >$high.pgm
   done
   pgm 00FF.pgm 2 1 '\x00\xFF'
-  imghist_ok ./*.pgm --bins=native --html=r.html -q
+  { printf 'Pf\n2 1\n-1\n' && printf '\x11\x11\x91\xD4\x22\x22\xA2\x54'; } >large.pfm # -5e12, 5.6e12
+  { printf 'Pf\n2 1\n-1\n' && printf '\x11\x11\x91\xB4\x22\x22\xA2\x34'; } >small.pfm
+  { printf 'Pf\n2 1\n-1\n' && printf '\x00\x00\x80\x3F\x00\x12\x44\x48'; } >uneven.pfm # 1, 200776
+  imghist_ok ./*.pgm ./*.pfm --bins=native --html=r.html -q
   in_browser r.html '
     document.getElementById("sheet-view").click();
-    const sheet = document.getElementById("sheet"), n = sheet.style.getPropertyValue("--columns");
-    sheet.style.width = 202 * n - 12 + "px"; /* the narrowest */
-    for (const axis of document.querySelectorAll(".tile .axis")) {
-      const numbers = [...axis.children].map(e => e.getBoundingClientRect());
-      if (numbers.some((r, i) => i > 0 && r.left < numbers[i - 1].right)) say("overlap: " + axis.innerText);
+    const sheet = document.getElementById("sheet"), n = sheet.style.getPropertyValue("--columns"), tiles = document.querySelectorAll(".tile");
+    function check(where) {
+      for (const axis of document.querySelectorAll(".tile .axis")) {
+        const numbers = [...axis.children].map(e => e.getBoundingClientRect());
+        if (numbers.some((r, i) => i > 0 && r.left < numbers[i - 1].right)) say("overlap " + where + ": " + axis.innerText.replace(/\n/g, " "));
+      }
     }
-    say(document.querySelectorAll(".tile .axis").length);' >said
-  [ "$(cat said)" = 5 ] || fail "$(cat said)"
+    sheet.style.width = 202 * n - 12 + "px"; /* the narrowest */
+    check("on screen");
+    sheet.style.cssText = "width: 979px; grid-template-columns: repeat(8, 1fr); gap: 6px"; /* as on paper */
+    for (const tile of tiles) tile.style.padding = "3px", tile.querySelector(".axis").style.fontSize = "8px";
+    check("on paper");
+    say(tiles.length);' >said
+  [ "$(cat said)" = 8 ] || fail "$(cat said)"
 }
 
 @test "html: a share has the words that it has on charts; text has more digits of large ones" {
@@ -768,12 +777,19 @@ END
       const texts = s => [...document.querySelectorAll(s)].map(e => e.textContent).join(" ");
       document.querySelector("#body tr").click();
       say([texts("#total .axis span, #total p"), texts("#detail .axis span"), texts("th"), texts("#facts dd:nth-last-of-type(2)"),
-        texts("#hint").slice(0, 6)].join("; "));'
+        texts("#hint").slice(0, 6)].join("; "));
+      for (const dt of document.querySelectorAll("#detail dt")) /luma|gray.mean/.test(dt.textContent) && say(dt.textContent);
+      say(texts("#detail .legend"));'
   done >said
   diff said - <<'END'
 0.1; 0.1; Imagefile Histogram Sizepixels Format Meangray.mean Mediangray.median Stddevgray.stddev Entropygray.entropy; none; Bars t
+Mean gray.mean
+gray
 No sample has a value.; no values; Imagefile Histogram Sizepixels Format; gray: 1 NaN; Bars t
+gray
 The images have different bins or bands, which are not added up.; 0.1; Imagefile Histogram Sizepixels Format Mean lumamean_luma Median Stddev Entropy Crushedcrushed_any Blownblown_any; bt709; Shares
+Mean gray.mean
+gray
 END
   printf 'Pf\n2 1\n-1\n\x33\x45\x4A\x3C\x5A\xF3\x43\x3F' >long.pfm # 0.0123456, 0.765432
   imghist_ok long.pfm --html=long.html
