@@ -24,7 +24,8 @@ enum ih_status ih_diff_end(struct ih_diff *d, struct ih_comparison *comparison, 
         const bool is_said = d->sides[i].n_images == 0 && d->n_failed[i] > 0;
         return ih_error_set(err, IH_UNKNOWN, "%s", is_said ? "" : "no pixels to compare");
     }
-    if (a->sum.type != b->sum.type && a->sum.n_bins == b->sum.n_bins)
+    const bool is_unsigned = ih_is_unsigned(a->sum.type) && ih_is_unsigned(b->sum.type);
+    if (a->sum.type != b->sum.type && (!is_unsigned || a->sum.n_bins == b->sum.n_bins))
         return ih_error_set(err, IH_USAGE,
                             "%s has samples of %s, %s of %s: counts of different samples are not "
                             "compared",

@@ -49,6 +49,9 @@ raw() {
   assert_fails 1 "u.raw has samples of uint16, s.raw of int16"
   imghist --diff s.ndjson f.ndjson
   assert_fails 1 "s.raw has samples of int16, f.raw of float16: counts of different samples are not compared"
+  pgm eight.pgm 1 1 '\x07' # no advice to count with 256 bins, which signed samples cannot have
+  imghist --diff s.ndjson eight.pgm
+  assert_fails 1 "s.raw has samples of int16, eight.pgm of uint8: counts of different samples are not compared"
   imghist_ok s.ndjson f.ndjson u.ndjson --csv=stats # side by side
 }
 
