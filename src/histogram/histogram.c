@@ -404,7 +404,7 @@ void ih_histogram_sum_up(struct ih_histogram *h, bool has_bits)
     h->adds_up = true;
     for (unsigned i = 0; i < ih_own_planes(h); i++) {
         uint64_t *const bins = h->bins + (size_t)i * h->n_bins, n_above = 0;
-        bool is_used[BLOCKS];
+        bool is_used[BLOCKS] = {false};
         for (unsigned v = 0; v < h->n_bins; v += BLOCK) {
             const unsigned n = h->n_bins - v < BLOCK ? h->n_bins - v : BLOCK;
             is_used[v / BLOCK] = !is_zero(bins + v, n);
