@@ -682,7 +682,7 @@ Images counted Failed Pixels Mean luma Stddev Luma Counted by; -50.0 -200 229.1
 mean_luma
 -300 0 300
 0.25 0.5 0.75; gray; values 0.5 to 0.50195
-Images counted Failed Pixels Mean Stddev Luma Not in bins Counted by; 0.5 0.5 0.20412
+Images counted Failed Pixels Mean Stddev Luma Counted apart Counted by; 0.5 0.5 0.20412
 gray.mean
 0.25 0.5 0.75
 END
@@ -872,9 +872,9 @@ END
   printf '\x00\x00\x00\x3F\x00\x00\xC0\x3F\x00\x00\xC0\x7F\x00\x00\xC0\x7F\x00\x00\x80\x7F' >f.raw
   imghist_ok f.raw --raw=1 --raw-depth=f32le --size=5x1 --html=f.html
   in_browser f.html 'document.querySelector("#body tr").click(); say(document.querySelector("#detail dl").textContent)' >said
-  grep -q '^Not in bins of gray2 NaN, 1 +infinity' said || fail "$(cat said)"
+  grep -q '^Counted apart in gray2 NaN, 1 +infinity' said || fail "$(cat said)"
   in_browser f.html 'say(document.querySelector("#facts").textContent)' >said
-  grep -q 'Not in binsgray: 2 NaN, 1 +infinity' said || fail "$(cat said)"
+  grep -q 'Counted apartgray: 2 NaN, 1 +infinity' said || fail "$(cat said)"
 }
 
 @test "html: a page of native bins without thumbnails has no picture" {
