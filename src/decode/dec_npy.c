@@ -321,11 +321,13 @@ static enum ih_status hold_npy(struct npy_state *s, struct ih_error *err)
     return IH_OK;
 }
 
-/* Checks the size of a file before memory is taken for what its header says. */
-static enum ih_status check_npy_size(const struct npy_state *s, struct ih_error *err)
+/* Checks the size of a file before memory is taken for what its header says. If all images are
+ * asked for and follow each other, those before a cut are counted. */
+static enum ih_status check_npy_size(const struct npy_state *s, bool takes_frames,
+                                     struct ih_error *err)
 {
     uint64_t n_bytes, n_samples = 1;
-    for (unsigned i = 0; i < NPY_AXES; i++)
+    for (unsigned i = takes_frames && !s->holds_all ? NPY_H : NPY_N; i < NPY_AXES; i++)
         n_samples *= s->sizes[i];
     return ih_reader_size_left(s->src, &n_bytes) && n_bytes < n_samples * s->sample_bytes
                ? npy_damaged(err, "the file ends before the image does")
@@ -341,7 +343,8 @@ static enum ih_status open_npy(struct ih_reader *src, const struct ih_decode_opt
     s->held.budget = options->budget;
     s->held.time = &src->time;
     if (read_npy_header(src, &h, err) != IH_OK || choose_npy_type(s, &h, info, err) != IH_OK ||
-        choose_npy_shape(s, &h, options, info, err) != IH_OK || check_npy_size(s, err) != IH_OK)
+        choose_npy_shape(s, &h, options, info, err) != IH_OK ||
+        check_npy_size(s, options->takes_frames, err) != IH_OK)
         return err->status;
     const unsigned n = info->layout.n_channels;
     ih_samples_init(&s->samples, n < 3 ? IH_SAMPLES_GRAY : IH_SAMPLES_RGB,

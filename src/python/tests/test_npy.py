@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import random
 import zipfile
 
@@ -155,6 +156,28 @@ def test_damage(program, tmp_path):
                 assert [counted(record) for record in got[str(path)]] == expected(array, axes), path
                 n_read += 1
     assert n_read > 50
+
+
+@pytest.mark.parametrize("axes", ["NHW", "NHWC", "NCHW"])
+def test_images_before_a_cut_are_counted(program, tmp_path, axes):
+    """From a file as from a pipe. Those of Fortran's order lie in each other, and none is whole."""
+    chance = random.Random(axes)
+    shape = [{"N": 5, "H": 6, "W": 7, "C": 9}[letter] for letter in axes]
+    array = numpy.frombuffer(chance.randbytes(2 * math.prod(shape)), "<u2").reshape(shape)
+    for is_fortran in (False, True):
+        data = saved(array, is_fortran)
+        image_bytes = array[0].nbytes
+        for cut in (1, image_bytes, image_bytes + 1, 4 * image_bytes, 5 * image_bytes - 1, 5 * image_bytes):
+            path = tmp_path / "a.npy"
+            path.write_bytes(data[: len(data) - cut])
+            n = 0 if is_fortran else 5 - -(-cut // image_bytes)
+            for options, others in (([path], {}), (["--isolate", path], {}), (["--name", path, "-"], {"input": path.read_bytes()})):
+                got = records(program, f"--axes={axes}", "--frames", *options, **others)
+                assert [record["status"] for record in got] == ["ok"] * n + ["error"]
+                assert [counted(record) for record in got[:-1]] == expected(array, axes)[:n]
+                assert "the file ends before the image does" in got[-1]["error"]
+                assert got[-1]["file"] == (f"{path}#{n + 1}" if n else str(path))
+            assert "the file ends before the image does" in records(program, f"--axes={axes}", path)[0]["error"]
 
 
 def test_context(tmp_path):
