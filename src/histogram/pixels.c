@@ -52,14 +52,18 @@ size_t ih_samples_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_
                                    enum ih_sample_type type)
 {
     const size_t sample_bytes = ih_sample_bytes(type), pixel_bytes = n_channels * sample_bytes;
+    const uint32_t not_sign_32 = ih_is_float(type) ? INT32_MAX : UINT32_MAX; /* -0 is 0 */
+    const uint16_t not_sign_16 = ih_is_float(type) ? INT16_MAX : UINT16_MAX;
+    uint8_t not_sign[4]; /* on machines of both byte orders */
+    memcpy(not_sign, sample_bytes == 4 ? (const void *)&not_sign_32 : &not_sign_16, sample_bytes);
     const uint8_t *from = pixels;
     uint8_t *to = pixels;
     if (type == IH_UINT8 && (n_channels == 2 || n_channels == 4))
         return ih_pixels_drop_transparent(pixels, n_pixels, n_channels);
     for (size_t i = 0; i < n_pixels; i++, from += pixel_bytes) {
         uint8_t bits = 0;
-        for (size_t k = pixel_bytes - sample_bytes; k < pixel_bytes; k++)
-            bits |= from[k];
+        for (size_t k = 0; k < sample_bytes; k++)
+            bits |= from[pixel_bytes - sample_bytes + k] & not_sign[k];
         memmove(to, from, pixel_bytes);
         to += bits != 0 ? pixel_bytes : 0;
     }
