@@ -397,8 +397,8 @@ struct ih_settings {
      * IH_CHANNELS_MAX channels; of N images, the first is counted. "auto" (default): height and
      * width, and perhaps 1 to 4 channels. */
     const char *axes;
-    /* "1,3-5": of each pixel of a file, count only these channels, by their numbers in the file;
-     * see --bands in imghist(1). NULL: all. Pixels in memory are IH_USAGE with it. */
+    /* "1,3-5": of each pixel, count only these channels, by their numbers in the file or array; see
+     * --bands in imghist(1). NULL: all. Batches and pixels in GPU memory are IH_USAGE with it. */
     const char *bands;
 };
 

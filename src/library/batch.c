@@ -151,7 +151,8 @@ static enum ih_status context_job_make(const struct ih_context *context,
     if (measure->nodata.kind == IH_NODATA_OF_RUN)
         return ih_error_set(err, IH_USAGE, "nodata: no value of a batch can stand for no data");
     if (context->options.bands.last > 0)
-        return ih_error_set(err, IH_USAGE, "bands: they are chosen of files, not of a batch");
+        return ih_error_set(err, IH_USAGE,
+                            "bands: they are chosen of files and arrays, not of a batch");
     return IH_OK;
 }
 

@@ -96,8 +96,9 @@ enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pe
     p->measure = context->options.measure;
     enum ih_status status =
         context->options.bands.last > 0
-            ? ih_error_set(err, IH_USAGE,
-                           "bands: they are chosen of files, not of pixels in memory")
+            ? ih_error_set(
+                  err, IH_USAGE,
+                  "bands: they are chosen of files and arrays, not of pixels in GPU memory")
             : ih_measure_image(&p->measure, &spec, err);
     if (status == IH_OK)
         status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);

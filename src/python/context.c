@@ -458,7 +458,7 @@ PyDoc_STRVAR(
     "are;\n              None: those that a file says\n"
     "axes          dimensions of NPY files: 'HWC', 'CHW', 'NHW', 'NHWC' or 'NCHW'; the first of N\n"
     "              images is counted. None: height, width, and perhaps 1 to 4 channels\n"
-    "bands         '1,3-5': of files, count only these channels, by their numbers in the file\n\n"
+    "bands         '1,3-5': count only these channels, by their numbers in the file or array\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
     "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
     "use raises imghist.Error.");

@@ -90,8 +90,8 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
             a->mask_pixel_stride_bytes = mask->strides[i];
         } else if (n < 1 || n > (layout->letters[0] ? IH_CHANNELS_MAX : 4)) {
             PyErr_Format(PyExc_ValueError,
-                         "%zd channels in layout %s: must be 1 to 4, or up to %d if layout is "
-                         "given; is the layout %s?",
+                         "%zd channels in layout %s: must be 1 to 4, or up to %d if layout (--axes "
+                         "of --reader) is given; is the layout %s?",
                          t->shape[i], letters, IH_CHANNELS_MAX,
                          strcmp(letters, "CHW") == 0 ? "HWC" : "CHW");
             return false;

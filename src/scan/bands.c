@@ -90,9 +90,9 @@ enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands 
     return IH_OK;
 }
 
-void ih_band_pass_keep(const struct ih_band_pass *p, uint8_t *pixels, size_t n_pixels)
+void ih_band_pass_keep(const struct ih_band_pass *p, uint8_t *pixels, size_t n_pixels,
+                       size_t sample_bytes)
 {
-    const size_t sample_bytes = ih_sample_bytes(p->info.type);
     const unsigned n_kept = p->info.layout.n_channels;
     uint8_t *to = pixels;
     for (size_t i = 0; i < n_pixels && n_kept < p->n_stored; i++) {

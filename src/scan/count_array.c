@@ -26,6 +26,7 @@ struct view {
     uint64_t per_step, alpha_per_step; /* 16 bits: see scale */
     struct ih_native native;           /* of the samples in a stripe */
     struct ih_nodata_pass *nodata;     /* borrowed; NULL: no sample stands for no data */
+    const struct ih_band_pass *bands;  /* borrowed; NULL: all */
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -177,6 +178,7 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
                                  struct ih_error *err)
 {
     const unsigned n_channels = v->a.n_channels;
+    const unsigned n_kept = v->bands ? v->bands->info.layout.n_channels : n_channels;
     const size_t pixel_bytes = ih_pixel_bytes(n_channels, v->native.type);
     const bool counts_here = ih_lane_counts_here(lane);
     const bool is_key =
@@ -186,7 +188,7 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
     uint8_t mask[HERE_STRIPE_BYTES], *const masked = v->a.mask ? mask : NULL;
     enum ih_status status = IH_OK;
     struct view rest = *v; /* columns that are not counted where they lie */
-    if (counts_here && is_key && !drops_pixels && !v->nodata && v->n_pixels > 0 &&
+    if (counts_here && is_key && !drops_pixels && !v->nodata && !v->bands && v->n_pixels > 0 &&
         v->a.width >= least &&
         (v->is_interleaved || (v->is_planar && ih_lane_takes_planes(lane)))) {
         const uint64_t n = v->a.height == 1 ? v->a.width : v->a.width / HERE_STEP * HERE_STEP;
@@ -216,8 +218,12 @@ static enum ih_status count_view(const struct view *v, bool drops_pixels, bool h
         if (drops_pixels)
             n = masked ? drop_masked(v, stripe, masked, n)
                        : ih_samples_drop_transparent(stripe, n, n_channels, v->native.type);
+        if (v->bands)
+            ih_band_pass_keep(v->bands, stripe, n, ih_sample_bytes(v->native.type));
+        if (v->bands && masked)
+            ih_band_pass_keep(v->bands, masked, n, sizeof *masked);
         if (!makes_keys)
-            ih_keys_make(v->native.type, stripe, n * n_channels);
+            ih_keys_make(v->native.type, stripe, n * n_kept);
         if (v->nodata)
             n = ih_nodata_keep(v->nodata, stripe, masked, n);
         if (n > 0)
@@ -324,7 +330,7 @@ enum ih_status ih_array_check(struct ih_array *array, struct ih_error *err)
 
 /* The array as the loops take it: rows without gaps become one row, for fewer and longer copies. */
 static struct view view_of(const struct ih_array *array, const struct ih_native *native,
-                           struct ih_nodata_pass *nodata)
+                           struct ih_nodata_pass *nodata, const struct ih_band_pass *bands)
 {
     const ptrdiff_t sample_bytes = (ptrdiff_t)(array->depth / 8);
     struct view v = {.a = *array,
@@ -333,7 +339,8 @@ static struct view view_of(const struct ih_array *array, const struct ih_native 
                      .alpha_per_step = reciprocal(SAMPLE_16_MAX),
                      .has_alpha = ih_layout_of_array(array->n_channels).has_alpha,
                      .native = *native,
-                     .nodata = nodata};
+                     .nodata = nodata,
+                     .bands = bands};
     /* Samples that keep their values are copied, as those of 8 bits are. */
     v.is_interleaved =
         !v.a.swaps_bytes && (v.a.depth == 8 || native->n_bins == IH_NATIVE_BINS_MAX) &&
@@ -407,21 +414,31 @@ static enum ih_status start_nodata(struct ih_nodata_pass *p, const struct ih_arr
     return ih_measure_image(m, spec, err);
 }
 
+static enum ih_status start_bands(struct ih_band_pass *bands, const struct ih_scan_options *o,
+                                  struct ih_layout stored, struct ih_result *result)
+{
+    const struct ih_image_info info = {.layout = stored};
+    result->status = ih_band_pass_start(bands, &o->bands, &info, &result->error);
+    if (result->status != IH_OK)
+        ih_band_pass_reset(bands);
+    return result->status;
+}
+
 /* BGR is counted as RGB with the weights of red and blue exchanged, so it costs nothing. */
 void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *array,
                        struct ih_array_rows *shared, struct ih_lane *lane, struct ih_result *result)
 {
-    const struct ih_layout layout = ih_layout_of_array(array->n_channels);
-    const bool is_bgr = array->order == IH_ORDER_BGR && layout.n_colours == 3;
+    const struct ih_layout stored = ih_layout_of_array(array->n_channels);
     const struct ih_luma_weights *luma = o->measure.luma;
     const struct ih_luma_weights bgr = {luma->name, luma->blue, luma->green, luma->red};
     memset(result, 0, sizeof *result);
     result->measure = o->measure;
-    if (o->bands.last > 0) {
-        result->status = ih_error_set(&result->error, IH_USAGE,
-                                      "bands: they are chosen of files, not of pixels in memory");
+    const bool has_bands = o->bands.last > 0;
+    struct ih_band_pass bands; /* large, so used only if some are chosen */
+    if (has_bands && start_bands(&bands, o, stored, result) != IH_OK)
         return;
-    }
+    const struct ih_layout layout = has_bands ? bands.info.layout : stored;
+    const bool is_bgr = array->order == IH_ORDER_BGR && layout.n_colours == 3;
     struct ih_native native;
     const struct ih_sample_range range = {(uint16_t)array->range_low, (uint16_t)array->range_high};
     if (array->number == IH_NUMBER_UNSIGNED)
@@ -452,7 +469,7 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
     struct ih_array_rows *rows = shared ? shared : &all;
     struct ih_time_limit time = {.interrupt = o->decode.interrupt};
     struct ih_error *err = &result->error;
-    const bool drops_pixels = o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && layout.has_alpha;
+    const bool drops_pixels = o->measure.alpha == IH_ALPHA_SKIP_TRANSPARENT && stored.has_alpha;
     struct ih_array taken;
     if (result->status == IH_OK)
         result->status = ih_nodata_begin(&nodata, &spec, err);
@@ -462,16 +479,23 @@ void ih_count_array_in(const struct ih_scan_options *o, const struct ih_array *a
                             ih_lane_make_keys(lane, array->width * array->height / rows->n_threads);
     while (result->status == IH_OK &&
            take_rows(array, rows, ih_lane_counts_here(lane), &taken) > 0) {
-        const struct view v = view_of(&taken, &native, has_nodata ? &nodata : NULL);
+        const struct view v =
+            view_of(&taken, &native, has_nodata ? &nodata : NULL, has_bands ? &bands : NULL);
         result->status = count_view(&v, drops_pixels, has_luma, makes_keys, lane, &time, err);
     }
     if (result->status == IH_OK)
         result->status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     if (result->status == IH_OK)
         ih_nodata_end(&nodata, &result->histogram);
+    if (result->status == IH_OK && has_bands) {
+        result->histogram.band_names = bands.info.band_names;
+        bands.info.band_names = NULL;
+    }
     if (result->status == IH_OK)
         ih_histogram_set_apart(&result->histogram);
     if (is_bgr && result->status == IH_OK)
         exchange_red_and_blue(&result->histogram);
     ih_nodata_reset(&nodata);
+    if (has_bands)
+        ih_band_pass_reset(&bands);
 }

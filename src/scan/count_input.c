@@ -91,7 +91,7 @@ static enum ih_status count_stripes(const struct ih_count_spec *spec,
         if (status == IH_OK && skips_transparent)
             n_pixels = ih_samples_drop_transparent(buffer, n_pixels, stored.n_channels, type);
         if (status == IH_OK)
-            ih_band_pass_keep(bands, buffer, n_pixels);
+            ih_band_pass_keep(bands, buffer, n_pixels, ih_sample_bytes(type));
         if (status == IH_OK && !makes_keys)
             ih_keys_make(type, buffer, n_pixels * spec->layout.n_channels);
         if (status == IH_OK && decode->info.has_nodata)

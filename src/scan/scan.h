@@ -116,7 +116,8 @@ enum ih_status ih_band_pass_start(struct ih_band_pass *p, const struct ih_bands 
                                   const struct ih_image_info *info, struct ih_error *err);
 
 /* Drops the samples of other bands in place. */
-void ih_band_pass_keep(const struct ih_band_pass *p, uint8_t *pixels, size_t n_pixels);
+void ih_band_pass_keep(const struct ih_band_pass *p, uint8_t *pixels, size_t n_pixels,
+                       size_t sample_bytes);
 
 void ih_band_pass_reset(struct ih_band_pass *p);
 

@@ -99,7 +99,7 @@ static void add_run(const struct ih_zones *z, struct ih_bands_counter *zone,
     const enum ih_sample_type type = z->bands.info.type;
     if (skips_transparent)
         n = ih_samples_drop_transparent(pixels, n, z->bands.n_stored, type);
-    ih_band_pass_keep(&z->bands, pixels, n);
+    ih_band_pass_keep(&z->bands, pixels, n, ih_sample_bytes(type));
     ih_keys_make(type, pixels, n * z->spec.layout.n_channels);
     if (nodata->has_key) { /* pixels without data are added to the zone, not apart */
         nodata->apart = zone->totals;

@@ -78,8 +78,7 @@ def count(
              array has 65,536; with range=(0, 4095), which limits its values, 4,096
     nodata   samples of this value are counted apart (Stats.nodata), in no bin and no statistic, each channel
              for itself; not of alpha. 'none': none are. By default those that a file says (GDAL_NODATA)
-    bands    '1,3-5': of a file, count only these channels, by their numbers in the file (--bands). Not of an
-             array: count a part of it
+    bands    '1,3-5': count only these channels, by their numbers in the file or array (--bands)
     context  a Context; by default one for the CPU with default settings. It has its own luma, bins, nodata and
              bands
 
@@ -247,11 +246,9 @@ def scan(
     if reader is not None:
         from ._reader import scan as read
 
-        if bands is not None:
-            raise ValueError("bands: a reader gives arrays: let it select")
         if (labels, ignore_label) != (None, None):
             raise ValueError("labels: not with a reader")
-        settings = {"luma": luma, "bins": bins, "nodata": nodata}
+        settings = {"luma": luma, "bins": bins, "nodata": nodata, "bands": bands}
         options = {"layout": layout, "order": order or "rgb", "range": range}
         return read(paths, files_from, shard, threads, on_error, reader, pattern, workers, options, context, settings)
     for name, value in {"pattern": pattern, "workers": workers, "layout": layout, "order": order, "range": range}.items():

@@ -24,8 +24,9 @@ OWN = {
     "workers": "threads or processes that read (threads); -j says how many",
 }
 _LISTS = {"files-from": "\n", "files0-from": "\0"}
-_REFUSED = {name: "a reader gives the images" for name in ("axes", "frames", "raw", "raw-depth", "raw-preview", "raw-sensor", "size")}
-_REFUSED |= {name: "the reader gives arrays: let it cut or select" for name in ("region", "mask", "bands")}
+_ARRAYS = ("axes", "bands")  # of the program too, which counts no arrays here
+_REFUSED = {name: "a reader gives the images" for name in ("frames", "raw", "raw-depth", "raw-preview", "raw-sensor", "size")}
+_REFUSED |= {name: "the reader gives arrays: let it cut or select" for name in ("region", "mask")}
 _REFUSED |= {
     "records": "merge result files without a reader",
     "name": "there is no standard input",
@@ -66,7 +67,7 @@ def parse(arguments, takes_value, letters):
                 if takes_value.get(name):
                     break
         else:
-            is_own, following = name in OWN or name in _LISTS, []
+            is_own, following = name in OWN or name in _LISTS or name in _ARRAYS, []
             if not equals and (is_own or takes_value.get(name)):
                 following = [value := next(words, "")]
             if is_own and not value:
@@ -124,7 +125,12 @@ def _results(paths, given, function):
     settings |= {"clip": clip} if clip else {}
     with contextlib.suppress(ValueError):  # the program refuses it
         settings["nodata"] = given.get("nodata") if given.get("nodata", "none") == "none" else float(given["nodata"])
+    settings |= {"bands": given["bands"]} if "bands" in given else {}
     options = {"range": _pair(given, "range", ",") or ((0, (1 << int(bits)) - 1) if bits.isdecimal() else None)}
+    axes = given.get("axes", "auto")
+    if axes not in ("auto", "HWC", "CHW"):
+        raise ValueError(f"axes: '{axes}' is not auto, HWC or CHW: a reader gives images, one after the other")
+    options |= {"layout": axes} if axes != "auto" else {}
     threads = given.get("threads", "")
     pattern = given["pattern"].split(",") if "pattern" in given else None
     return _reader.Results(
@@ -211,7 +217,7 @@ def main(program, arguments):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: started.send_signal(number))
     hashed = [given.get(name, "") for name in ("reader", "pattern", "luma", "alpha", "bins", "clip", "range", "depth")]
-    hashed += [given["nodata"]] if "nodata" in given else []
+    hashed += [f"{name}={given[name]}" for name in ("nodata", *_ARRAYS) if name in given]
     run = hashlib.blake2b("\0".join(hashed).encode("utf-8", "surrogateescape"), digest_size=8)
     shard = _pair(given, "shard", "/") or (1, 1)
     threading.Thread(target=_feed, args=(started.stdin, results, shard, run, given["reader"]), daemon=True).start()

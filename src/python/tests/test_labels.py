@@ -196,8 +196,6 @@ def test_labels_that_do_not_fit_an_array(samples):
     for keywords, why in (({"ignore_label": 65536}, "ignored 65536"), ({"threads": 2}, "threads: labels")):
         with pytest.raises(ValueError, match=why):
             imghist.count(gray, labels=gray, **keywords)
-    with pytest.raises(ValueError, match="bands: they are chosen of files"):
-        imghist.count(gray, labels=gray, bands="1")
     with pytest.raises(ValueError, match="ignore_label: needs labels"):
         imghist.count(gray, ignore_label=1)
     assert imghist.count(gray, labels=gray, ignore_label=0) == {}

@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -100,6 +102,31 @@ def stuck(path):
 
 def endless(path):
     return (one(path) for _ in itertools.count())
+
+
+def bands(path):
+    """The samples of a TIFF that tiff() has written: the array lies beside it."""
+    return numpy.load(f"{path}.npy")
+
+
+def planes(path):
+    return numpy.moveaxis(bands(path), 2, 0)
+
+
+def tiff(path, array):
+    """Writes [height, width, n] as an uncompressed TIFF of n bands without colours, and as NPY."""
+    numpy.save(f"{path}.npy", array)
+    (height, width, n), bits = array.shape, 8 * array.itemsize
+    kind = {"u": 1, "i": 2, "f": 3}[array.dtype.kind]
+    fields = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, n, 0), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 0),
+              (277, 3, 1, n), (278, 3, 1, height), (279, 4, 1, array.nbytes), (284, 3, 1, 1), (338, 3, n - 1, 0), (339, 3, n, 0)]  # fmt: skip
+    data, after = b"", 8 + 2 + 12 * len(fields) + 4
+    at = {tag: after + 2 * n * i for i, tag in enumerate((258, 338, 339, 273))}
+    for words in ([bits] * n, [0] * n, [kind] * n):
+        data += struct.pack(f"<{n}H", *words)
+    directory = b"".join(struct.pack("<HHII", tag, size, m, at.get(tag, value)) for tag, size, m, value in fields)
+    head = struct.pack("<2sHIH", b"II", 42, 8, len(fields)) + directory + bytes(4)
+    pathlib.Path(path).write_bytes(head + data + array.astype(array.dtype.newbyteorder("<")).tobytes())
 
 
 # ---- imghist.scan ----
@@ -261,6 +288,21 @@ class Constant:
         return self.image
 
 
+@BOTH
+def test_many_bands(tmp_path, monkeypatch, workers):
+    monkeypatch.chdir(tmp_path)
+    array = numpy.random.default_rng(8).integers(0, 256, (5, 7, 4096), numpy.uint8)
+    tiff("a", array)
+    for reader, layout in ((bands, "HWC"), (planes, "CHW")):
+        for some, kept in ((None, range(4096)), ("4,7-9,4096", [3, 6, 7, 8, 4095])):
+            (c,) = imghist.scan(["a"], reader=reader, layout=layout, workers=workers, bands=some)
+            assert c.planes == tuple(f"band{b + 1}" for b in kept)
+            for plane, b in list(zip(c.planes, kept))[::97]:
+                assert numpy.array_equal(c.histogram(plane), numpy.bincount(array[..., b].ravel(), minlength=256))
+    with pytest.raises(imghist.Error, match="a: it has no band 6: its pixels have 5 samples"):
+        list(imghist.scan(["a"], reader=Constant(array[..., :5]), layout="HWC", bands="2-6", workers=workers))
+
+
 def test_results_are_a_table():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table(imghist.scan(["a", "b"], reader=one))
@@ -323,6 +365,30 @@ def test_outputs_are_those_of_files(run, program, options):
     assert errors.count("reading") == 9
 
 
+@pytest.mark.parametrize("options", [
+    ["--csv"], ["--csv=long", "--bands=2,5-7,12"], ["--csv=stats", "--total", "--bins=native"], ["--text"], ["--ndjson"],
+    ["--csv=stats", "--nodata=3", "--by=folder"], ["--json", "--bands=9", "--total-only"], ["--html"], ["--chart=-", "--total"],
+], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize("kind", ["uint8", "int8", "uint16", "int16", "float16", "float32"])
+def test_outputs_of_bands_are_those_of_tiff(run, program, kind, options):
+    if b"tiff" not in program("--list"):
+        pytest.skip("no TIFF in this build")
+    chance = numpy.random.default_rng(7)
+    for name in ("a.tif", "d/b.tif"):
+        samples = chance.normal(0, 60, (20, 30, 12)) if kind[0] != "u" else chance.integers(0, 256, (20, 30, 12))
+        tiff(name, samples.clip(-128, 255).astype(kind))
+    expected = program("--device=cpu", "-q", *options, "a.tif", "d/b.tif")
+    reader, axes = chance.choice([("bands", "--axes=HWC"), ("planes", "--axes=CHW")])
+    status, output, errors = run(reader, "a.tif", "d/b.tif", axes, "-q", *options)
+    assert (status, errors) == (0, "") and without_format(output) == without_format(expected) and len(output) > 200
+
+
+def without_format(output):
+    """Records and pages without what only a file has: also the least and largest stored samples of 16 bits."""
+    output = re.sub(rb'"(format|library|frames|range|source_min|source_max)": ?[^,]*,\s*|(?<=")tiff(?=")', b"", output)
+    return re.sub(rb"(,16|00,null),(0|null),(255|null),", rb"\1,", output)
+
+
 def test_shards_merge_to_the_whole_run(run, program):
     inputs = "d", "missing", "--pattern=*.pnm"
     status, whole, _ = run("pgm", *inputs, "--ndjson")
@@ -338,6 +404,10 @@ def test_shards_merge_to_the_whole_run(run, program):
     assert program("--ndjson", *(f"part{i}.ndjson" for i in (4, 2, 1, 3))) == whole
     run("pgm", "d", "--pattern=*.pnm", "--shard=1/4", "-qo", "other.ndjson")
     assert "of another run" in program.errors("other.ndjson", *(f"part{i}.ndjson" for i in (2, 3, 4)))
+    tiff("d/b.tif", numpy.arange(1200, dtype=numpy.int16).reshape(10, 12, 10))
+    for i in (1, 2):
+        run("planes", "missing", "d/b.tif", "--axes=CHW", "--bands", "9", f"--shard={i}/2", "-qo", f"b{i}.ndjson")
+    assert program("--csv", "b1.ndjson", "b2.ndjson") == program("--csv", "--bands=9", "d/b.tif")
     for i in (1, 2):  # frames and totals
         run("several", "x", "y", "pairs", f"--shard={i}/2", "--total", "-qo", f"f{i}.ndjson")
     _, frames, _ = run("several", "x", "y", "pairs", "--ndjson", "--total")
@@ -357,7 +427,7 @@ def test_failures_are_records_with_the_text(run):
 
 @pytest.mark.parametrize("options", [
     ["--frames"], ["--resume", "-o", "x.ndjson"], ["--region=1x1+0+0"], ["--mask=x"], ["--raw=1"], ["--records=x"],
-    ["--diff"], ["--name=x"], ["--lenient"], ["--max-pixels=5"], ["--workers=x"], ["--workers"], ["--shard=3/2"],
+    ["--diff"], ["--name=x"], ["--axes=NHW"], ["--axes=HWC", "--axes=CHW"], ["--bands=0"], ["--lenient"], ["--max-pixels=5"], ["--workers=x"], ["--workers"], ["--shard=3/2"],
     ["--csv=x"], ["--nothing"], ["--pattern=a", "--pattern=b"], ["--reader=x:y"],
 ], ids=" ".join)  # fmt: skip
 def test_what_cannot_work_is_refused_by_name(run, options):

@@ -60,6 +60,16 @@ def hdf5(folder):
     return list(pixels)
 
 
+def raster(folder):
+    rasterio = pytest.importorskip("rasterio")
+    pixels = NOISE.integers(0, 4096, (12, 30, 20), numpy.uint16)
+    pixels[:, :4] = 0
+    (folder / "scenes").mkdir()
+    with rasterio.open(folder / "scenes" / "a.tif", "w", driver="GTiff", height=30, width=20, count=12, dtype="uint16", nodata=0) as file:
+        file.write(pixels)
+    return [pixels[0][pixels[0] > 0]]
+
+
 def pages(folder):
     tifffile = pytest.importorskip("tifffile")
     pixels = NOISE.integers(0, 65536, (4, 30, 40), numpy.uint16)
@@ -112,7 +122,7 @@ def hugging(folder):
 
 
 def test_there_are_all():
-    assert list(RECIPES) == ["dicom", "nifti", "chunks", "hdf5", "pages", "sensor", "video", "urls", "hugging"]
+    assert list(RECIPES) == ["dicom", "nifti", "chunks", "hdf5", "raster", "pages", "sensor", "video", "urls", "hugging"]
 
 
 def counted(path):
