@@ -269,6 +269,44 @@ TEST(transparent_pixels_of_arrays_are_skipped)
     ih_context_close(context);
 }
 
+/* Bands 2 and 5 of 5, by threads, with and without a mask. */
+TEST(bands_of_arrays)
+{
+    enum { WIDTH = 700, HEIGHT = 900, N = 5 };
+    static uint8_t samples[HEIGHT][WIDTH][N], mask[HEIGHT][WIDTH][N];
+    static const unsigned wanted[] = {1, 4};
+    struct ih_settings settings = {.device = "cpu", .bands = "5,2"};
+    struct ih_context *context = NULL;
+    struct ih_counts *counts = open_counts();
+    struct ih_error err;
+    for (size_t i = 0; i < sizeof samples; i++) {
+        (&samples[0][0][0])[i] = (uint8_t)(i * i >> 7);
+        (&mask[0][0][0])[i] = i % 11 == 0;
+    }
+    struct ih_array a = {
+        .data = samples, .width = WIDTH, .height = HEIGHT, .n_channels = N, .n_threads = 2};
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, NULL), IH_OK);
+    for (int is_masked = 0; is_masked < 2; is_masked++) {
+        a.mask = is_masked ? &mask[0][0][0] : NULL;
+        a.mask_row_stride_bytes = sizeof mask[0];
+        a.mask_pixel_stride_bytes = N;
+        a.mask_channel_stride_bytes = 1;
+        assert_int_equal(ih_count_array(context, &a, sizeof a, counts, &err), IH_OK);
+        assert_int_equal(summary_of(counts).n_channels, 2);
+        for (unsigned k = 0; k < 2; k++) {
+            uint64_t bins[IH_BINS] = {0};
+            for (size_t i = wanted[k]; i < sizeof samples; i += N)
+                bins[(&samples[0][0][0])[i]] += !a.mask || !(&mask[0][0][0])[i];
+            assert_memory_equal(ih_counts_bins(counts, k), bins, sizeof bins);
+        }
+    }
+    a.n_channels = 4;
+    assert_int_equal(ih_count_array(context, &a, sizeof a, counts, &err), IH_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "no band 5"));
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
 TEST(invalid_arrays)
 {
     struct ih_context *context = open_cpu();
