@@ -427,7 +427,8 @@ def test_failures_are_records_with_the_text(run):
 
 @pytest.mark.parametrize("options", [
     ["--frames"], ["--resume", "-o", "x.ndjson"], ["--region=1x1+0+0"], ["--mask=x"], ["--raw=1"], ["--records=x"],
-    ["--diff"], ["--name=x"], ["--axes=NHW"], ["--axes=HWC", "--axes=CHW"], ["--bands=0"], ["--lenient"], ["--max-pixels=5"], ["--workers=x"], ["--workers"], ["--shard=3/2"],
+    ["--diff"], ["--name=x"], ["--axes=NHW"], ["--axes=HWC", "--axes=CHW"], ["--bands=0"],
+    ["--lenient"], ["--max-pixels=5"], ["--workers=x"], ["--workers"], ["--shard=3/2"],
     ["--csv=x"], ["--nothing"], ["--pattern=a", "--pattern=b"], ["--reader=x:y"],
 ], ids=" ".join)  # fmt: skip
 def test_what_cannot_work_is_refused_by_name(run, options):
