@@ -253,6 +253,8 @@ ome() {
   [ "$("$IMGHIST" o.tif --text=full -q | grep named)" = "  named in the file: gray DAPI" ]
   pages o.tif 4 "$(ome XYZTC 2 2 1 "$dapi" 'Channel ID="Channel:0:1"' TiffData/)"
   [ "$(named)" = "DAPI|DAPI|-|-" ] || fail "$(named)"
+  pages o.tif 2 "$(ome XYZTC 2 1 1 "Channel Color='\">' Name=\"A>B's\"" 'Channel Name=">C"/' 'TiffData/')"
+  [ "$(named)" = "A>B's|>C" ] || fail "$(named)"
   pages o.tif 6 "$(ome XYTCZ 3 1 2 "$dapi" "$gfp" 'Channel Name="3"' \
     'TiffData IFD="0" PlaneCount="3"/' 'TiffData FirstC="1" FirstT="1" FirstZ="0" IFD="3"' 'TiffData FirstC="2" IFD="4" PlaneCount="2"')"
   [ "$(named)" = "DAPI|DAPI|<GFP> &#38; µ|<GFP> &#38; µ|3|3" ] || fail "$(named)"

@@ -40,15 +40,23 @@ static bool skip_past(struct part *p, const char *word)
 }
 
 /* Moves *rest to after the start tag of the next element, and sets *tag to what follows word in it.
- * Returns false if there is none. */
+ * A `>` between quotes does not end a tag. Returns false if there is none. */
 static bool next_tag(struct part *rest, const char *word, struct part *tag)
 {
+    char quote = '\0';
     if (!skip_past(rest, word))
         return false;
-    tag->at = rest->at;
-    const bool has_end = skip_past(rest, ">");
-    tag->end = rest->at;
-    return has_end;
+    for (tag->at = rest->at; rest->at < rest->end;) {
+        const char c = *rest->at++;
+        tag->end = rest->at;
+        if (c == '>' && !quote)
+            return true;
+        if (c == quote)
+            quote = '\0';
+        else if (!quote && (c == '"' || c == '\''))
+            quote = c;
+    }
+    return false;
 }
 
 /* Finds the value of an attribute. name: with a space before and `="` after it. Returns false if
