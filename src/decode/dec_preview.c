@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE /* memmem */
 #include "base/dynlib.h"
+#include "decode/new_memory.h"
 #include "decode/whole_file.h"
 
 #include <libraw/libraw.h>
@@ -77,6 +78,8 @@ static enum ih_status find_preview(struct preview_state *s, struct ih_whole_file
     libraw_data_t *raw = s->lib.libraw_init(QUIET);
     if (!raw)
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    ih_new_memory_take(); /* LibRaw reads what it has not written: the same for each file */
+    ih_new_memory_fill(1);
     int code = s->lib.libraw_open_buffer(raw, file->file, file->file_bytes);
     if (code == LIBRAW_SUCCESS)
         code = s->lib.libraw_unpack_thumb(raw);
@@ -87,6 +90,8 @@ static enum ih_status find_preview(struct preview_state *s, struct ih_whole_file
     if (code == LIBRAW_SUCCESS)
         s->preview = s->lib.libraw_dcraw_make_mem_thumb(raw, &code);
     s->lib.libraw_close(raw);
+    ih_new_memory_fill(0);
+    ih_new_memory_give();
     if (code == LIBRAW_SUCCESS && !s->preview)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     return code == LIBRAW_SUCCESS ? IH_OK : preview_failed(s, code, err);

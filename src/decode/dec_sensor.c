@@ -77,6 +77,56 @@ static void note_damage(void *state)
     ((struct sensor_state *)state)->is_damaged = true;
 }
 
+/* ---- undefined memory ---- */
+
+/* LibRaw gives up in silence at some damage, and what it has not written is undefined. So new
+ * memory is filled with bytes. What a second attempt with other bytes finds must be the same. */
+enum { FILL = 1, OTHER_FILL = 2, FILLED = 0xFEFE };
+
+/* Opens the file with a new object of LibRaw. */
+static enum ih_status open_raw(struct sensor_state *s, int fill, struct ih_error *err)
+{
+    if (s->raw)
+        s->lib.libraw_close(s->raw);
+    s->raw = s->lib.libraw_init(QUIET);
+    if (!s->raw)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->lib.libraw_set_dataerror_handler(s->raw, (data_callback)(ih_dynlib_function)note_damage, s);
+    ih_new_memory_take();
+    ih_new_memory_fill(fill);
+    const int code = s->lib.libraw_open_buffer(s->raw, s->whole.file, s->whole.file_bytes);
+    ih_new_memory_fill(0);
+    ih_new_memory_give();
+    return code == LIBRAW_SUCCESS ? IH_OK : sensor_failed(s, code, err);
+}
+
+/* Whether two attempts have found the same sizes, filters, curve, levels and compression. */
+static bool is_same(const struct sensor_state *s, libraw_data_t *a, libraw_data_t *b)
+{
+    const libraw_iparams_t *const p = &a->idata, *const q = &b->idata;
+    return memcmp(&a->sizes, &b->sizes, sizeof a->sizes) == 0 && p->filters == q->filters &&
+           p->colors == q->colors && p->is_foveon == q->is_foveon && p->raw_count == q->raw_count &&
+           memcmp(p->cdesc, q->cdesc, sizeof p->cdesc) == 0 &&
+           memcmp(&a->color, &b->color, offsetof(libraw_colordata_t, linear_max)) == 0 &&
+           a->color.raw_bps == b->color.raw_bps &&
+           strcmp(s->lib.libraw_unpack_function_name(a), s->lib.libraw_unpack_function_name(b)) ==
+               0;
+}
+
+static enum ih_status open_twice(struct sensor_state *s, struct ih_error *err)
+{
+    enum ih_status status = open_raw(s, OTHER_FILL, err);
+    libraw_data_t *const first = s->raw;
+    s->raw = NULL;
+    if (status == IH_OK)
+        status = open_raw(s, FILL, err);
+    if (status == IH_OK && !is_same(s, first, s->raw))
+        status = sensor_failed(s, LIBRAW_SUCCESS, err);
+    if (first)
+        s->lib.libraw_close(first);
+    return status;
+}
+
 /* ---- cells ---- */
 
 static enum ih_status refuse_filters(const char *what, struct ih_error *err)
@@ -157,11 +207,6 @@ static const uint16_t *sensor_row(const struct sensor_state *s, uint32_t row)
            z->left_margin;
 }
 
-/* LibRaw gives up in silence at some damage, and what it has not written is undefined. So new
- * memory is filled with bytes. If values are equal to those, a second attempt with other bytes must
- * find as many equal values. */
-enum { FILL = 1, OTHER_FILL = 2, FILLED = 0xFEFE };
-
 /* Unpacks the values and looks for the largest, and for those of the first fill. */
 static enum ih_status unpack(struct sensor_state *s, int fill, uint64_t *n_equal,
                              struct ih_error *err)
@@ -196,9 +241,9 @@ static enum ih_status unpack_whole(struct sensor_state *s, struct ih_error *err)
     enum ih_status status = unpack(s, FILL, &n_equal, err);
     if (status != IH_OK || n_equal == 0)
         return status;
-    const int code = s->lib.libraw_open_buffer(s->raw, s->whole.file, s->whole.file_bytes);
-    status =
-        code == LIBRAW_SUCCESS ? unpack(s, OTHER_FILL, &n_again, err) : sensor_failed(s, code, err);
+    status = open_raw(s, OTHER_FILL, err);
+    if (status == IH_OK)
+        status = unpack(s, OTHER_FILL, &n_again, err);
     return status == IH_OK && n_again != n_equal ? sensor_failed(s, LIBRAW_SUCCESS, err) : status;
 }
 
@@ -256,16 +301,11 @@ static enum ih_status open_sensor(struct ih_reader *src, const struct ih_decode_
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_whole_file_open(&s->whole, src, options, 0, err);
+    if (status == IH_OK)
+        status = open_twice(s, err);
     if (status != IH_OK)
         return status;
-    s->raw = s->lib.libraw_init(QUIET);
-    if (!s->raw)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->lib.libraw_set_dataerror_handler(s->raw, (data_callback)(ih_dynlib_function)note_damage, s);
-    const int code = s->lib.libraw_open_buffer(s->raw, s->whole.file, s->whole.file_bytes);
     const libraw_image_sizes_t *const z = &s->raw->sizes;
-    if (code != LIBRAW_SUCCESS)
-        return sensor_failed(s, code, err);
     if (find_bands(s, err) != IH_OK ||
         ih_decode_check_pixels(z->raw_width, z->raw_height, options->max_pixels, err) != IH_OK ||
         check_tiles(s, err) != IH_OK)

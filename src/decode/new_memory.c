@@ -3,6 +3,7 @@
 #include "decode/new_memory.h"
 
 #include <pthread.h>
+#include <stdint.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -11,8 +12,22 @@
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t is_prepared = PTHREAD_ONCE_INIT;
 
+/* LibRaw 0.20 uses 16 KB of the stack to open a small DNG; musl's threads have 128 KB. */
+enum { STACK_BYTES = 1 << 16 };
+
+/* Neighbours get different bytes: values that are all the same may have a meaning. */
+static void fill_stack(int value)
+{
+    volatile uint64_t stack[STACK_BYTES / sizeof(uint64_t)];
+    for (size_t i = 0; i < sizeof stack / sizeof *stack; i++)
+        stack[i] = UINT64_C(0x0706050403020100) + UINT64_MAX / UINT8_MAX * (uint8_t)value;
+}
+
 void ih_new_memory_fill(int value)
 {
+    void (*const volatile fill)(int) = fill_stack; /* never inlined: a frame of its own */
+    if (value)
+        fill(value);
 #ifdef __GLIBC__
     mallopt(M_PERTURB, value);
 #else
