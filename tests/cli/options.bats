@@ -327,7 +327,7 @@ each_option() {
     refused "${option%%=*}: is for charts, and none is drawn: add --chart=PATH" "$option" a.pgm --csv
   done
   for pair in --title=x/--chart= --title=x/--html= --thumbnails/--chart --thumbnails/--html= --raw-depth=8/--raw: --size=1x1/--raw: \
-    --ignore-label=0/--labels, --top=1/--sort=; do
+    "--ignore-label=0/--labels," --top=1/--sort=; do
     refused "${pair%%[=/]*}: " "${pair%/*}" a.pgm --csv
     assert_stderr_has "${pair#*/}"
   done
