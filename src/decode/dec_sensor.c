@@ -235,6 +235,7 @@ static enum ih_status unpack(struct sensor_state *s, int fill, uint64_t *n_equal
     return IH_OK;
 }
 
+/* Values that are equal to the fill may be undefined: a second attempt must find as many. */
 static enum ih_status unpack_whole(struct sensor_state *s, struct ih_error *err)
 {
     uint64_t n_equal = 0, n_again = 0;

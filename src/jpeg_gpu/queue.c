@@ -23,8 +23,9 @@ enum { ENOUGH_FILES = 512 };
  * of host memory, start only after a few. */
 enum { FIRST_PROGRESSIVE = 100, START_PROGRESSIVE = 25 };
 
-/* CLOSED: it waits for its GPU, or is there. READ: the GPU has done its part. */
-enum state { STARTING, FREE, FILLING, CLOSED, READ, BROKEN };
+/* CLOSED: it waits for its GPU, or is there. DELIVERING: the GPU has done its part, and the results
+ * are read and handed out. */
+enum state { STARTING, FREE, FILLING, CLOSED, DELIVERING, BROKEN };
 
 /* A session and the batch in it. */
 struct batch {
@@ -215,7 +216,7 @@ static void on_idle(void *batch)
 {
     struct batch *b = batch;
     pthread_mutex_lock(&b->pool->queue->lock);
-    b->state = READ;
+    b->state = DELIVERING;
     close_if_due(b->pool);
     pthread_mutex_unlock(&b->pool->queue->lock);
 }

@@ -3,7 +3,7 @@
  *
  * A worker reads such a file into the batch that is being filled, plans it, and takes the next
  * input. A batch is closed when it is full, when it is large enough and the next one is free, or
- * when its GPU has nothing else to do: so a file never waits for others, and a busy GPU gets large
+ * when its GPU has no other: so a file never waits for others, and a busy GPU gets large
  * batches. The counts come later, from another thread. All other files the worker decodes itself.
  */
 #ifndef IH_JPEG_GPU_QUEUE_H

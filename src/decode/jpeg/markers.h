@@ -53,10 +53,11 @@ enum ih_jpeg_found ih_jpeg_read_segment(const uint8_t *bytes, size_t size_bytes,
 size_t ih_jpeg_data_bytes(const uint8_t *bytes, size_t size_bytes);
 
 /*
- * Counts the bits that a scan of a progressive file brings to a component: those of coefficients
- * `first` to `last`, of which `high` were missing and `low` are afterwards (Ss, Se, Ah, Al).
+ * Counts the bits that a scan of a progressive file brings to a component.
  *
- * left   [64]: how many are missing; -1: none has come
+ * left         [64], of each coefficient: how many bits are missing; -1: none has come
+ * first, last  the scan's coefficients (Ss, Se)
+ * high, low    how many bits are missing before and after it (Ah, Al)
  *
  * Returns false if others were missing, or more than one has come in a refinement.
  */
