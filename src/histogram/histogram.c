@@ -683,26 +683,23 @@ void ih_stats_describe(const struct ih_histogram *h, unsigned plane,
     out->step = step;
 }
 
-/* Of 65,536 counters many are equal and small. */
+/* Of 65,536 counters many are equal and small: the terms of these are kept. */
 enum { ENTROPY_TERMS = 256 };
-
-/* share * log2(share) of a counter. terms: of the counters so far, 0: not yet computed */
-static double entropy_term(uint64_t counter, double share, double terms[ENTROPY_TERMS])
-{
-    if (counter >= ENTROPY_TERMS)
-        return share * log2(share);
-    if (terms[counter] == 0)
-        terms[counter] = share * log2(share);
-    return terms[counter];
-}
 
 double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
 {
     const uint64_t *bins = ih_bins(h, plane);
-    double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS] = {0};
-    for (unsigned v = 0; v < h->n_bins && s->count; v++)
-        if (bins[v])
-            entropy -= entropy_term(bins[v], (double)bins[v] / (double)s->count, terms);
+    const uint64_t n_kept = h->n_bins > IH_BINS ? ENTROPY_TERMS : 0;
+    double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS]; /* 0: not yet computed */
+    memset(terms, 0, n_kept * sizeof *terms);
+    for (unsigned v = 0; v < h->n_bins && s->count; v++) {
+        const uint64_t n = bins[v];
+        const double share = (double)(int64_t)n / (double)(int64_t)s->count; /* below 2^63 */
+        if (n >= n_kept && n > 0)
+            entropy -= share * log2(share);
+        else if (n > 0)
+            entropy -= terms[n] != 0 ? terms[n] : (terms[n] = share * log2(share));
+    }
     return entropy;
 }
 

@@ -11,12 +11,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A batch with this much is large enough: another file would gain less than its wait. On an H100
- * with 16 cores, see docs/performance.md. */
-enum { ENOUGH_FILES = 512 };
-#define ENOUGH_BYTES ((size_t)16 << 20)
-/* A batch of progressive photos takes about 0.25 s, of 14 as of 250 photos. */
-#define ENOUGH_PROGRESSIVE_BYTES ((size_t)64 << 20)
+/* A batch leaves for a busy GPU with this many files for each batch that is there, or with this many
+ * bytes: another file would gain less than its wait (docs/jpeg.md). 340 crops of 224 x 224 take the
+ * GPU 1.3 times as long as 40, and 250 progressive photos about as long as 14, 0.25 s. */
+static const struct {
+    unsigned n_files;
+    size_t n_bytes;
+} enough_of[] = {{128, (size_t)16 << 20}, {512, (size_t)64 << 20}};
 
 /* A GPU is faster than the cores from about 100 progressive photos or 300 crops on that it decodes
  * at once. So with IH_JPEG_AUTO the cores decode the first ones, and the sessions, which pin 0.6 GB
@@ -70,7 +71,7 @@ struct ih_jpeg_queue {
 
     pthread_mutex_t lock; /* guards what follows, the pools and the report */
     bool is_closing;
-    bool is_ending;         /* there are no more files than those that workers have */
+    bool is_ending;         /* no more files come */
     unsigned n_progressive; /* files seen, up to FIRST_PROGRESSIVE */
     struct ih_error error;  /* the last of a session */
 };
@@ -108,10 +109,11 @@ static void close_if_due(struct pool *p)
     const struct batch *b = p->filling;
     if (!b || b->n_planned == 0)
         return;
-    const size_t enough_bytes = p->is_progressive ? ENOUGH_PROGRESSIVE_BYTES : ENOUGH_BYTES;
-    const bool is_enough =
-        p->queue->is_ending || b->n_planned >= ENOUGH_FILES || b->n_bytes >= enough_bytes;
-    if (n_closed_of(p, b->unit) == 0 || (is_enough && find_free(p)))
+    const unsigned n_before = n_closed_of(p, b->unit);
+    const bool is_enough = p->queue->is_ending ||
+                           b->n_planned >= enough_of[p->is_progressive].n_files * n_before ||
+                           b->n_bytes >= enough_of[p->is_progressive].n_bytes;
+    if (n_before == 0 || (is_enough && find_free(p)))
         close_batch(p);
 }
 
@@ -194,19 +196,23 @@ static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_n
 {
     struct ih_jpeg_queue *q = b->pool->queue;
     struct ih_jpeg_report *report = q->options.report;
+    unsigned n_counted = 0, n_left = 0;
     for (unsigned i = 0; i < n; i++) {
         struct ih_jpeg_job *job = &b->jobs[i];
+        if (!job->is_planned)
+            continue;
         if (job->is_counted)
             complete(b, job);
-        else if (job->is_planned)
+        else
             ih_histogram_reset(&job->result->histogram);
-        if (job->is_planned)
-            ih_jpeg_plan_reset(&job->plan);
+        ++*(job->is_counted ? &n_counted : &n_left);
+        ih_jpeg_plan_reset(&job->plan);
     }
     pthread_mutex_lock(&q->lock);
-    for (unsigned i = 0; i < n && report; i++)
-        if (b->jobs[i].is_planned)
-            ++*(b->jobs[i].is_counted ? &report->n_decoded : &report->n_left[why_not]);
+    if (report) {
+        report->n_decoded += n_counted;
+        report->n_left[why_not] += n_left;
+    }
     pthread_mutex_unlock(&q->lock);
     q->deliver(q->user, b->jobs, n);
 }

@@ -24,7 +24,7 @@ enum ih_jpeg_side {
 
 /* What became of JPEG files. */
 struct ih_jpeg_report {
-    char decoders[512]; /* "kernels on cuda:0 NVIDIA H100, 3 batches of 2.5 GB of GPU memory" */
+    char decoders[512]; /* "kernels on cuda:0 NVIDIA H100, 4 batches of 1.8 GB of GPU memory" */
     struct ih_error why_none;           /* IH_OK: they were not started, or some work */
     uint64_t n_decoded;                 /* files, by the GPU */
     uint64_t n_left[IH_JPEG_N_REASONS]; /* files left to the CPU, by reason */
@@ -74,7 +74,7 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
 bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, bool is_regular,
                        struct ih_reader *src, void *ticket, struct ih_result *result);
 
-/* No more files come than those that workers have: batches do not wait to be filled. */
+/* No more files come: batches do not wait to be filled. */
 void ih_jpeg_queue_end(struct ih_jpeg_queue *queue);
 
 /* Stops the sessions and completes the report. With is_last it leaves them running instead, and the

@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 
 enum {
-    SESSIONS = 3,
+    SESSIONS = 4,
     PROGRESSIVE_SESSIONS = 4,
     GPU_PART = 3,    /* of the free memory, for all sessions */
     FILES_PART = 16, /* of the memory for decoding: photos need 30 times their file's size */
@@ -32,7 +32,7 @@ enum {
 };
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define FILES_BYTES ((size_t)64 << 20)
-#define GPU_BYTES ((size_t)2500 * 1000 * 1000)
+#define GPU_BYTES ((size_t)1800 * 1000 * 1000)
 #define SCANS_FILES_BYTES ((size_t)128 << 20)
 #define SCANS_GPU_BYTES ((size_t)1100 * 1000 * 1000)
 #define PART_BYTES ((size_t)IH_JPEG_PART_BLOCKS * 128 + IH_JPEG_PART_PLANES_BYTES)

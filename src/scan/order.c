@@ -9,11 +9,12 @@
 
 #include <stdlib.h>
 
-uint64_t ih_slot_bins_bytes(const struct slot *slot)
+/* Of a result; 0: few. */
+static uint64_t bins_bytes(const struct ih_result *result)
 {
-    const struct ih_histogram *const h = &slot->result.histogram;
-    const bool has_bins = slot->has_result && slot->result.status == IH_OK;
-    const uint64_t n_bytes = has_bins ? ih_bins_bytes(ih_own_planes(h), h->n_bins) : 0;
+    const struct ih_histogram *const h = &result->histogram;
+    const uint64_t n_bytes =
+        result->status == IH_OK ? ih_bins_bytes(ih_own_planes(h), h->n_bins) : 0;
     return n_bytes > IH_SMALL_BINS_BYTES ? n_bytes : 0;
 }
 
@@ -52,7 +53,7 @@ void ih_order_remove_first(struct scan *s)
     struct slot *slot = s->first;
     s->first = slot->next;
     s->n_ready -= slot->is_ready ? 1 : 0;
-    s->bins_bytes -= slot->is_ready ? ih_slot_bins_bytes(slot) : 0;
+    s->bins_bytes -= slot->is_ready ? slot->bins_bytes : 0;
     *(s->first ? &s->first->previous : &s->last) = NULL;
     if (slot->owner) {
         s->n_inputs_waiting--;
@@ -142,6 +143,7 @@ static void complete(const struct scan *s, struct slot *slot, bool has_result)
 {
     struct ih_result *result = &slot->result;
     slot->has_result = has_result;
+    slot->bins_bytes = has_result ? bins_bytes(result) : 0;
     result->shard = s->options.shard;
     result->n_shards = s->options.n_shards;
     result->input = slot->number;
@@ -164,7 +166,7 @@ static void make_ready(struct scan *s, struct slot *slot)
     }
     slot->is_ready = true;
     s->n_ready++;
-    s->bins_bytes += ih_slot_bins_bytes(slot);
+    s->bins_bytes += slot->bins_bytes;
     const bool is_last_queued = slot->is_queued && atomic_fetch_sub(&s->n_queued, 1) == 1;
     if (slot == s->first || is_last_queued) /* the caller waits for the first, or for the end */
         pthread_cond_signal(&s->on_result);

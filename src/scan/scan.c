@@ -20,7 +20,7 @@
 /* ---- taking results ---- */
 
 /* Taken without the lock between them: in a run over small files, every worker contends for it. */
-enum { TAKE_MOST = 32 };
+enum { TAKE_MOST = 128 };
 
 /* Takes the first slots that are ready off the list. The caller holds the lock. */
 static struct slot *remove_ready(struct scan *s)
@@ -28,7 +28,7 @@ static struct slot *remove_ready(struct scan *s)
     struct slot *first = s->first, *last = NULL;
     for (unsigned n = 0; n < TAKE_MOST && s->first && s->first->is_ready; n++) {
         last = s->first;
-        if (ih_slot_bins_bytes(last) > 0) /* the last one, because it keeps its bins until used */
+        if (last->bins_bytes > 0) /* the last one, because it keeps its bins until used */
             n = TAKE_MOST;
         ih_order_remove_first(s);
     }

@@ -30,6 +30,7 @@ struct slot {
     struct slot *next_fetched;    /* of those that are fetched and not started, or returned */
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
     uint64_t frame;               /* as in struct ih_result */
+    uint64_t bins_bytes;          /* of a result, once it is ready; 0: few */
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed or is empty */
     bool is_queued;               /* in the JPEG queue; counted in n_queued */
@@ -44,9 +45,6 @@ struct slot {
     struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
     struct ih_result result;
 };
-
-/* Of a ready result; 0: small. */
-uint64_t ih_slot_bins_bytes(const struct slot *slot);
 
 struct open_archive {
     struct open_archive *next; /* in the order of the inputs */
@@ -82,6 +80,8 @@ struct scan {
     /* Inputs that may yet prove to be archives. A worker decreases it without the lock, and wakes
      * the others at 0 if is_at_end. */
     atomic_uint n_undecided;
+    /* Files not yet offered to the JPEG queue: at 0 and is_at_end, it waits for no more. */
+    atomic_uint n_unoffered;
     atomic_bool is_at_end;   /* of the inputs; set under the lock */
     atomic_bool is_stopping; /* start no more inputs; set under the lock */
     uint64_t bins_bytes;     /* of ready results with bins that are not small */

@@ -60,14 +60,17 @@ static void on_queued(void *scan, const struct ih_jpeg_job *jobs, unsigned n)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Offers an input to the JPEG queue. Returns whether it was taken. */
+/* Whether an input is offered to the JPEG queue. */
+static bool is_file(const struct ih_input *input)
+{
+    return !input->bytes && !input->read && !input->array && !input->is_stdin &&
+           !input->ends_folder && !input->holds_records && input->error.status == IH_OK;
+}
+
+/* Offers a file to the JPEG queue. Returns whether it was taken. */
 static bool offer(struct scan *s, struct worker *w, struct slot *slot)
 {
     const struct ih_input *input = &slot->input;
-    const bool is_file = !input->bytes && !input->read && !input->array && !input->is_stdin &&
-                         !input->ends_folder && input->error.status == IH_OK;
-    if (!is_file)
-        return false;
     slot->is_queued = true; /* first, because it may finish before the call returns */
     atomic_fetch_add(&s->n_queued, 1);
     if (ih_jpeg_queue_try(s->jpeg_queue, input->path, input->is_in_folder, &w->src, slot,
@@ -93,7 +96,7 @@ enum { FETCH_MOST = 64, INPUTS_MOST = 8 };
 #define LONG_AFTER_S 0.25
 #define LONG_LEFT_S 2.0
 
-enum { RETURNED_MOST = 16 }; /* counted inputs, which a worker finishes with the lock taken once */
+enum { RETURNED_MOST = 32 }; /* counted inputs, which a worker finishes with the lock taken once */
 
 enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_RETURNED, JOB_MEMBER };
 
@@ -244,6 +247,7 @@ static void append(struct scan *s, struct slot *slot)
     s->n_fetched++;
     slot->number = s->n_inputs++;
     s->n_undecided += slot->is_undecided ? 1 : 0;
+    s->n_unoffered += is_file(&slot->input) ? 1 : 0;
     s->n_inputs_waiting++;
     ih_slot_insert_before(s, slot, NULL);
 }
@@ -301,7 +305,7 @@ static enum ih_status fetch(struct scan *s, struct ih_error *err)
     if (is_at_end)
         pthread_cond_broadcast(&s->on_work);
     pthread_mutex_unlock(&s->lock);
-    if (is_at_end)
+    if (is_at_end && s->n_unoffered == 0)
         ih_jpeg_queue_end(s->jpeg_queue);
     if (n >= s->options.n_threads) /* without the lock, which a woken worker takes at once */
         pthread_cond_broadcast(&s->on_work);
@@ -348,7 +352,10 @@ static bool work_on_input(struct scan *s, struct worker *w, struct slot *slot)
     /* A folder without images in this shard may have some in others. */
     const bool is_no_input = s->options.n_shards && slot->input.ends_folder;
     const bool is_counted = !is_no_input && ih_is_in_shard(s, slot->number, 0);
-    const bool is_queued = is_counted && offer(s, w, slot);
+    const bool may_queue = is_file(&slot->input);
+    const bool is_queued = is_counted && may_queue && offer(s, w, slot);
+    if (may_queue && atomic_fetch_sub(&s->n_unoffered, 1) == 1 && s->is_at_end)
+        ih_jpeg_queue_end(s->jpeg_queue);
     if (!is_queued && (is_counted || may_be_shared(s, &slot->input))) {
         memset(result, 0, sizeof *result);
         result->path = slot->input.path;

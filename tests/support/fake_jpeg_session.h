@@ -152,11 +152,11 @@ static inline enum ih_status n_units(int *n, struct ih_error *err)
     return IH_OK;
 }
 
-static const struct ih_jpeg_backend fake_sessions = {.n_sessions = 2,
-                                                     .n_progressive = 2,
-                                                     .start = fake_start,
-                                                     .batch = fake_batch,
-                                                     .stop = fake_stop};
+static struct ih_jpeg_backend fake_sessions = {.n_sessions = 2,
+                                               .n_progressive = 2,
+                                               .start = fake_start,
+                                               .batch = fake_batch,
+                                               .stop = fake_stop};
 
 /* The CPU as a device with several units, without or with itself as the stand-in. */
 static inline const struct ih_backend *const *fake_backends(bool has_stand_in)

@@ -56,6 +56,20 @@ FOLDER_TEST(full_batches)
     fake.files_bytes = 0;
 }
 
+/* No batch leaves for a busy GPU with few files while a worker has more of them. */
+FOLDER_TEST(last_files_in_one_batch)
+{
+    struct ih_error err;
+    struct run r = gpu_run(*state, N_TAKEN - 1); /* none is progressive */
+    fake.batch_ms = 500;
+    fake_sessions.n_sessions = 3;
+    assert_int_equal(run(&r, 1, &err), IH_OK);
+    assert_int_equal(fake.n_batches, 2); /* the first is a file: the GPU has nothing to do */
+    assert_int_equal(fake.n_largest, N_TAKEN - 2);
+    fake_sessions.n_sessions = 2;
+    fake.batch_ms = 0;
+}
+
 enum { MANY = 300 * N_FILES };
 
 /* A GPU begins the next batch while the counts of the last are read. */
