@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A batch leaves for a busy GPU with this many files for each batch that is there, or with this many
- * bytes: another file would gain less than its wait (docs/jpeg.md). 340 crops of 224 x 224 take the
- * GPU 1.3 times as long as 40, and 250 progressive photos about as long as 14, 0.25 s. */
+/* A batch leaves for a busy GPU with this many files for each batch that is there, or with this
+ * many bytes: another file would gain less than its wait (docs/jpeg.md). 340 crops of 224 x 224
+ * take the GPU 1.3 times as long as 40, and 250 progressive photos about as long as 14, 0.25 s. */
 static const struct {
     unsigned n_files;
     size_t n_bytes;
