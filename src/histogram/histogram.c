@@ -689,7 +689,7 @@ enum { ENTROPY_TERMS = 256 };
 double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const struct ih_stats *s)
 {
     const uint64_t *bins = ih_bins(h, plane);
-    const uint64_t n_kept = h->n_bins > IH_BINS ? ENTROPY_TERMS : 0;
+    const unsigned n_kept = h->n_bins > IH_BINS ? ENTROPY_TERMS : 0;
     double entropy = s->count ? 0 : (double)NAN, terms[ENTROPY_TERMS]; /* 0: not yet computed */
     memset(terms, 0, n_kept * sizeof *terms);
     for (unsigned v = 0; v < h->n_bins && s->count; v++) {
