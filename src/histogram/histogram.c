@@ -694,11 +694,14 @@ double ih_stats_entropy(const struct ih_histogram *h, unsigned plane, const stru
     memset(terms, 0, n_kept * sizeof *terms);
     for (unsigned v = 0; v < h->n_bins && s->count; v++) {
         const uint64_t n = bins[v];
+        if (n == 0)
+            continue;
         const double share = (double)(int64_t)n / (double)(int64_t)s->count; /* below 2^63 */
-        if (n >= n_kept && n > 0)
-            entropy -= share * log2(share);
-        else if (n > 0)
-            entropy -= terms[n] != 0 ? terms[n] : (terms[n] = share * log2(share));
+        const bool is_known = n < n_kept && terms[n] != 0;
+        const double term = is_known ? terms[n] : share * log2(share);
+        if (n < n_kept)
+            terms[n] = term;
+        entropy -= term;
     }
     return entropy;
 }

@@ -20,7 +20,7 @@ static const struct {
 } enough_of[] = {{128, (size_t)16 << 20}, {512, (size_t)64 << 20}};
 
 /* A GPU is faster than the cores from about 100 progressive photos or 300 crops on that it decodes
- * at once. So with IH_JPEG_AUTO the cores decode the first ones, and the sessions, which pin 0.6 GB
+ * at once. So with IH_JPEG_AUTO the cores decode the first ones, and the sessions, which pin 0.7 GB
  * of host memory, start only after a few. */
 enum { FIRST_PROGRESSIVE = 100, START_PROGRESSIVE = 25 };
 
@@ -208,12 +208,12 @@ static void deliver_batch(struct batch *b, unsigned n, enum ih_jpeg_reason why_n
         ++*(job->is_counted ? &n_counted : &n_left);
         ih_jpeg_plan_reset(&job->plan);
     }
-    pthread_mutex_lock(&q->lock);
     if (report) {
+        pthread_mutex_lock(&q->lock);
         report->n_decoded += n_counted;
         report->n_left[why_not] += n_left;
+        pthread_mutex_unlock(&q->lock);
     }
-    pthread_mutex_unlock(&q->lock);
     q->deliver(q->user, b->jobs, n);
 }
 

@@ -74,7 +74,7 @@ enum ih_status ih_jpeg_queue_open(const struct ih_jpeg_queue_options *options,
 bool ih_jpeg_queue_try(struct ih_jpeg_queue *queue, const char *path, bool is_regular,
                        struct ih_reader *src, void *ticket, struct ih_result *result);
 
-/* No more files come: batches do not wait to be filled. */
+/* No more files come: batches do not wait to be filled. May be called again. Threads: any. */
 void ih_jpeg_queue_end(struct ih_jpeg_queue *queue);
 
 /* Stops the sessions and completes the report. With is_last it leaves them running instead, and the
