@@ -112,7 +112,6 @@ static cudaError_t allocate(struct ih_jpeg_session *session, struct state *s)
     const size_t n_totals = IH_JPEG_BATCH_IMAGES * sizeof *s->totals;
     const size_t n_verdicts = IH_JPEG_BATCH_IMAGES * sizeof *s->verdicts;
     size_t n_free = 0, n_all;
-    int least_priority = 0, greatest_priority = 0;
     cudaError_t c = cudaMemGetInfo(&n_free, &n_all);
     const size_t n_sessions = is_progressive ? PROGRESSIVE_SESSIONS : SESSIONS;
     const size_t n_share = n_free / (GPU_PART * n_sessions);
@@ -123,12 +122,8 @@ static cudaError_t allocate(struct ih_jpeg_session *session, struct state *s)
     session->gpu_bytes = least(n_share - n_other, is_progressive ? SCANS_GPU_BYTES : GPU_BYTES);
     session->files_bytes =
         least(n_share / FILES_PART, is_progressive ? SCANS_FILES_BYTES : FILES_BYTES);
-    /* Batches of sequential files are short, and do not wait for a progressive one. */
     if (c == cudaSuccess)
-        c = cudaDeviceGetStreamPriorityRange(&least_priority, &greatest_priority);
-    if (c == cudaSuccess)
-        c = cudaStreamCreateWithPriority(&s->stream, cudaStreamNonBlocking,
-                                         is_progressive ? least_priority : greatest_priority);
+        c = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
     if (c == cudaSuccess) /* a blocking wait: workers need this thread's core */
         c = cudaEventCreateWithFlags(&s->is_done, cudaEventDisableTiming | cudaEventBlockingSync);
     if (c == cudaSuccess)

@@ -85,7 +85,7 @@ static bool offer(struct scan *s, struct worker *w, struct slot *slot)
 
 /* Inputs that one worker fetches, and that one takes if the JPEG queue has taken its last one.
  * Small files take less time than waking a thread for each. */
-enum { FETCH_MOST = 64, INPUTS_MOST = 8 };
+enum { FETCH_MOST = 64, INPUTS_MOST = 16 };
 
 /* Inputs of a slow file system are not held back until FETCH_MOST are fetched. */
 #define FETCH_NS ((uint64_t)1000 * 1000)
